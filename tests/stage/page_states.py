@@ -17,7 +17,7 @@ from stage.work_double import WorkDouble, work_record
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.report import ReportForm, write_report
-from tamis_schemas import ItemStatus
+from tamis_schemas import ItemStatus, ScreeningMode
 from tamis_schemas.ledger import batches, spending
 
 LONG = "Home-based-exercise-after-total-hip-arthroplasty-and-other-joint-replacements-of-the-lower-limb"
@@ -176,6 +176,21 @@ def work_alone(stage: Stage) -> Iterator[str]:
     expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0")
 
 
+def work_audited(stage: Stage) -> Iterator[str]:
+    batch = stage.client.batch(write(stage.client, rows()))
+    batch.set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    page = stage.view(str(batch.id), "work")
+    expect(page.get_by_role("button", name="Draw the audit")).to_be_visible()
+    yield "no audit is drawn"
+    page.get_by_role("button", name="Draw the audit").click()
+    expect(page.get_by_text("Judged alone")).to_be_visible()
+    yield "a drawn record"
+    page.keyboard.press("e")
+    expect(page.get_by_role("heading", name="Every drawn record is judged")).to_be_visible()
+    expect(page.locator(".work-card")).to_contain_text("should have been included")
+    yield "all judged"
+
+
 def conflicts(stage: Stage) -> Iterator[str]:
     batch_id = write(stage.client, rows())
     page = stage.view(batch_id, "conflicts")
@@ -262,6 +277,7 @@ VIEWS: dict[str, Callable[[Stage], Iterator[str]]] = {
     "Figure and report, going on": batch_going_on,
     "Work": work,
     "Work, alone": work_alone,
+    "Work, in an audit": work_audited,
     "Conflicts": conflicts,
     "Quality": quality,
     "Run": run,

@@ -454,7 +454,7 @@ class Batch(Generic[V_co]):
             return read_mode_set(connection, self._id)
 
     def set_screening_mode(self, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
-        """Set how people read the batch over HTTP: `single`, `pair` or `model_second`. Whoever set it is kept.
+        """Set how people read the batch over HTTP: a `ScreeningMode`, by its name. Whoever set it is kept.
 
         Python and the terminal go on reading everything, as the ledger's operator.
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid4
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Select, insert, select
 
 from tamis_schemas import (
     Audit,
@@ -125,10 +126,7 @@ def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> lis
             f"batch {batch_id} is {batch.state}: an audit is of all exclusions, and begins when it is completed: "
             f"`tamis status {batch_id} --watch` follows it"
         )
-    each = outcomes(batch_id, batch.operation).subquery("each")
-    wanted = [outcome.value for outcome in _OUTCOMES[stratum]]
-    statement = select(each.c.idx).where(each.c.outcome.in_(wanted), each.c.human.is_(None)).order_by(each.c.idx)
-    places = list(connection.execute(statement).scalars())
+    places = sorted(connection.execute(_excluded(batch_id, batch.operation, stratum)).scalars())
     if not places:
         by = {Stratum.RULES: "no rule", Stratum.MODEL: "the model"}.get(stratum, "nothing")
         excluded = "excluded no record" if stratum is Stratum.MODEL else "excluded a record"
@@ -137,6 +135,18 @@ def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> lis
             f"`tamis results {batch_id}` shows every decision"
         )
     return places
+
+
+def may_be_drawn(connection: Connection, batch_id: UUID, operation: str, stratum: Stratum) -> bool:
+    """Return whether an audit of a completed batch has a record to draw."""
+    return connection.execute(_excluded(batch_id, operation, stratum).limit(1)).first() is not None
+
+
+def _excluded(batch_id: UUID, operation: str, stratum: Stratum) -> Select[Any]:
+    """Return the records that were excluded and no human has decided about."""
+    each = outcomes(batch_id, operation).subquery("each")
+    wanted = [outcome.value for outcome in _OUTCOMES[stratum]]
+    return select(each.c.idx).where(each.c.outcome.in_(wanted), each.c.human.is_(None))
 
 
 def _write(connection: Connection, audit_id: UUID, decisions: Sequence[AuditDecision], *, correct: bool) -> int:

@@ -1,4 +1,7 @@
-"""What is hidden while people read blind: pure rules over who has decided on a record."""
+"""What is hidden while people read blind: pure rules over who has decided on a record.
+
+Where the model is audited, the audit says what is hidden: `screening_mode.hidden_from`.
+"""
 
 from collections.abc import Collection
 

@@ -9,6 +9,7 @@ from tamis_schemas import HumanStage, InvalidRequest, ItemStatus, ScreeningMode,
 from tamis_schemas.ledger import batches, items, screening_modes
 from tamis_schemas.operations import kind_of
 
+from ..ledger.audits import read_unjudged
 from ..ledger.overrides import one_at_a_time, standing
 from .blindness import is_hidden
 from .record_overrides import checked_words
@@ -34,12 +35,12 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
 
     Raises:
         InvalidParameters: nobody is named.
-        InvalidRequest: the batch's operation decides nothing, so that nobody could decide blind.
+        InvalidRequest: the batch's operation decides nothing, so that nobody could decide blind, or audit it.
     """
     name, _ = checked_words(set_by, None)
     one_at_a_time(connection, batch_id)
     operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
-    if mode.blind and not kind_of(operation).decides():
+    if mode is not ScreeningMode.SINGLE and not kind_of(operation).decides():
         raise InvalidRequest(f"batch {batch_id} is of {operation}: people decide blind on filters and screenings")
     before = read_mode_set(connection, batch_id)
     if before.mode is mode:
@@ -53,9 +54,13 @@ def hidden_from(
 ) -> set[int]:
     """Return the places of the records whose decisions this reviewer must not see yet; empty in the mode `single`.
 
+    In the mode `model_audited` they are those that were drawn and wait to be judged, the same for everybody.
     `places`: of these alone; None: of the whole batch.
     """
     mode = read_mode(connection, batch_id)
+    if mode is ScreeningMode.MODEL_AUDITED:
+        drawn = set(read_unjudged(connection, batch_id))
+        return drawn if places is None else drawn & {*places}
     if not mode.blind:
         return set()
     decided = standing(batch_id, stage=HumanStage.OWN)

@@ -17,7 +17,7 @@ from . import problems
 from .access import Of, Reader, Reviewer
 from .api_keys import ApiKey
 from .description import BatchId
-from .sight import check_open
+from .sight import check_audit_open, check_open, sight_of
 
 router = APIRouter(prefix="/v1", tags=["audits"], responses=problems.KEYED | problems.UNKNOWN)
 
@@ -109,7 +109,7 @@ def draw(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -> Audi
     "/batches/{batch_id}/audits",
     operation_id="list_audits",
     summary="The audits of a batch, the first first",
-    dependencies=[Depends(check_open)],
+    dependencies=[Depends(check_audit_open)],
 )
 def audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
     return [AuditView.of(audit) for audit in client.batch(batch_id).audits()]
@@ -134,14 +134,15 @@ def audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
 def record(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
     reviewer = said.reviewer or key.label
     decisions = [AuditDecision(one.index, one.include, reviewer, one.note) for one in said.decisions]
-    audit_id = _open_audit(client, audit_id, key).id
-    done = client.record_audit(audit_id, decisions, correct=said.correct, include_missed=said.include_missed)
+    found = _open_audit(client, audit_id, key)
+    sight_of(client, found.batch_id, key).check_name(said.reviewer)
+    done = client.record_audit(found.id, decisions, correct=said.correct, include_missed=said.include_missed)
     included = tuple(one.index for one in done.overrides)
     return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
 
 
 def _open_audit(client: Client, audit_id: str, key: ApiKey) -> Audit:
-    """Return the audit of this id. Raises `Blinded` while records of its batch are hidden from the caller."""
+    """Return the audit of this id. Raises `Blinded` where the caller must not be told of it yet."""
     found = client.audit(audit_id)
-    check_open(found.batch_id, client, key)
+    check_audit_open(found.batch_id, client, key)
     return found

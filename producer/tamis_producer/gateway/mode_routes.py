@@ -30,7 +30,7 @@ def mode(batch_id: BatchId, client: Of, _: Reader) -> ScreeningModeSet:
 @router.put(
     "/mode",
     operation_id="set_screening_mode",
-    summary="Set how people read a batch: openly, in pairs, or with the model as the second reader",
+    summary="Set how people read a batch: openly, in pairs, beside the model, or a sample of what it excluded",
     responses=problems.OF_BODIES,
 )
 def set_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Operator) -> ScreeningModeSet:

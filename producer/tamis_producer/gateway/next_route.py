@@ -50,7 +50,7 @@ def next_records(
     Where people read blind, by number.
     """
     sight = sight_of(client, batch_id, key)
-    if not sight.mode.blind:
+    if not sight.blind:
         return client.batch(batch_id).next(n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by)
     sight.check_name(reviewer)
     if by is not ReadingBy.ORDER:

@@ -156,7 +156,7 @@ def withdraw(
 
 def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:
     """Raise `Blinded` while people read blind: a file may hold others' decisions, and the answer tells of them."""
-    if sight_of(client, batch_id, key).mode.blind:
+    if sight_of(client, batch_id, key).blind:
         raise Blinded("people read blind: `tamis import-decisions` records a file, on the terminal")
 
 

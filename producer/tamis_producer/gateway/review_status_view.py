@@ -64,4 +64,6 @@ def next_step(state: str, left: Sequence[WorkLeft]) -> str:
         return "runs"
     if todo:
         return f"{todo:,} {'record' if todo == 1 else 'records'} to read"
+    if any(one.audit_due for one in left):
+        return "an audit to draw"
     return "cancelled" if state == BatchStatus.CANCELLED else "finished"

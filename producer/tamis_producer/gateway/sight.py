@@ -17,6 +17,12 @@ from .access import Of, Reader
 from .api_keys import ApiKey
 from .description import BatchId, Index
 
+_OPENS = {
+    ScreeningMode.PAIR: "A record opens once two people have decided on it",
+    ScreeningMode.MODEL_SECOND: "A record opens once you have decided on it yourself",
+    ScreeningMode.MODEL_AUDITED: "A record that was drawn for the audit opens once it is judged, in Work",
+}
+
 
 @dataclass(frozen=True)
 class Sight:
@@ -26,6 +32,11 @@ class Sight:
     mode: ScreeningMode
     me: str  # the label of the key
     hidden: frozenset[int]  # places of records whose decisions this reviewer must not see yet
+
+    @property
+    def blind(self) -> bool:
+        """True where people read blind: all records, or those of an audit that are not judged yet."""
+        return self.mode.blind or bool(self.hidden)
 
     def check_whole(self) -> None:
         """Raise `Blinded` while a record is hidden: of what is told of all of them at once."""
@@ -40,7 +51,7 @@ class Sight:
 
     def check_name(self, reviewer: str | None) -> None:
         """Raise `Blinded` where somebody decides in another's name, and thereby ends what is hidden from them."""
-        if self.mode.blind and reviewer is not None and reviewer.strip() != self.me:
+        if self.blind and reviewer is not None and reviewer.strip() != self.me:
             raise Blinded(f"people read blind: this key decides as {self.me!r}, and not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
@@ -70,12 +81,7 @@ class Sight:
         return answer.model_copy(update={"samples": tuple(samples)})
 
     def _ends(self) -> str:
-        opens = (
-            "A record opens once two people have decided on it"
-            if self.mode is not ScreeningMode.MODEL_SECOND
-            else "A record opens once you have decided on it yourself"
-        )
-        return f"{opens}, or all of them with `tamis blind {self.batch_id[:SHORT_ID]} off`"
+        return f"{_OPENS[self.mode]}, or all of them with `tamis blind {self.batch_id[:SHORT_ID]} off`"
 
 
 def sight_of(client: Client, batch_id: str, key: ApiKey) -> Sight:
@@ -90,6 +96,14 @@ def check_open(batch_id: BatchId, client: Of, key: Reader) -> None:
     """A dependency: 403 while a record of the batch, or of another stage of its review, is hidden from the caller."""
     for stage in _stages(client, batch_id):
         sight_of(client, str(stage), key).check_whole()
+
+
+def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
+    """A dependency: as `check_open`, but an audit that people read blind is told, for it holds nothing of the model."""
+    for stage in _stages(client, batch_id):
+        sight = sight_of(client, str(stage), key)
+        if sight.mode is not ScreeningMode.MODEL_AUDITED:
+            sight.check_whole()
 
 
 def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) -> None:

@@ -45,6 +45,10 @@ def work(
     after: Annotated[str | None, Query(max_length=100, description="`next` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST)] = USUAL,
 ) -> WorkList:
-    """Of a record that is hidden from the key's holder, its text alone; filters that tell of decisions pass it over."""
+    """Of a record that is hidden from the key's holder, its text alone; filters that tell of decisions pass it over.
+
+    In the mode `model_audited` the list is the sample of an audit, in the order of the draw: of those with unjudged
+    records the last, else the last one.
+    """
     query = WorkQuery(order, show, outcome, reason or None, label or None, flagged, q or None, after, limit)
     return read_work(client.engine, UUID(client.batch(batch_id).id), key.label, query, client.refits)

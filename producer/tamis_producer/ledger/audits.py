@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, func, insert, select
+from sqlalchemy import Connection, Exists, Row, exists, func, insert, select
 
 from tamis_schemas import Audit, AuditItem, Stratum
 from tamis_schemas.ledger import audit_decisions, audit_items, audits, items
@@ -36,6 +36,29 @@ def read_audits(connection: Connection, batch_id: UUID) -> list[Audit]:
 def read_audit(connection: Connection, audit_id: UUID) -> Audit:
     """The audit of this id, which is there."""
     return _audit(connection, connection.execute(select(audits).where(audits.c.id == audit_id)).one())
+
+
+def find_reading_audit(connection: Connection, batch_id: UUID) -> UUID | None:
+    """The audit that people read: of those with unjudged records the last one, else the last one; None without any."""
+    open_first = exists().where(audit_items.c.audit_id == audits.c.id, ~_judged()).desc()
+    statement = select(audits.c.id).where(audits.c.batch_id == batch_id)
+    found: UUID | None = connection.execute(
+        statement.order_by(open_first, audits.c.created_at.desc()).limit(1)
+    ).scalar()
+    return found
+
+
+def read_unjudged(connection: Connection, batch_id: UUID) -> list[int]:
+    """Places of the records that nobody has judged yet, of the audit that people read, in the order of the draw."""
+    audit_id = find_reading_audit(connection, batch_id)
+    statement = select(audit_items.c.idx).where(audit_items.c.audit_id == audit_id, ~_judged())
+    return list(connection.execute(statement.order_by(audit_items.c.drawn)).scalars())
+
+
+def _judged() -> Exists:
+    """The condition that somebody has judged a record of a sample."""
+    here = (audit_decisions.c.audit_id == audit_items.c.audit_id) & (audit_decisions.c.idx == audit_items.c.idx)
+    return exists().where(here)
 
 
 def _audit(connection: Connection, row: Row[Any]) -> Audit:

@@ -4,12 +4,14 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Connection, Integer, any_, func, literal, select
 
-from tamis_schemas import ItemStatus
+from tamis_schemas import BatchStatus, ItemStatus, ScreeningMode, Stratum
 from tamis_schemas.ledger import items
 from tamis_schemas.operations import kind_of
 from tamis_schemas.values.frozen import Frozen
 
+from ..decisions.audits import may_be_drawn
 from ..decisions.screening_mode import hidden_from, read_mode
+from ..ledger.audits import find_reading_audit, read_unjudged
 from ..ledger.batch_view import BatchView
 from .work_filter import read_said
 
@@ -19,6 +21,7 @@ class WorkLeft(Frozen):
 
     todo: int = 0  # records that wait for them
     conflicts: int = 0  # records on which people differ, and nobody has settled it
+    audit_due: bool = False  # people audit the model, and no audit is drawn
 
 
 def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
@@ -28,11 +31,20 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
     batch_id = UUID(view.id)
     mode, said = read_mode(connection, batch_id), read_said(connection, batch_id)
     conflicts = {place for place, one in said.items() if one.conflict}
-    if conflicts and mode.blind:
+    if conflicts and mode is not ScreeningMode.SINGLE:
         conflicts -= hidden_from(connection, batch_id, me, conflicts)
+    if mode is ScreeningMode.MODEL_AUDITED:
+        due = find_reading_audit(connection, batch_id) is None and _has_exclusions(connection, view)
+        return WorkLeft(todo=len(read_unjudged(connection, batch_id)), conflicts=len(conflicts), audit_due=due)
     done = [place for place, one in said.items() if not one.waits(mode, me)]
     to_read = view.counts.n_items - view.counts.excluded_by_filter
     return WorkLeft(todo=to_read - _to_read(connection, batch_id, done), conflicts=len(conflicts))
+
+
+def _has_exclusions(connection: Connection, view: BatchView) -> bool:
+    """Return whether an audit of what the model excluded can be drawn."""
+    completed = view.state == BatchStatus.COMPLETED
+    return completed and may_be_drawn(connection, UUID(view.id), view.operation, Stratum.MODEL)
 
 
 def _to_read(connection: Connection, batch_id: UUID, places: list[int]) -> int:

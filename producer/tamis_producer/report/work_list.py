@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine
 
-from tamis_schemas import Criterion, Inclusion, Operation, ScreeningMode
+from tamis_schemas import Criterion, Inclusion, ItemResult, Operation, ScreeningMode
 from tamis_schemas.operations import panel_of
 from tamis_schemas.values.frozen import Frozen
 
@@ -17,6 +17,7 @@ from ..reading_order.candidates import checked_operation
 from ..reading_order.next_records import NextQuery, Refits, keep_order
 from ..reading_order.order_store import count_items, read_order
 from .table import table_facts
+from .work_audit import AuditReading, WorkAudit, read_audit_reading
 from .work_filter import read_kept_out, read_matching, read_ruled, read_said, search
 from .work_query import Said, WorkOrder, WorkQuery, WorkShow, cursor, page, place_of, ranked, reading_first
 from .work_record import WorkRecord, work_record
@@ -54,6 +55,7 @@ class WorkList(Frozen):
     marked: dict[str, list[str]]  # words of the criteria that include, and that exclude
     criteria: dict[str, Any]  # by label
     names: dict[str, str]  # of the outcomes
+    audit: WorkAudit | None = None  # whose sample the list is, in the mode `model_audited`; None: none is drawn
     counts: WorkCounts
     records: tuple[WorkRecord, ...]
     next: str | None  # the `after` of the next page; None: this is the last one
@@ -79,18 +81,26 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     operation, mode = checked_operation(connection, batch_id), read_mode(connection, batch_id)
     labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
     count, said = count_items(connection, batch_id), read_said(connection, batch_id)
-    done = {place for place, one in said.items() if not one.waits(mode, me)}
-    every = set(range(count))
-    todo = every - read_kept_out(connection, batch_id) - done
-    hidden = hidden_from(connection, batch_id, me) if mode.blind else set[int]()
-    mine = {place for place, one in said.items() if me in one.reviewers}
+    audited = read_audit_reading(connection, batch_id, me, operation) if mode is ScreeningMode.MODEL_AUDITED else None
+    hidden = hidden_from(connection, batch_id, me) if mode is not ScreeningMode.SINGLE else set[int]()
     conflicts = {place for place, one in said.items() if one.conflict} - hidden
+    if audited is None:
+        done = {place for place, one in said.items() if not one.waits(mode, me)}
+        every = set(range(count))
+        todo = every - read_kept_out(connection, batch_id) - done
+        mine = {place for place, one in said.items() if me in one.reviewers}
+    else:
+        every, todo, mine = {*audited.places}, audited.todo, {*audited.mine}
+        conflicts &= every
     shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: every}
     found = shown[query.show]
     matching = read_matching(connection, batch_id, operation, query, _reasons(labelled, query.reason), said)
     if matching is not None:
         found = found & matching - hidden
-    order = _order(connection, batch_id, operation, query.order, mode, said, hidden, count)
+    if audited is None:
+        order = _order(connection, batch_id, operation, query.order, mode, said, hidden, count)
+    else:
+        order = audited.places
     places, following, found_count = _page(connection, batch_id, query, order, found, after)
     facts = table_facts(labelled, [operation.operation])
     results = {one.index: one for one in read_results(connection, batch_id, None, len(places), sorted(places))}
@@ -103,12 +113,21 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
         marked=_marked(operation),
         criteria=facts["criteria"],
         names=facts["names"],
-        counts=WorkCounts(records=count, todo=len(todo), mine=len(mine), conflicts=len(conflicts), found=found_count),
-        records=tuple(
-            work_record(operation.operation, results[one], me, hidden=one in hidden) for one in places if one in results
+        audit=None if audited is None else audited.facts,
+        counts=WorkCounts(
+            records=len(every), todo=len(todo), mine=len(mine), conflicts=len(conflicts), found=found_count
         ),
+        records=tuple(_record(operation, results[one], me, one in hidden, audited) for one in places if one in results),
         next=None if following is None else cursor(following),
     )
+
+
+def _record(
+    operation: Operation, result: ItemResult, me: str, hidden: bool, audited: AuditReading | None
+) -> WorkRecord:
+    """Return a record; of an audit's, `mine` is what `me` judged there."""
+    record = work_record(operation.operation, result, me, hidden=hidden)
+    return record if audited is None else record.model_copy(update={"mine": audited.mine.get(result.index)})
 
 
 def _order(

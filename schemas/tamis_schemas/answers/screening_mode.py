@@ -1,4 +1,4 @@
-"""How the people of a batch read its records: each alone, in pairs, or with the model as the second reader."""
+"""How the people of a batch read its records: each alone, in pairs, beside the model, or a sample of its exclusions."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,11 +12,12 @@ class ScreeningMode(StrEnum):
     SINGLE = "single"  # everybody's, and the model's
     PAIR = "pair"  # nobody's on a record, the model's neither, until two people have decided on it
     MODEL_SECOND = "model_second"  # nobody's on a record, the model's neither, until one has decided on it oneself
+    MODEL_AUDITED = "model_audited"  # nobody's on a record drawn for the audit, the model's neither, until it is judged
 
     @property
     def blind(self) -> bool:
-        """True where something is hidden."""
-        return self is not ScreeningMode.SINGLE
+        """True where people decide on every record without seeing what others said of it."""
+        return self in (ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND)
 
 
 class ScreeningModeSet(Frozen):

@@ -10,6 +10,7 @@ from stage.screened import CRITERIA
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_schemas import ScreeningMode
 
 pytestmark = needs_chromium
 
@@ -127,3 +128,36 @@ def test_it_reads_well_on_a_phone_and_in_the_dark(client: Client, key: str, open
         page.get_by_role("button", name="What the software says").click()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate(CONTRAST, [".conflicts-voice *", ".conflicts-software *", ".work-side *"]) == {}
+
+
+def test_how_far_the_two_agree_stands_above_their_conflicts_and_leads_to_the_records(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id, browser = differed(client, 1, 2), opened(viewport=320)
+    client.override(batch_id, 3, "exclude", reviewer="Reviewer A")
+    client.override(batch_id, 3, "exclude", reviewer="Reviewer B")
+    page = conflicts(key, browser, batch_id)
+    line = page.get_by_role("region", name="Agreement")
+    # Of four, A says include three times, B once: kappa = (1/2 - 3/8) / (1 - (3/4 * 1/4 + 1/4 * 3/4)) = 0.125 / 0.625.
+    expect(line).to_contain_text("Reviewer A and Reviewer B agree on 50.0% of the 4 records that both decided")
+    expect(line).to_contain_text(re.compile(r"Cohen’s kappa 0\.20 \(95% interval -?\d\.\d\d to \d\.\d\d\)"))
+    expect(line.get_by_role("link")).to_have_text(["1 include / include", "2 include / exclude", "1 exclude / exclude"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    line.get_by_role("link", name="2: Reviewer A include, Reviewer B exclude").click()
+    behind = page.get_by_role("region", name="2 records: Reviewer A include, Reviewer B exclude")
+    expect(behind.get_by_role("listitem")).to_have_text([re.compile("^2:"), re.compile("^3:")])
+    expect(behind).to_be_in_viewport()
+    assert browser.said == []
+
+
+def test_nothing_is_said_of_the_agreement_of_people_who_still_read_blind(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id = differed(client, 1)
+    client.batch(batch_id).set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    page = conflicts(key, opened(), batch_id)
+    expect(page.get_by_role("article", name="Record 2")).to_be_visible()
+    expect(page.get_by_role("region", name="Agreement")).to_have_count(0)
+    page.keyboard.press("i")
+    expect(page.get_by_text("a conflict is shown once two people have decided on its record")).to_be_visible()
+    everything_is_sent(page)

@@ -54,6 +54,8 @@ def test_failures_labels_and_the_mode_of_reading_are_told_and_lead_on(client: Cl
     label = page.get_by_role("link", name="to discuss")
     expect(label).to_have_attribute("href", f"/?batch={batch.id}&view=work&show=all&label=to%20discuss")
     expect(page.get_by_text("Nobody has set it")).to_be_visible()
+    audit = page.get_by_label("The model decides, people audit it")
+    expect(audit).to_have_accessible_description(re.compile("random sample of what the model excluded"))
     page.get_by_label("In pairs, blind").check()
     page.get_by_role("button", name="Set how people read").click()
     expect(page.get_by_text("Set by Reviewer A")).to_be_visible()

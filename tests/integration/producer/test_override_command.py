@@ -118,5 +118,8 @@ def test_blind_shows_and_sets_how_people_read_and_who_set_it(run: Run, batch: Ba
     told = json.loads(run("blind", batch.id, "model", "--reviewer", "Lead", "--json").out)
     assert (told["id"], told["mode"], told["set_by"]) == (batch.id, "model_second", "Lead")
     assert batch.screening_mode().mode is ScreeningMode.MODEL_SECOND
+    done = run("blind", batch.id, "audit", "--reviewer", "Lead")
+    assert "drawn for the audit before it is judged (set by Lead, 20" in " ".join(done.out.split())
+    assert batch.screening_mode().mode is ScreeningMode.MODEL_AUDITED
     run("blind", batch.id, "off", "--reviewer", "Lead")
     assert batch.screening_mode().mode is ScreeningMode.SINGLE

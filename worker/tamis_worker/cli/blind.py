@@ -20,6 +20,7 @@ class Blind(StrEnum):
 
     PAIR = "pair"
     MODEL = "model"
+    AUDIT = "audit"
     OFF = "off"
 
     @property
@@ -28,12 +29,19 @@ class Blind(StrEnum):
         return _MODES[self]
 
 
-_MODES = {Blind.PAIR: ScreeningMode.PAIR, Blind.MODEL: ScreeningMode.MODEL_SECOND, Blind.OFF: ScreeningMode.SINGLE}
+_MODES = {
+    Blind.PAIR: ScreeningMode.PAIR,
+    Blind.MODEL: ScreeningMode.MODEL_SECOND,
+    Blind.AUDIT: ScreeningMode.MODEL_AUDITED,
+    Blind.OFF: ScreeningMode.SINGLE,
+}
 _MEANINGS = {
     ScreeningMode.SINGLE: "not blind: over HTTP everybody sees all decisions",
     ScreeningMode.PAIR: "in pairs: over HTTP nobody sees a decision on a record before two people have decided on it",
     ScreeningMode.MODEL_SECOND: "the model is the second reader: over HTTP nobody sees a decision on a record before "
     "they have decided on it themselves",
+    ScreeningMode.MODEL_AUDITED: "the model decides, and people audit it: over HTTP nobody sees a decision on a record "
+    "that was drawn for the audit before it is judged",
 }
 
 
@@ -48,12 +56,15 @@ def blind(
     batch_id: BatchId,
     mode: Annotated[
         Blind | None,
-        typer.Argument(help="pair, model (it is the second reader) or off; without it, what is set.", metavar="MODE"),
+        typer.Argument(
+            help="pair, model (it is the second reader), audit (of what it excluded) or off; without it, what is set.",
+            metavar="MODE",
+        ),
     ] = None,
     reviewer: Reviewer = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have people read a batch blind over HTTP: in pairs, or with the model as the second reader."""
+    """Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of exclusions."""
     with Client() as client:
         batch = batch_of(client, batch_id)
         if mode is None:

@@ -112,7 +112,7 @@ _SUMMARIES: dict[Theme, dict[str, dict[str, str]]] = {
             "others are listed.",
         },
         "blind": {
-            "blind": "Have people read a batch blind over HTTP: in pairs, or with the model as the second reader.",
+            "blind": "Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of exclusions.",
         },
         "agreement": {
             "conflicts": "List the records on which people decided differently, with who said what and why, and the "

@@ -2,6 +2,7 @@
 import { ask } from "/assets/api.js";
 import { decisionQueue } from "/assets/decision-queue.js";
 import { newId, senderOf } from "/assets/decision-sending.js";
+import { readPairs } from "/assets/conflicts-agreement.js";
 import { begun, factsOf, orderOf, reduce } from "/assets/conflicts-state.js";
 import { current, sayable, sayingOf, wordOf } from "/assets/work-state.js";
 
@@ -34,11 +35,12 @@ export const conflictSession = ({ id, me, owner, changed }) => {
   const load = async () => {
     tell({ kind: "loading" });
     try {
-      const [found, facts] = await Promise.all([
+      const [found, facts, pairs] = await Promise.all([
         ask(`${batch}/conflicts`).then((answer) => answer.json()),
         ask(`${batch}/work?show=todo&limit=1`).then((answer) => answer.json()),
+        readPairs(batch),
       ]);
-      tell({ kind: "loaded", records: found.map(seen), facts });
+      tell({ kind: "loaded", records: found.map(seen), facts, pairs });
       document.documentElement.dataset.ready = "true";
     } catch (error) {
       tell({ kind: "failed", problem: error.message });

@@ -2,6 +2,14 @@
 
 export const ORDERS = { number: "By number", apart: "Furthest apart first" };
 
+// Which conflicts are not among them yet, by how people read.
+export const NOT_YET = {
+  single: "",
+  pair: "People read blind: a conflict is shown once two people have decided on its record.",
+  model_second: "The model is the second reader: a conflict is shown once you have decided on its record yourself; where the model says otherwise, that is one, too.",
+  model_audited: "The model decides, and people audit it: what was said of a drawn record is shown once the record is judged. A judgement that says otherwise than the model is no conflict.",
+};
+
 export const orderOf = (search) => (new URLSearchParams(search).get("order") === "apart" ? "apart" : "number");
 
 // Of what is decided in a stage: reports have words of their own.
@@ -21,7 +29,7 @@ export const apart = ({ decisions, stage }, facts) => {
 const sorted = (records, { order, facts }) =>
   [...records].sort((a, b) => (order === "apart" && apart(b, facts) - apart(a, facts)) || a.index - b.index || (a.key < b.key ? -1 : 1));
 
-export const begun = (order) => ({ order, facts: null, records: [], rows: new Map(), place: 0, loading: true, history: [], open: null, said: "", problem: "" });
+export const begun = (order) => ({ order, facts: null, pairs: [], records: [], rows: new Map(), place: 0, loading: true, history: [], open: null, said: "", problem: "" });
 
 export const unsettled = ({ records }) => records.filter(({ settled }) => !settled);
 
@@ -38,10 +46,10 @@ const CHANGES = {
   loading: (state) => ({ ...state, loading: true, problem: "" }),
   failed: (state, { problem }) => ({ ...state, loading: false, problem }),
   // Those that were settled here stay, to be seen and taken back.
-  loaded: (state, { records: found, facts }) => {
+  loaded: (state, { records: found, facts, pairs }) => {
     const keys = new Set(found.map(({ key }) => key));
     const records = sorted([...found, ...state.records.filter(({ key, settled }) => settled && !keys.has(key))], { ...state, facts });
-    return { ...state, facts, records, place: after(records, -1), loading: false, open: null };
+    return { ...state, facts, pairs, records, place: after(records, -1), loading: false, open: null };
   },
   rows: (state, { rows }) => ({ ...state, rows: new Map([...state.rows, ...rows.map((row) => [row.i, row])]) }),
   ordered: (state, { order }) => {

@@ -1,8 +1,9 @@
 // The Conflicts view: what people decided differently, record by record, until somebody has settled it.
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "/assets/ui.js";
+import { PairsAgreement } from "/assets/conflicts-agreement.js";
 import { Conflict } from "/assets/conflicts-card.js";
 import { conflictSession } from "/assets/conflicts-session.js";
-import { factsOf, ORDERS, unsettled } from "/assets/conflicts-state.js";
+import { factsOf, NOT_YET, ORDERS, unsettled } from "/assets/conflicts-state.js";
 import { findersOf } from "/assets/marking.js";
 import { addressOf } from "/assets/views.js";
 import { at, number } from "/assets/words.js";
@@ -35,6 +36,7 @@ const Done = ({ id, state, again }) => {
   if (left) return html`<h2 id="work-title" tabindex="-1">That was the last of them</h2><p>${number(left)} still to settle.</p><p class="actions"><button type="button" onClick=${again}>Back to the first</button></p>`;
   return html`<h2 id="work-title" tabindex="-1">${here ? "Every conflict is settled" : "No conflict is open"}</h2>
     <p>${here ? `You settled ${number(here)} ${here === 1 ? "record" : "records"}.` : "Where several people decided on a record that you may see, they agree, or somebody has settled it."}</p>
+    ${NOT_YET[state.facts.mode] && html`<p>${NOT_YET[state.facts.mode]}</p>`}
     <p>What is next:</p>
     <ul class="conflicts-next">
       ${todo > 0 && html`<li><a href=${addressOf(id, "work")}>Work</a>: ${number(todo)} ${todo === 1 ? "record waits" : "records wait"} for you.</li>`}
@@ -113,6 +115,7 @@ const Conflicts = ({ id, me, owner, may }) => {
   const leave = (event) => ["Enter", "Escape"].includes(event.key) && toTitle();
   const bar = html`<${Bar} state=${record ? { ...state, facts: factsOf(state.facts, record.stage) } : state} queue=${session.queue.state()} may=${may} labels=${[]} act=${act} without=${["labels"]} />`;
   return html`<div class="work" id="work-view">
+    <${PairsAgreement} id=${id} pairs=${state.pairs} facts=${state.facts} />
     ${record
       ? html`<article class="work-card" aria-label=${`Record ${number(record.number)}`}>
           <${Conflict} key=${record.key} record=${record} row=${state.rows.get(record.index)} facts=${state.facts} finders=${finders} folded=${folded} fold=${fold} note=${may && { text: note[record.key] || "", write, leave }} />

@@ -1,4 +1,4 @@
-// How an entry of the decision queue reaches the ledger: a decision, a withdrawal, a label or a note.
+// How an entry of the decision queue reaches the ledger: a decision, a withdrawal, a judgement of an audit, a label or a note.
 import { ask, Problem } from "/assets/api.js";
 
 // As UUIDs of version 4 are made: randomUUID is for secure addresses alone, and a gateway may stand in a house's network.
@@ -12,10 +12,11 @@ export const newId = () => {
 
 const post = (path, json) => ask(path, { method: "POST", json });
 
-// `send` of the queue, for whoever `me` is: { kind: "decide" | "withdraw" | "remark", index, body, stage }.
-export const senderOf = (batch, me) => async ({ kind, index, body, stage = "own" }) => {
+// `send` of the queue, for whoever `me` is: { kind: "decide" | "withdraw" | "remark" | "audit", index, body, stage, audit }.
+export const senderOf = (batch, me) => async ({ kind, index, body, audit, stage = "own" }) => {
   const item = `${batch}/items/${index}`;
   if (kind === "remark") return post(`${item}/remarks`, body);
+  if (kind === "audit") return post(`/v1/audits/${encodeURIComponent(audit)}/decisions`, body);
   if (kind === "decide") return post(`${item}/override`, body);
   const query = stage === "own" ? "" : `?stage=${stage}`;
   return ask(`${item}/override${query}`, { method: "DELETE" }).catch(async (error) => {

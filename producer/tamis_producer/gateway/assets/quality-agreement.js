@@ -1,14 +1,14 @@
 // How far software and people agree, and people among themselves: each table, and the records behind each of its cells.
 import { ask } from "/assets/api.js";
 import { pathOf, Problem, RecordLink, SHORT, Terminal } from "/assets/quality-parts.js";
-import { html, useState } from "/assets/ui.js";
+import { html, useEffect, useRef, useState } from "/assets/ui.js";
 import { number } from "/assets/words.js";
 import { sayingOf } from "/assets/work-state.js";
 
 const STAGES = { own: "", retrieval: ", whether reports were had", "full-text": ", full texts" };
 
-const rounded = (value) => (Math.round(100 * value) / 100 + 0).toFixed(2); // nothing is -0.00
-const share = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)}%`);
+export const rounded = (value) => (Math.round(100 * value) / 100 + 0).toFixed(2); // nothing is -0.00
+export const share = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)}%`);
 const ranged = (value, low, high) => (value === null ? "–" : `${rounded(value)} (${rounded(low)} to ${rounded(high)})`);
 
 // What is compared: its name, who the two are, its figures, and how the gateway is asked for the records of its cells.
@@ -18,6 +18,10 @@ const tablesOf = (found) => [
 ];
 
 const Figures = ({ name, one }) => html`<tr><th scope="row">${name}</th><td class="number">${number(one.n)}</td><td class="number">${share(one.observed)}</td><td class="number">${ranged(one.kappa, one.kappa_low, one.kappa_high)}</td><td class="number">${ranged(one.ac1, one.ac1_low, one.ac1_high)}</td></tr>`;
+
+// The table and the cell that an address leads to, as the Conflicts view names them: { stage, first, second, first_said, second_said }.
+const led = Object.fromEntries(new URLSearchParams(location.search));
+const leadsTo = ({ stage, first, second }) => led.first !== undefined && led.first === first && led.second === second && led.stage === stage;
 
 const Behind = ({ batch, cell, close, title }) => {
   const [got, setGot] = useState(cell.first);
@@ -59,7 +63,14 @@ const Table = ({ batch, table: { name, who, one, asked } }) => {
       setProblem(error.message);
     }
   };
-  return html`<div class="quality-pair"><div class="quality-scroll"><table class="quality-table">
+  const box = useRef();
+  useEffect(() => {
+    const cell = leadsTo(asked) && at(led.first_said, led.second_said);
+    if (!cell?.n) return;
+    choose(cell);
+    box.current.scrollIntoView();
+  }, []);
+  return html`<div class="quality-pair" ref=${box}><div class="quality-scroll"><table class="quality-table">
       <caption>${name}</caption>
       <thead><tr><td></td><th scope="colgroup" colspan=${words.length}>${who[1]}</th></tr>
         <tr><th scope="col">${who[0]}</th>${words.map((word) => html`<th scope="col">${said(word)}</th>`)}</tr></thead>

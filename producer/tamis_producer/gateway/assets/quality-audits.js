@@ -1,6 +1,7 @@
 // Audits of exclusions: a random sample is drawn, a person judges it, and its verdict says how many were missed at most.
 import { ask } from "/assets/api.js";
 import { html, useEffect, useState } from "/assets/ui.js";
+import { addressOf } from "/assets/views.js";
 import { number, say } from "/assets/words.js";
 
 const USUAL = 50; // records
@@ -12,7 +13,7 @@ const Judged = ({ item, row, decide, judge }) => html`<li>
   <p class="actions">${item.include === null ? "" : html`<span>${item.include ? "should have been included" : "rightly excluded"}, says ${item.reviewer}</span>`}
     ${decide && item.include === null && html`<button type="button" onClick=${() => judge(item, false)}>Rightly excluded</button><button type="button" onClick=${() => judge(item, true)}>Should have been included</button>`}</p></li>`;
 
-const Audit = ({ path, audit, decide, changed }) => {
+const Audit = ({ batch, path, audit, decide, changed }) => {
   const [rows, setRows] = useState(new Map());
   const [problem, setProblem] = useState("");
   useEffect(() => {
@@ -32,12 +33,13 @@ const Audit = ({ path, audit, decide, changed }) => {
   };
   return html`<section aria-label=${`Audit with seed ${audit.seed}`}>
     <p>${audit.verdict.words}</p>
+    ${[...rows.values()].some(({ hidden }) => hidden) && html`<p>It is read blind: <a href=${addressOf(batch.id, "work")}>Work</a> shows its records one after the other, without what the model said.</p>`}
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
     <details><summary>Its ${number(audit.items.length)} records</summary>
       <ol>${audit.items.map((item) => html`<${Judged} key=${item.index} item=${item} row=${rows.get(item.index)} decide=${decide} judge=${judge} />`)}</ol></details></section>`;
 };
 
-export const Audits = ({ path, first, decide }) => {
+export const Audits = ({ batch, path, first, decide }) => {
   const [audits, setAudits] = useState(first);
   const [problem, setProblem] = useState("");
   const keep = (one) => setAudits((all) => (all.some((each) => each.id === one.id) ? all.map((each) => (each.id === one.id ? one : each)) : [...all, one]));
@@ -51,7 +53,7 @@ export const Audits = ({ path, first, decide }) => {
       setProblem(error.message);
     }
   };
-  return html`${audits.map((audit) => html`<${Audit} key=${audit.id} path=${path} audit=${audit} decide=${decide} changed=${keep} />`)}
+  return html`${audits.map((audit) => html`<${Audit} key=${audit.id} batch=${batch} path=${path} audit=${audit} decide=${decide} changed=${keep} />`)}
     ${decide && html`<form class="actions" onSubmit=${draw}><label for="quality-audit-n">Excluded records to draw at random</label><input type="number" id="quality-audit-n" name="n" min="1" max=${MOST} value=${USUAL} required /><button type="submit">Draw an audit</button></form>`}
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
     ${!decide && audits.length === 0 && html`<p>There is no audit yet.</p>`}`;

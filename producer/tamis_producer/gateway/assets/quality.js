@@ -5,6 +5,7 @@ import { Audits } from "/assets/quality-audits.js";
 import { Labels } from "/assets/quality-labels.js";
 import { pathOf, Problem } from "/assets/quality-parts.js";
 import { html, render, useEffect, useState } from "/assets/ui.js";
+import { at } from "/assets/words.js";
 
 const READ = ["agreement", "audits"];
 
@@ -12,7 +13,7 @@ const READ = ["agreement", "audits"];
 const SECTIONS = [
   ["agreement", "Agreement", "Do software and people decide alike?", "agreement", ({ batch, found }) => html`<${Agreement} batch=${batch} found=${found} />`],
   ["evaluate", "Evaluate by labels", "What are the decisions worth by a file of a person’s labels? Nothing of it is kept.", null, ({ path }) => html`<${Labels} path=${path} />`],
-  ["audit", "Audit of exclusions", "How many of the excluded records should have been included, at most?", "audits", ({ path, found, decide }) => html`<${Audits} path=${path} first=${found} decide=${decide} />`],
+  ["audit", "Audit of exclusions", "How many of the excluded records should have been included, at most?", "audits", ({ batch, path, found, decide }) => html`<${Audits} batch=${batch} path=${path} first=${found} decide=${decide} />`],
 ];
 
 const Quality = ({ batch, decide }) => {
@@ -22,6 +23,7 @@ const Quality = ({ batch, decide }) => {
     const keep = (name, one) => setGot((all) => ({ ...all, [name]: one }));
     const reads = READ.map((name) => ask(`${path}/${name}`).then((answer) => answer.json()).then((found) => keep(name, { found }), (error) => keep(name, { problem: error.message })));
     Promise.all(reads).then(() => {
+      at(location.hash.slice(1))?.scrollIntoView(); // it was not there when the browser looked for it
       document.documentElement.dataset.ready = "true";
     });
   }, []);

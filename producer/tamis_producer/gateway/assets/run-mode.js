@@ -8,6 +8,7 @@ export const MODES = {
   single: ["Openly", "Everybody sees everybody’s decisions, and the model’s, from the beginning."],
   pair: ["In pairs, blind", "A record’s decisions, people’s and the model’s, are hidden from everybody until two people have decided on it."],
   model_second: ["The model as the second reader", "A record’s decisions are hidden from each person until their own stands on it; where the model differs, it is a conflict."],
+  model_audited: ["The model decides, people audit it", "Work is a random sample of what the model excluded. What was said of a drawn record is hidden from everybody until somebody has judged it; then it is known how many the model missed at most."],
 };
 
 const setWords = ({ set_by: by, set_at: at }) => (by ? `Set by ${by}, ${new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}.` : "Nobody has set it: it is as batches begin.");

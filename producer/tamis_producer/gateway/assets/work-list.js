@@ -1,6 +1,6 @@
 // The records that are loaded, and the filters by which the gateway chose them.
 import { html, useEffect, useRef, useState } from "/assets/ui.js";
-import { ORDERS, sayingOf, SHOWN, wordOf } from "/assets/work-state.js";
+import { isAudited, ORDERS, sayingOf, SHOWN, wordOf } from "/assets/work-state.js";
 
 const TYPING = 300; // ms after the last letter of a search
 export const BADGES = { include: "passed", exclude: "excluded", uncertain: "uncertain" };
@@ -23,17 +23,19 @@ const Filters = ({ state, labels, filter }) => {
     typing.current = setTimeout(() => filter({ q }), TYPING);
   };
   const outcomes = facts ? Object.entries(facts.names) : [];
+  const audited = isAudited(facts); // its records have the order of the draw
+  const shows = Object.entries(SHOWN).filter(([show]) => !audited || ["todo", "mine"].includes(show));
   const reasons = facts ? facts.reasons.map(({ text }) => [text, text]) : [];
   return html`<form class="work-filters" role="search" aria-label="Records" onSubmit=${(event) => event.preventDefault()}>
     <p class="field"><label for="work-q">Search</label><input type="search" id="work-q" aria-keyshortcuts="/" defaultValue=${filters.q} onInput=${search} onKeyDown=${(event) => event.key === "Escape" && event.target.blur()} /></p>
-    <${Choice} name="show" text="Show" value=${filters.show} choices=${Object.entries(SHOWN)} filter=${filter} />
-    <${Choice} name="order" text="Order" value=${filters.order} choices=${Object.entries(ORDERS)} filter=${filter} />
-    <details open=${unfolded}><summary>More filters</summary>
-      <${Choice} name="outcome" text="Decision" value=${filters.outcome} choices=${outcomes} filter=${filter} all />
+    <${Choice} name="show" text="Show" value=${filters.show} choices=${shows} filter=${filter} />
+    ${!audited && html`<${Choice} name="order" text="Order" value=${filters.order} choices=${Object.entries(ORDERS)} filter=${filter} />`}
+    ${(!audited || labels.length > 0) && html`<details open=${unfolded}><summary>More filters</summary>
+      ${!audited && html`<${Choice} name="outcome" text="Decision" value=${filters.outcome} choices=${outcomes} filter=${filter} all />`}
       ${reasons.length > 0 && html`<${Choice} name="reason" text="Reason" value=${filters.reason} choices=${reasons} filter=${filter} all />`}
       ${labels.length > 0 && html`<${Choice} name="label" text="Label" value=${filters.label} choices=${labels.map((one) => [one, one])} filter=${filter} all />`}
       ${facts?.operation === "inclusion" && html`<p class="work-check"><input type="checkbox" id="work-flagged" checked=${Boolean(filters.flagged)} onChange=${(event) => filter({ flagged: event.target.checked ? "true" : "" })} /> <label for="work-flagged">A quote is altered, or not in the record</label></p>`}
-    </details>
+    </details>`}
   </form>`;
 };
 

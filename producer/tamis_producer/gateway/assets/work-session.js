@@ -2,7 +2,7 @@
 import { ask } from "/assets/api.js";
 import { decisionQueue } from "/assets/decision-queue.js";
 import { newId, senderOf } from "/assets/decision-sending.js";
-import { begun, current, filtersOf, queryOf, reduce, sayable, sayingOf, wordOf } from "/assets/work-state.js";
+import { begun, current, filtersOf, queryOf, isAudited, reduce, sayable, sayingOf, wordOf } from "/assets/work-state.js";
 
 const PAGE = 50;
 const AHEAD = 20; // records that are still to come when more are asked for
@@ -47,7 +47,13 @@ export const workSession = ({ id, me, owner, changed }) => {
     mine.set(record.index, said.mine);
     return queue.add({ ...said, index: record.index, number: record.number });
   };
+  const judging = (record, decision) => {
+    const include = decision.value === state.facts.values.include;
+    const body = { decisions: [{ index: record.index, include }], correct: Boolean(record.mine) };
+    return keep(record, { kind: "audit", audit: state.facts.audit.id, body, mine: decision, before: record.mine, said: sayingOf(state.facts, wordOf(state.facts, decision)) });
+  };
   const deciding = (record, decision) => {
+    if (isAudited(state.facts)) return judging(record, decision);
     const body = { value: decision.value, decision_id: newId(), ...(decision.reason && { reason: decision.reason }), ...(decision.note && { note: decision.note }) };
     return keep(record, { kind: "decide", body, mine: decision, before: record.mine, said: sayingOf(state.facts, wordOf(state.facts, decision)) });
   };
@@ -65,6 +71,7 @@ export const workSession = ({ id, me, owner, changed }) => {
       tell({ kind: "decided", index: record.index, mine: decision, id: entry, said: `Record ${record.number}: ${sayingOf(state.facts, word)}${reason ? `, ${reason}` : ""}.` });
     },
     undo: () => {
+      if (isAudited(state.facts)) return tell({ kind: "told", said: "A judgement stays; another one replaces it. K goes back to the record." });
       const last = state.history.at(-1);
       if (!last) return tell({ kind: "told", said: "There is nothing to take back." });
       const record = { index: last.index, number: last.index + 1, mine: mine.get(last.index) };
@@ -76,7 +83,7 @@ export const workSession = ({ id, me, owner, changed }) => {
     },
     drop: ({ id: entry, kind, index, stage = "own", before = null }) => {
       queue.drop(entry);
-      if (kind !== "decide" || stage !== "own") return;
+      if (!["decide", "audit"].includes(kind) || stage !== "own") return;
       mine.set(index, before);
       tell({ kind: "dropped", index, mine: before, id: entry });
     },

@@ -23,8 +23,12 @@ export const sayable = ({ values }, word) => values[word] !== null && values[wor
 export const wordOf = (facts, mine) => Object.keys(facts.values).find((word) => facts.values[word] === mine.value) ?? String(mine.value);
 
 // As people say it of what is asked: a filter asks a question.
-const SAYINGS = { filter: { include: "yes", exclude: "no" }, retrieval: { include: "retrieved", exclude: "not retrieved" } };
+const SAYINGS = { audit: { include: "should have been included", exclude: "rightly excluded" }, filter: { include: "yes", exclude: "no" }, retrieval: { include: "retrieved", exclude: "not retrieved" } };
 export const sayingOf = ({ operation }, word) => SAYINGS[operation]?.[word] ?? word;
+
+// Whether the records are those of an audit: words of their own, yes or no, and no reasons.
+export const isAudited = (facts) => facts?.mode === "model_audited";
+const judged = (facts) => ({ ...facts, operation: "audit", values: { ...facts.values, uncertain: null }, reasons: [] });
 
 const open = (record) => !record.mine;
 
@@ -60,7 +64,7 @@ const CHANGES = {
     const passed = () => (next ? -1 : records.findIndex(open));
     const there = () => (state.filters.show === "todo" ? [unread(), passed(), records.length].find((n) => n >= 0) : from);
     const place = beyond ? there() : state.place;
-    return { ...state, facts, counts: first ? counts : state.counts, records, next, place, loading: false, problem: "" };
+    return { ...state, facts: isAudited(facts) ? judged(facts) : facts, counts: first ? counts : state.counts, records, next, place, loading: false, problem: "" };
   },
   went: (state, { place }) => ({ ...state, place: Math.max(0, Math.min(place, state.records.length)), open: null }),
   opened: (state, { open: what }) => ({ ...state, open: state.open === what ? null : what }),

@@ -3,13 +3,14 @@ import { ask } from "/assets/api.js";
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "/assets/ui.js";
 import { findersOf } from "/assets/marking.js";
 import { at } from "/assets/words.js";
+import { AuditEnd, Drawn, KEYS as AUDIT_KEYS, useVerdict } from "/assets/work-audit.js";
 import { Bar } from "/assets/work-bar.js";
 import { Card } from "/assets/work-card.js";
 import { Help, useKeys } from "/assets/work-keys.js";
 import { Leaving, useLeaving } from "/assets/work-leaving.js";
 import { List } from "/assets/work-list.js";
 import { workSession } from "/assets/work-session.js";
-import { current } from "/assets/work-state.js";
+import { current, isAudited } from "/assets/work-state.js";
 
 const MARKING = "tamis.marking"; // in localStorage: whether words are marked, "no" or nothing
 
@@ -17,23 +18,28 @@ const remembered = () => localStorage.getItem(MARKING) !== "no";
 
 const Marking = ({ on, turn }) => html`<p class="work-marking"><label><input type="checkbox" checked=${on} onChange=${(event) => turn(event.target.checked)} /> Mark the criteria’s words:</label> <span class=${on ? "word include" : ""}>inclusion</span>, <span class=${on ? "word exclude" : ""}>exclusion</span></p>`;
 
-const Nothing = ({ state, again }) => {
+const Nothing = ({ state, batch, may, again }) => {
   if (state.problem) return html`<div class="work-card"><p class="notice" role="alert">${state.problem}</p><p><button type="button" onClick=${again}>Try again</button></p></div>`;
   if (state.loading) return html`<div class="work-card"><p class="small">Records are being read …</p></div>`;
   const done = state.filters.show === "todo" && !state.filters.q && !state.filters.outcome && !state.filters.reason && !state.filters.label && !state.filters.flagged;
+  if (done && isAudited(state.facts)) return html`<${AuditEnd} batch=${batch} may=${may} facts=${state.facts} again=${again} />`;
   return html`<div class="work-card"><h2 id="work-title" tabindex="-1">${done ? "Nothing is left to decide" : state.records.length ? "That was the last of them" : "No record matches"}</h2>
     <p>${done ? "You have decided every record that waits for you." : "Another filter shows others."}</p>
     <p class="actions"><button type="button" onClick=${again}>Look again</button></p></div>`;
 };
 
-const Work = ({ id, me, owner, may }) => {
+const Work = ({ batch, me, owner, may }) => {
+  const { id } = batch;
   const [, draw] = useReducer((n) => n + 1, 0);
   const session = useMemo(() => workSession({ id, me, owner, changed: draw }), [id]);
   const [labels, setLabels] = useState([]);
   const [marking, setMarking] = useState(remembered);
   const [leaving, setLeaving] = useLeaving(session.queue);
   const { state } = session;
+  const queue = session.queue.state();
   const record = current(state);
+  const audited = isAudited(state.facts);
+  const undrawn = audited && !state.facts.audit; // nothing to choose from, nothing to decide
   const finders = useMemo(() => (marking ? findersOf(state.facts?.marked) : []), [marking, state.facts]);
 
   const act = (what, given) => {
@@ -76,6 +82,7 @@ const Work = ({ id, me, owner, may }) => {
     session.queue.send();
     ask(`/v1/batches/${encodeURIComponent(id)}/labels`).then((answer) => answer.json()).then((known) => setLabels(Object.keys(known)), () => {});
   }, [session]);
+  useVerdict(session);
   useKeys(act, () => session.state.open === "reasons");
   // Another record is read from its beginning. Whoever uses the buttons keeps the button.
   const shown = record?.index ?? -1;
@@ -86,16 +93,16 @@ const Work = ({ id, me, owner, may }) => {
   }, [shown]);
 
   return html`<div class="work" id="work-view">
-    <div class="work-top"><${Marking} on=${marking} turn=${(on) => { setMarking(on); localStorage.setItem(MARKING, on ? "yes" : "no"); }} /></div>
-    ${record ? html`<${Card} key=${record.index} record=${record} facts=${state.facts} finders=${finders} own=${may} take=${(field, text) => session.remark(field, text, true)} />` : html`<${Nothing} state=${state} again=${() => session.filter({})} />`}
-    <${List} state=${state} labels=${labels} filter=${session.filter} go=${(place) => session.tell({ kind: "went", place })} more=${() => session.load()} />
-    <${Bar} state=${state} queue=${session.queue.state()} may=${may} labels=${labels} act=${act} />
-    ${state.open === "help" && html`<${Help} close=${() => act("close")} />`}
+    ${!undrawn && html`<div class="work-top"><${Drawn} facts=${state.facts} counts=${state.counts} /><${Marking} on=${marking} turn=${(on) => { setMarking(on); localStorage.setItem(MARKING, on ? "yes" : "no"); }} /></div>`}
+    ${record ? html`<${Card} key=${record.index} record=${record} facts=${state.facts} finders=${finders} own=${may} take=${(field, text) => session.remark(field, text, true)} />` : html`<${Nothing} state=${state} batch=${batch} may=${may} again=${() => session.filter({})} />`}
+    ${!undrawn && html`<${List} state=${state} labels=${labels} filter=${session.filter} go=${(place) => session.tell({ kind: "went", place })} more=${() => session.load()} />`}
+    ${(!undrawn || queue.waiting.length + queue.refused.length > 0) && html`<${Bar} state=${state} queue=${queue} may=${may} labels=${labels} act=${act} without=${audited ? ["undo"] : []} />`}
+    ${state.open === "help" && html`<${Help} close=${() => act("close")} keys=${audited ? AUDIT_KEYS : undefined} />`}
     ${leaving > 0 && html`<${Leaving} count=${leaving} stay=${() => setLeaving(0)} />`}
   </div>`;
 };
 
 export const show = ({ batch, me, owner, scopes }, element) => {
   document.documentElement.classList.add("working");
-  render(html`<${Work} id=${batch.id} me=${me} owner=${owner} may=${scopes.has("decide")} />`, element);
+  render(html`<${Work} batch=${batch} me=${me} owner=${owner} may=${scopes.has("decide")} />`, element);
 };

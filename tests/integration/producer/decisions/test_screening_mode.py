@@ -8,6 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from stage.screened import decided, kept_out, write_batch
 from tamis_producer import Batch, Client
+from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.decisions.screening_mode import hidden_from, read_mode, read_mode_set, set_mode
 from tamis_schemas import Exclusion, InclusionDecision, InvalidParameters, InvalidRequest, Score, ScreeningMode
 from tamis_schemas.ledger import screening_modes
@@ -58,6 +59,31 @@ def test_beside_the_model_a_record_opens_with_ones_own_decision(batch: Batch, cl
     batch.override(0, "include", reviewer="A")
     assert hidden(batch, client, "A") == {1, 2}
     assert hidden(batch, client, "B") == {0, 1, 2}
+
+
+def test_where_the_model_is_audited_a_drawn_record_is_hidden_from_everybody_until_it_is_judged(client: Client) -> None:
+    said = InclusionDecision.model_validate({"status": "exclude", "confidence": 0.8, "rationale": "because"})
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, [decided({"id": f"r{n}", "title": f"Title {n}"}, said) for n in range(6)])
+    batch = client.batch(str(batch_id))
+    put(batch, client, ScreeningMode.MODEL_AUDITED)
+    assert hidden(batch, client, "A") == set()
+    first = batch.draw_audit(4, seed=1)
+    drawn = [item.index for item in first.items]
+    for name in "AB":
+        assert hidden(batch, client, name) == {*drawn}
+    assert hidden(batch, client, "A", [*drawn[:2], *({*range(6)} - {*drawn})]) == {*drawn[:2]}
+    client.record_audit(first.id, [AuditDecision(drawn[0], True, "A")])
+    batch.override(drawn[1], "include", reviewer="A")  # a decision on the record is no judgement of the audit
+    for name in "AB":
+        assert hidden(batch, client, name) == {*drawn[1:]}
+    # Of two open audits the last one is read, and the first one after it.
+    second = batch.draw_audit(1, seed=2)
+    assert hidden(batch, client, "A") == {second.items[0].index}
+    client.record_audit(second.id, [AuditDecision(second.items[0].index, False, "A")])
+    assert hidden(batch, client, "A") == {*drawn[1:]}
+    client.record_audit(first.id, [AuditDecision(place, False, "B") for place in drawn[1:]])
+    assert hidden(batch, client, "A") == set()
 
 
 def test_who_set_a_mode_is_kept_and_nobody_changes_it(batch: Batch, client: Client) -> None:

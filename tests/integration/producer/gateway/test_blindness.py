@@ -72,6 +72,25 @@ def problem(answer: httpx.Response) -> str:
     return detail
 
 
+def asked_without_a_leak(ours: httpx.Client, batch: Batch, index: int) -> int:
+    """Ask every route of a batch, in every form, and of this record; how many there are."""
+    asked, described = 0, ours.get("/openapi.json").json()
+    for path, methods in described["paths"].items():
+        if "get" not in methods or "{batch_id}" not in path:
+            continue
+        forms = [f"?form={form}" for form in forms_of(methods["get"], described["components"]["schemas"])] or [""]
+        for form in forms:
+            at = path.format(batch_id=batch.id, index=index) + form
+            with ours.stream("GET", at) as answer:
+                text = answer.read().decode("utf-8", "replace") if answer.status_code != 404 else ""
+            assert answer.status_code < 500, at
+            assert MODELS not in text, at
+            assert HUMANS not in text, at
+            assert "0.8125" not in text, at
+            asked += 1
+    return asked
+
+
 @PAIRS
 def test_no_route_that_names_a_batch_tells_a_hidden_decision(client: Client, batch: Batch, mode: ScreeningMode) -> None:
     batch.set_screening_mode(mode, set_by="Lead")
@@ -80,21 +99,7 @@ def test_no_route_that_names_a_batch_tells_a_hidden_decision(client: Client, bat
         assert made.status_code == 201
         marked = {"labels": [HUMANS], "notes": [f"{HUMANS}s"]}
         assert theirs.post(f"/v1/batches/{batch.id}/items/0/remarks", json=marked).status_code == 201
-        asked, described = 0, ours.get("/openapi.json").json()
-        for path, methods in described["paths"].items():
-            if "get" not in methods or "{batch_id}" not in path:
-                continue
-            forms = [f"?form={form}" for form in forms_of(methods["get"], described["components"]["schemas"])] or [""]
-            for form in forms:
-                at = path.format(batch_id=batch.id, index=0) + form
-                with ours.stream("GET", at) as answer:
-                    text = answer.read().decode("utf-8", "replace") if answer.status_code != 404 else ""
-                assert answer.status_code < 500, at
-                assert MODELS not in text, at
-                assert HUMANS not in text, at
-                assert "0.8125" not in text, at
-                asked += 1
-        assert asked > 15
+        assert asked_without_a_leak(ours, batch, 0) > 15
 
 
 @PAIRS
@@ -290,3 +295,76 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_on
             client.batch(str(first)).override(1, "include", reviewer=name)
         assert ours.get(f"/v1/batches/{second}/records/0/explanation").status_code == 200
         assert "1 record is still" in problem(ours.get(f"/v1/batches/{second}/results"))
+
+
+@pytest.fixture
+def audited(client: Client) -> Batch:
+    """A batch of exclusions alone, whose model is audited; every record is drawn."""
+    rows = [decided({"id": f"r{n}", "title": f"Title {n}", "abstract": "Walking."}, said("exclude")) for n in range(4)]
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, rows)
+    batch = client.batch(str(batch_id))
+    batch.set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    batch.draw_audit(4, seed=7)
+    return batch
+
+
+def test_no_route_tells_what_the_model_said_of_a_record_that_is_drawn_and_not_judged(
+    client: Client, audited: Batch
+) -> None:
+    (audit,) = audited.audits()
+    drawn = [item.index for item in audit.items]
+    at = f"/v1/batches/{audited.id}"
+    with people(client, OURS, THEIRS) as (ours, theirs):
+        assert decide(theirs, audited, drawn[0], "include", note=f"a {HUMANS}").status_code == 201
+        assert asked_without_a_leak(ours, audited, drawn[0]) > 15
+        assert "4 records are still read blind" in problem(ours.get(f"{at}/results"))
+        assert "once it is judged, in Work" in problem(ours.get(f"{at}/records/{drawn[0]}/explanation"))
+        problem(ours.post(f"{at}/audits", json={"n": 1, "seed": 1}))
+        one = {"index": drawn[0], "include": True}
+        judging = f"/v1/audits/{audit.id}/decisions"
+        problem(ours.post(judging, json={"decisions": [one], "reviewer": THEIRS}))
+        assert ours.get(f"/v1/audits/{audit.id}").json()["verdict"]["decided"] == 0
+        assert ours.post(judging, json={"decisions": [one]}).json()["audit"]["verdict"]["decided"] == 1
+        # What is judged is open, to everybody; the others are not.
+        for http in (ours, theirs):
+            assert MODELS in http.get(f"{at}/records/{drawn[0]}/explanation").text
+            assert "3 records" in problem(http.get(f"{at}/report", params={"form": "md"}))
+        rest = [{"index": place, "include": False} for place in drawn[1:]]
+        assert theirs.post(judging, json={"decisions": rest}).status_code == 201
+        assert MODELS in ours.get(f"{at}/results").text
+        assert ours.post(f"{at}/audits", json={"n": 1, "seed": 1}).status_code == 201
+
+
+def test_an_answer_that_is_kept_is_not_told_to_be_unchanged_once_a_record_is_judged(
+    client: Client, audited: Batch
+) -> None:
+    (audit,) = audited.audits()
+    with people(client, OURS) as (ours,):
+        at = f"/v1/batches/{audited.id}/records"
+        known = {"If-None-Match": ours.get(at).headers["etag"]}
+        assert ours.get(at, headers=known).status_code == 304
+        one = {"index": audit.items[0].index, "include": False}
+        assert ours.post(f"/v1/audits/{audit.id}/decisions", json={"decisions": [one]}).status_code == 201
+        assert MODELS in ours.get(at, headers=known).text
+
+
+def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_of_an_audit(client: Client) -> None:
+    rows = [decided({"id": f"r{n}", "title": f"Title {n}"}, said("exclude")) for n in range(2)]
+    with client.engine.begin() as connection:
+        review = write_review(connection, "r", SCREENING, SCREENING, finished=True)
+        written = write_batch(connection, rows, place=Place(review, 0))
+        second = write_batch(connection, [replace(rows[1], origin=1)], place=Place(review, 1))
+    first = client.batch(str(written))
+    first.set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    client.batch(str(second)).override(0, "include", reviewer="Lead")
+    with people(client, OURS) as (ours,):
+        assert ours.get(f"/v1/reviews/{review}").json()["next_step"] == "an audit to draw"
+        audit = first.draw_audit(2, seed=1)
+        assert ours.get(f"/v1/reviews/{review}").json()["stages"][0]["todo"] == 2
+        assert "item 1 is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
+        assert ours.get(f"/v1/batches/{second}/audits").json() == []
+        judged = [{"index": item.index, "include": False} for item in audit.items]
+        assert ours.post(f"/v1/audits/{audit.id}/decisions", json={"decisions": judged}).status_code == 201
+        assert ours.get(f"/v1/reviews/{review}").json()["stages"][0]["todo"] == 0
+        assert ours.get(f"/v1/batches/{second}/records/0/explanation").status_code == 200

@@ -12,11 +12,14 @@ from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.gateway import signed_in
 from stage.gateway_page import few, write
+from stage.screened import decided, write_batch
 from tamis_producer import Batch, Client
+from tamis_producer.decisions.audit_verdict import verdict
+from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.decisions.screening_mode import set_mode
 from tamis_producer.gateway.api_keys import Scope
-from tamis_schemas import Extract, Filter, ScreeningMode
+from tamis_schemas import Extract, Filter, InclusionDecision, ScreeningMode, Stratum
 from tamis_schemas.ledger import overrides
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
@@ -166,3 +169,36 @@ def test_what_is_kept_out_before_screening_waits_for_nobody_and_what_failed_does
     assert told["values"] == {"include": "include", "exclude": "exclude", "uncertain": "uncertain"}
     assert told["reasons"][-1] == {"label": "E1", "text": "Animal studies"}
     assert (told["marked"]["exclude"], "walking" in told["marked"]["include"]) == (["animal"], False)
+
+
+def test_where_the_model_is_audited_the_list_is_the_sample_in_the_order_of_the_draw(
+    client: Client, http: httpx.Client
+) -> None:
+    said = InclusionDecision.model_validate({"status": "exclude", "confidence": 0.8, "rationale": "because"})
+    with client.engine.begin() as connection:
+        written = write_batch(connection, [decided({"id": f"r{n}", "title": f"Title {n}"}, said) for n in range(40)])
+    batch = client.batch(str(written))
+    blind(client, batch, ScreeningMode.MODEL_AUDITED)
+    told = asked(http, batch)
+    assert (told["audit"], told["records"], told["counts"]["todo"]) == (None, [], 0)
+    audit = batch.draw_audit(6, seed=7, stratum=Stratum.MODEL)
+    drawn = [item.index for item in audit.items]
+    assert drawn != sorted(drawn)
+    told = asked(http, batch, limit=4)
+    assert told["audit"] == {"id": audit.id, "seed": 7, "sample": 6, "judged": 0, "words": None}
+    assert places(told) + places(asked(http, batch, limit=4, after=told["next"])) == drawn
+    assert all(one["hidden"] and "why" not in one["row"] for one in told["records"])
+    client.record_audit(
+        audit.id, [AuditDecision(drawn[0], True, "Reviewer B"), AuditDecision(drawn[2], False, "Reviewer A")]
+    )
+    told = asked(http, batch)
+    assert (places(told), told["audit"]["judged"]) == ([drawn[1], *drawn[3:]], 2)
+    assert told["counts"] == {"records": 6, "todo": 4, "mine": 1, "conflicts": 0, "found": 4}
+    (mine,) = asked(http, batch, show="mine")["records"]
+    assert (mine["index"], mine["mine"]["value"], mine["hidden"]) == (drawn[2], "exclude", False)
+    assert places(asked(http, batch, show="all")) == drawn
+    client.record_audit(audit.id, [AuditDecision(place, False, "Reviewer A") for place in (drawn[1], *drawn[3:])])
+    told = asked(http, batch)
+    assert told["records"] == []
+    assert told["audit"]["words"] == verdict(batch.audits()[0]).sentence
+    assert "at most" in told["audit"]["words"]

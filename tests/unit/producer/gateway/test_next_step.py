@@ -14,6 +14,8 @@ from tamis_producer.report.work_left import WorkLeft
         ("running", [WorkLeft(todo=40)], "runs"),
         ("paused", [WorkLeft(todo=40)], "paused"),
         ("completed", [WorkLeft(todo=1_000), WorkLeft(todo=43)], "1,043 records to read"),
+        ("completed", [WorkLeft(audit_due=True), WorkLeft(todo=1)], "1 record to read"),
+        ("completed", [WorkLeft(), WorkLeft(audit_due=True)], "an audit to draw"),
         ("completed", [WorkLeft()], "finished"),
         ("cancelled", [WorkLeft()], "cancelled"),
         ("cancelled", [WorkLeft(todo=1)], "1 record to read"),

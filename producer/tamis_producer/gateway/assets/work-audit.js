@@ -1,0 +1,68 @@
+// Work where the model decides and people audit it: a sample is drawn, judged blind, and its verdict told.
+import { ask } from "/assets/api.js";
+import { html, useEffect, useState } from "/assets/ui.js";
+import { addressOf } from "/assets/views.js";
+import { number } from "/assets/words.js";
+import { isAudited } from "/assets/work-state.js";
+
+const USUAL = 50; // records
+const MOST = 100000; // that the gateway draws
+const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0] >>> 1;
+
+export const KEYS = [
+  ["E", "rightly excluded"],
+  ["I", "it should have been included"],
+  ["N", "write a note"],
+  ["L", "put a label on it"],
+  ["J", "the next record"],
+  ["K", "the record before: another judgement replaces the first"],
+  ["/", "search"],
+  ["Esc", "close what is open"],
+  ["?", "this list"],
+];
+
+// Above the record: which sample it is of, and how far it is.
+export const Drawn = ({ facts, counts }) => facts?.audit && html`<p class="work-audit">Audit: <b>${number(counts.records - counts.todo)} of ${number(counts.records)}</b> drawn records judged (seed ${facts.audit.seed}).</p>`;
+
+const Draw = ({ batch, drawn }) => {
+  const [seed] = useState(newSeed);
+  const [problem, setProblem] = useState("");
+  const draw = async (event) => {
+    event.preventDefault();
+    setProblem("");
+    const { n, seed: chosen } = event.target.elements;
+    try {
+      await ask(`/v1/batches/${encodeURIComponent(batch.id)}/audits`, { method: "POST", json: { n: Number(n.value), seed: Number(chosen.value), stratum: "model" } });
+      drawn();
+    } catch (error) {
+      setProblem(error.message);
+    }
+  };
+  return html`<form class="work-draw" onSubmit=${draw}>
+    <p class="field"><label for="work-draw-n">Records to draw</label><input type="number" id="work-draw-n" name="n" min="1" max=${MOST} value=${USUAL} required aria-describedby="work-draw-about" /><span class="small" id="work-draw-about">The more, the closer the bound. All are drawn where there are fewer.</span></p>
+    <p class="field"><label for="work-draw-seed">Seed</label><input type="number" id="work-draw-seed" name="seed" min="0" max=${Number.MAX_SAFE_INTEGER} value=${seed} required aria-describedby="work-draw-same" /><span class="small" id="work-draw-same">The same one draws the same records, as long as the same ones are excluded.</span></p>
+    ${problem && html`<p class="notice" role="alert">${problem}</p>`}
+    <p class="actions"><button type="submit" class="main">Draw the audit</button></p></form>`;
+};
+
+const None = ({ batch, may, again }) => html`<h2 id="work-title" tabindex="-1">No audit is drawn yet</h2>
+  <p>The model decides this batch. An audit draws records at random from those that it excluded; people judge them without seeing what it said, and the result is how many it missed at most.</p>
+  ${batch.state !== "completed" && html`<p>It can be drawn once the batch is completed. The batch is ${batch.state}.</p>`}
+  ${batch.state === "completed" && (may ? html`<${Draw} batch=${batch} drawn=${again} />` : html`<p>This key reads; it does not draw.</p>`)}`;
+
+const Judged = ({ batch, audit }) => html`<h2 id="work-title" tabindex="-1">Every drawn record is judged</h2>
+  <p>${audit.words ?? "The result is told once the last judgement has reached the gateway."}</p>
+  ${audit.words && html`<p class="actions"><a href=${`${addressOf(batch.id, "quality")}#quality-audit`}>The audit, record by record</a></p>`}`;
+
+// What stands there where no record is left: the way to a sample, or its verdict.
+export const AuditEnd = ({ batch, may, facts, again }) => html`<div class="work-card">${facts.audit ? html`<${Judged} batch=${batch} audit=${facts.audit} />` : html`<${None} batch=${batch} may=${may} again=${again} />`}</div>`;
+
+// The verdict is made by the gateway, from what has reached it: asked for once nothing waits to be sent.
+export const useVerdict = (session) => {
+  const { state } = session;
+  const { waiting, refused } = session.queue.state();
+  const due = isAudited(state.facts) && state.facts.audit && !state.facts.audit.words && state.counts?.todo === 0;
+  useEffect(() => {
+    if (due && waiting.length + refused.length === 0) session.filter({});
+  }, [due, waiting.length + refused.length]);
+};

@@ -1,0 +1,135 @@
+"""Where the model decides and people audit it, Work is the audit: drawn there, judged blind, and its verdict told."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from stage.browser import needs_chromium
+from stage.gateway_page import Open, decision, few, record, write
+from stage.screened import Ledgered, decided
+from tamis_producer import Client
+from tamis_producer.decisions.audit_verdict import verdict
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Scope
+from tamis_schemas import ItemStatus, ScreeningMode
+
+pytestmark = needs_chromium
+
+
+def audited(client: Client) -> str:
+    """Return a batch of eight records that the model excluded, and one that it included; nothing is drawn yet."""
+    excluded = [decided(record(n, title=f"Title {n}"), decision("exclude", 0.7)) for n in range(8)]
+    batch_id = write(client, [*excluded, decided(record(8, title="Title 8"), decision())])
+    client.batch(batch_id).set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    return batch_id
+
+
+def everything_is_sent(page: Page) -> None:
+    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
+
+
+def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_missed_at_most(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id, browser = audited(client), opened()
+    page = browser.sign_in(key, f"/?batch={batch_id}&view=work")
+    expect(page.get_by_role("heading", name="No audit is drawn yet")).to_be_visible()
+    expect(page.locator("#work-bar")).to_have_count(0)
+    page.get_by_label("Records to draw").fill("3")
+    page.get_by_label("Seed").fill("7")
+    page.get_by_role("button", name="Draw the audit").click()
+    expect(page.get_by_text("0 of 3 drawn records judged (seed 7)")).to_be_visible()
+    (audit,) = client.batch(batch_id).audits()
+    drawn = [item.index + 1 for item in audit.items]
+    assert (audit.seed, audit.stratum, len(drawn)) == (7, "model", 3)
+    expect(page.locator(".work-line .n")).to_have_text([str(number) for number in drawn])
+    card = page.locator(".work-card")
+    expect(card).to_contain_text("Judged alone")
+    expect(card).not_to_contain_text("because")
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+    expect(page.get_by_role("button", name="Uncertain")).to_have_count(0)
+    page.keyboard.press("i")
+    expect(page.locator("#work-title")).to_have_text(f"Title {drawn[1] - 1}")
+    page.keyboard.press("z")
+    expect(page.get_by_text("another one replaces it")).to_be_visible()
+    page.keyboard.press("k")
+    expect(card).to_contain_text("should have been included decided by me")
+    page.keyboard.press("e")
+    page.keyboard.press("i")
+    expect(page.get_by_text("2 of 3 drawn records judged")).to_be_visible()
+    everything_is_sent(page)
+    page.keyboard.press("e")
+    expect(page.get_by_role("heading", name="Every drawn record is judged")).to_be_visible()
+    expect(card).to_contain_text("3 judged by a human")
+    (audit,) = client.batch(batch_id).audits()
+    words = verdict(audit).sentence
+    expect(card).to_contain_text(words)
+    assert re.search("at most [0-9]+ of all 8", words)
+    assert [(item.index + 1, item.include, item.reviewer) for item in audit.items] == [
+        (drawn[0], False, "Reviewer A"),
+        (drawn[1], True, "Reviewer A"),
+        (drawn[2], False, "Reviewer A"),
+    ]
+    assert client.overrides(batch_id) == []
+    page.get_by_role("link", name="The audit, record by record").click()
+    expect(page.get_by_text(words)).to_be_in_viewport()
+    assert browser.said == []
+
+
+def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: str, opened: Open) -> None:
+    batch_id = audited(client)
+    audit = client.batch(batch_id).draw_audit(3, seed=7)
+    second = api_keys.create(client.engine, "Reviewer B", list(Scope))
+    page = opened(viewport=390).sign_in(key, f"/?batch={batch_id}&view=quality")
+    section = page.get_by_role("region", name="Audit of exclusions")
+    expect(section.get_by_text("no decision of a human is recorded yet")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("3 records are still read blind")
+    section.get_by_role("link", name="Work").click()
+    expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[0].index}")
+    page.get_by_role("button", name="Rightly excluded").click()
+    expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[1].index}")
+    everything_is_sent(page)
+    theirs = opened().sign_in(second, f"/?batch={batch_id}&view=work")
+    expect(theirs.get_by_text("1 of 3 drawn records judged")).to_be_visible()
+    expect(theirs.locator(".work-line")).to_have_count(2)
+    theirs.keyboard.press("e")
+    expect(theirs.locator("#work-title")).to_have_text(f"Title {audit.items[2].index}")
+    everything_is_sent(theirs)
+    # Who has the same record before them still, and says otherwise, is told so.
+    expect(page.locator("#work-title")).to_have_text(f"Title {audit.items[1].index}")
+    page.get_by_role("button", name="Should have been included").click()
+    expect(page.locator(".work-waiting")).to_contain_text("Reviewer B said exclude before")
+    page.get_by_role("button", name="Drop it").click()
+    assert [item.include for item in client.audit(audit.id).items] == [False, False, None]
+
+
+def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_audited(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id = audited(client)
+    for who, value in (("Reviewer B", "include"), ("Reviewer C", "exclude")):
+        client.override(batch_id, 8, value, reviewer=who)
+    page = opened().sign_in(key, f"/?batch={batch_id}&view=conflicts")
+    expect(page.get_by_role("article", name="Record 9")).to_be_visible()
+    page.keyboard.press("e")
+    expect(
+        page.get_by_role("group", name="Exclude, because …").get_by_role("button", name="Animal studies")
+    ).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("u")
+    expect(page.get_by_text("A judgement that says otherwise than the model is no conflict")).to_be_visible()
+    everything_is_sent(page)
+    assert client.conflicts(batch_id) == []
+
+
+def test_nothing_is_drawn_before_the_batch_is_completed_or_by_who_only_reads(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id = write(client, [*few(), Ledgered(record(9), ItemStatus.PENDING)], state="running")
+    client.batch(batch_id).set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
+    expect(page.get_by_text("The batch is running.")).to_be_visible()
+    expect(page.get_by_role("button", name="Draw the audit")).to_have_count(0)
+    reader = api_keys.create(client.engine, "A reader", [Scope.READ])
+    page = opened().sign_in(reader, f"/?batch={audited(client)}&view=work")
+    expect(page.get_by_text("This key reads; it does not draw.")).to_be_visible()
