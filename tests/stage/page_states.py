@@ -219,6 +219,11 @@ def quality(stage: Stage) -> Iterator[str]:
     page.get_by_role("button", name="Draw an audit").click()
     expect(page.get_by_text("no decision of a human is recorded yet")).to_be_visible()
     yield "an audit drawn"
+    page.get_by_text("Look whether reading may stop").click()
+    page.get_by_role("button", name="Draw the sample").click()
+    page.get_by_role("button", name="Close the sample …").click()
+    expect(page.get_by_role("button", name="Keep it open")).to_be_visible()
+    yield "a sample of the stop rule drawn, asked whether to close it"
 
 
 def run(stage: Stage) -> Iterator[str]:

@@ -83,8 +83,54 @@ def test_labels_are_evaluated_and_lost_records_named(client: Client, key: str, o
     expect(section.get_by_role("alert")).to_contain_text("labels.csv")
 
 
+def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch, browser = screened(client), opened()
+    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(4)])
+    page = quality(browser, key, batch)
+    assert not any("/stop" in address for address in browser.requests)
+    section = page.get_by_role("region", name="Stop rule")
+    section.get_by_text("Look whether reading may stop").click()
+    told = batch.stop()
+    expect(section.get_by_role("status")).to_have_text(told.headline)
+    for figure in told.figures:
+        expect(section.get_by_role("row", name=figure.name)).to_contain_text(figure.value)
+    price = next(one for one in told.prices if (one.recall, one.confidence) == (0.8, 0.8))
+    section.get_by_role("button", name=f"{price.none_found}: 80% recall, 80% sure").click()
+    expect(section.get_by_label("Recall: includes to be found")).to_have_value("80")
+    expect(section.get_by_role("status")).to_have_text(batch.stop(0.8, 0.8).headline)
+    section.get_by_label("Seed").fill("7")
+    section.get_by_role("button", name="Draw the sample").click()
+    expect(section.get_by_text("to read next, in this order")).to_be_visible()
+    sample = batch.stop().sample
+    assert sample is not None
+    assert (sample.seed, sample.recall, sample.confidence) == (7, 0.8, 0.8)
+    with page.expect_download() as saved:
+        section.get_by_role("button", name="Save it as a table").click()
+    lines = saved.value.path().read_text("utf-8-sig").splitlines()
+    assert [line.split(",")[1] for line in lines[1:]] == [str(one.index) for one in sample.waiting]
+    section.get_by_role("link", name="Read the sample in Work").click()
+    expect(page.locator(".work-card h2")).to_have_text(f"Title {sample.waiting[0].index}")
+    batch.decide([HumanDecision(one.index, "exclude", "Reviewer A") for one in sample.waiting])
+    page.go_back()
+    section.get_by_text("Look whether reading may stop").click()
+    expect(section.get_by_role("status")).to_contain_text("Enough: at least 80% of the includes are found")
+    expect(section.locator("blockquote")).to_contain_text("With 80% confidence at most")
+    section.get_by_role("button", name="Close the sample …").click()
+    section.get_by_role("button", name="Close it").click()
+    expect(section.get_by_role("row", name="sample 1 (closed)")).to_be_visible()
+    section.get_by_label("Recall: includes to be found").fill("100")
+    section.get_by_role("button", name="Look", exact=True).click()
+    expect(section.get_by_role("status")).to_have_text(batch.stop(1.0, 0.8).headline)
+    assert browser.said == []
+
+
 def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: Open) -> None:
     reader = api_keys.create(client.engine, "A reader", [Scope.READ])
     page = quality(opened(), reader, screened(client))
     expect(page.get_by_text("There is no audit yet.")).to_be_visible()
     expect(page.get_by_role("button", name="Draw an audit")).to_have_count(0)
+    page.get_by_text("Look whether reading may stop").click()
+    expect(page.get_by_text("Not yet: no sample is small enough")).to_be_visible()
+    expect(page.get_by_role("button", name="Draw the sample")).to_have_count(0)

@@ -1,19 +1,16 @@
 // A file of a person's labels, and what the batch's decisions are worth by it. Nothing is kept.
 import { ask } from "/assets/api.js";
+import { Figures } from "/assets/quality-parts.js";
 import { html, useState } from "/assets/ui.js";
 import { number } from "/assets/words.js";
 
 const LISTED = 20; // records of lost evidence
 
-const Rows = ({ heads, rows }) => html`<table class="plain">
-  <thead><tr><th scope="col">Figure</th>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col">What it is</th></tr></thead>
-  <tbody>${rows.map((row) => html`<tr><th scope="row">${row.name}</th>${row.values.map((value) => html`<td>${value}</td>`)}<td class="small">${row.about}</td></tr>`)}</tbody></table>`;
-
 const Found = ({ found: { words, lost, matching } }) => html`
   <p>${number(matching.labelled)} records have a label.</p>
   ${words.sampling && html`<p class="notice">${words.sampling}.</p>`}
-  <${Rows} heads=${["referred to a human is kept", "referred is left out"]} rows=${words.rates} />
-  <${Rows} heads=${["Value"]} rows=${words.more} />
+  <${Figures} name="Rates" heads=${["referred to a human is kept", "referred is left out"]} rows=${words.rates} />
+  <${Figures} name="Further figures" heads=${["Value"]} rows=${words.more} />
   <p>${lost.length ? `${number(lost.length)} records that the human included are excluded:` : "No record that the human included is excluded."}</p>
   <ul>${lost.slice(0, LISTED).map((one) => html`<li>${number(one.index + 1)}: ${one.title || one.item_id} <span class="small">(${one.reason})</span></li>`)}</ul>
   ${lost.length > LISTED && html`<p class="small">And ${number(lost.length - LISTED)} more.</p>`}`;

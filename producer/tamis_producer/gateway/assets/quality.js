@@ -4,6 +4,7 @@ import { Agreement } from "/assets/quality-agreement.js";
 import { Audits } from "/assets/quality-audits.js";
 import { Labels } from "/assets/quality-labels.js";
 import { pathOf, Problem } from "/assets/quality-parts.js";
+import { Stop } from "/assets/quality-stop.js";
 import { html, render, useEffect, useState } from "/assets/ui.js";
 
 const READ = ["agreement", "audits"];
@@ -11,6 +12,7 @@ const READ = ["agreement", "audits"];
 // The sections: where each is led to, what it is called, what it asks, and what of the gateway it begins with.
 const SECTIONS = [
   ["agreement", "Agreement", "Do software and people decide alike?", "agreement", ({ batch, found }) => html`<${Agreement} batch=${batch} found=${found} />`],
+  ["stop", "Stop rule", "May people stop reading, with a promise that can be checked, and what does each promise cost?", null, (given) => html`<${Stop} ...${given} />`],
   ["evaluate", "Evaluate by labels", "What are the decisions worth by a file of a person’s labels? Nothing of it is kept.", null, ({ path }) => html`<${Labels} path=${path} />`],
   ["audit", "Audit of exclusions", "How many of the excluded records should have been included, at most?", "audits", ({ path, found, decide }) => html`<${Audits} path=${path} first=${found} decide=${decide} />`],
 ];

@@ -1,5 +1,8 @@
 """The stop rule over HTTP: looked at, drawn, read next, and closed."""
 
+import csv
+import io
+
 import httpx2 as httpx
 
 from stage.gateway import signed_in
@@ -33,6 +36,7 @@ def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
             return body
 
         base = f"/v1/batches/{batch.id[:8]}"
+        told(http.get(f"{base}/stop", params={"form": "csv"}), 422)
         looked = told(http.get(f"{base}/stop", params={"recall": 0.5, "confidence": 0.8}))
         assert (looked["verdict"], looked["unread"], looked["samples"]) == ("not yet", 51, [])
         assert len(looked["prices"]) == 20  # type: ignore[arg-type]  # a list
@@ -47,6 +51,10 @@ def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
             told(http.post(f"{base}/stop-samples", json=body), status)
         places = [one["index"] for one in sample["records"]]
         assert [one.index for one in batch.next(5).records] == places[:5]
+        table = http.get(f"{base}/stop", params={"form": "csv"})
+        assert table.headers["content-type"].startswith("text/csv")
+        rows = list(csv.DictReader(io.StringIO(table.text.removeprefix("\ufeff"), newline="")))
+        assert [(one["seed"], one["index"]) for one in rows] == [("3", str(place)) for place in places]
         batch.decide([HumanDecision(place, "exclude", "Reviewer A") for place in places])
         assert told(http.get(f"{base}/stop"))["verdict"] == "enough"
         closed = told(http.post(f"{base}/stop-samples/close"))
