@@ -224,6 +224,28 @@ def quality(stage: Stage) -> Iterator[str]:
     page.get_by_role("button", name="Close the sample …").click()
     expect(page.get_by_role("button", name="Keep it open")).to_be_visible()
     yield "a sample of the stop rule drawn, asked whether to close it"
+    page.get_by_text("Look whether reading may stop").click()
+    page.get_by_text("Draw a pilot, or go on with one").click()
+    page.get_by_role("button", name="Draw a pilot").click()
+    pilot = page.get_by_role("region", name="Pilot")
+    for _ in range(4):
+        pilot.get_by_role("button", name="Include").click()
+    pilot.get_by_role("button", name="Compare with the software").click()
+    expect(page.get_by_role("region", name="What there may be to mend")).to_be_visible()
+    pilot.get_by_text("Find the threshold by these labels").click()
+    pilot.get_by_role("button", name="Calibrate").click()
+    expect(pilot.get_by_text("No threshold")).to_be_visible()
+    yield "a pilot half labelled and compared, too small for a threshold"
+    labels = stage.folder / "labels.csv"
+    labels.write_text("id,include\n" + "".join(f"r{n},{n % 2}\n" for n in (0, 1, 2, 3, 5)), "utf-8")
+    page.get_by_text("Calibrate by a file of labels").click()
+    threshold = page.get_by_role("region", name="Calibrate")
+    threshold.get_by_label("File of labels").set_input_files(labels)
+    threshold.get_by_label("Recall: includes to keep").fill("10")
+    threshold.get_by_label("Probability of keeping fewer").fill("50")
+    threshold.get_by_role("button", name="Find the threshold").click()
+    expect(threshold.get_by_role("row", name="guarantee")).to_be_visible()
+    yield "a threshold found"
 
 
 def run(stage: Stage) -> Iterator[str]:

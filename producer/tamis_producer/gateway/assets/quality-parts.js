@@ -9,7 +9,10 @@ export const SHORT = 8; // letters of an id that a command takes
 
 export const pathOf = (batch) => `/v1/batches/${encodeURIComponent(batch.id)}`;
 
-export const Problem = ({ text }) => text && html`<p class="notice" role="alert">${text}</p>`;
+// What the gateway says: its commands, which stand in backquotes, as code.
+export const Said = ({ text }) => text.split("`").map((part, n) => (n % 2 ? html`<code>${part}</code>` : part));
+
+export const Problem = ({ text }) => text && html`<p class="notice" role="alert"><${Said} text=${text} /></p>`;
 
 export const Terminal = ({ children }) => html`<p class="small">On the terminal: <code>${children}</code></p>`;
 
@@ -39,3 +42,11 @@ const recordAddress = (batch, { index, title }) =>
     : `${addressOf(batch.id, "work")}&${new URLSearchParams({ show: "all", q: title })}`;
 
 export const RecordLink = ({ batch, record }) => html`<a href=${recordAddress(batch, record)}>${record.index + 1}: ${record.title || record.item_id}</a>`;
+
+// A file of labels as the gateway takes it, with how it is to be read.
+export const upload = (terms, file) => {
+  const body = new FormData();
+  body.append("terms", JSON.stringify(terms));
+  body.append("file", file);
+  return { method: "POST", body };
+};
