@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import insert, update
 
 from stage.gateway_page import ONCOLOGY, Opened, decision, few, record, write
+from stage.panelled import PANELLED, of_a_panel
 from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review
 from stage.work_double import WorkDouble, work_record
 from tamis_producer import Client
@@ -248,6 +249,15 @@ def quality(stage: Stage) -> Iterator[str]:
     yield "a threshold found"
 
 
+def panel(stage: Stage) -> Iterator[str]:
+    batch = stage.client.batch(write(stage.client, of_a_panel(), operation=PANELLED, model="small, large"))
+    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(3)])
+    page = stage.view(str(batch.id), "quality")
+    page.get_by_text("Show what each model brought").click()
+    expect(page.get_by_role("link", name="Read these first in Work")).to_be_visible()
+    yield "what each model brought"
+
+
 def run(stage: Stage) -> Iterator[str]:
     batch = stage.client.batch(write(stage.client, rows()))
     batch.remark([0, 2], labels=["to discuss", LONG], reviewer="Reviewer B")
@@ -291,6 +301,7 @@ VIEWS: dict[str, Callable[[Stage], Iterator[str]]] = {
     "Work, alone": work_alone,
     "Conflicts": conflicts,
     "Quality": quality,
+    "Quality, of a panel": panel,
     "Run": run,
     "Review": review,
     "The report as a file": report,

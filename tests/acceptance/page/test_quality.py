@@ -5,13 +5,15 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from stage.browser import needs_chromium
-from stage.gateway_page import Open, Opened, decision, record
+from stage.gateway_page import Open, Opened, decision, record, write
+from stage.panelled import PANELLED, of_a_panel
 from stage.screened import Ledgered, decided, failed, write_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.quality.gold_labels import GoldLabels
+from tamis_producer.quality.panel_words import panel_sentences
 from tamis_producer.quality.words import rates
 from tamis_schemas import ScreeningMode
 
@@ -213,10 +215,35 @@ def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_a
     assert browser.said == []
 
 
+def test_a_panel_says_what_each_model_brought_and_where_they_differ(client: Client, key: str, opened: Open) -> None:
+    browser = opened()
+    batch = client.batch(write(client, of_a_panel(), operation=PANELLED, model="small, large"))
+    batch.decide([HumanDecision(place, "include", "Reviewer B") for place in range(3)])
+    page = quality(browser, key, batch)
+    assert not any(address.endswith("/panel") for address in browser.requests)
+    section = page.get_by_role("region", name="Panel")
+    section.get_by_text("Show what each model brought").click()
+    told = batch.panel()
+    for sentence in panel_sentences(told):
+        expect(section.get_by_text(sentence)).to_be_visible()
+    missed = section.get_by_role("table", name="The models").get_by_role("row", name="small")
+    expect(missed).to_contain_text("1 of 3 (33.3%)")
+    expect(section.get_by_role("table", name="Each two of them").get_by_role("row")).to_have_count(2)
+    assert [one.index for one in told.differing] == [2, 3]
+    expect(section.get_by_role("listitem").filter(has=page.get_by_role("link", name="3: r2"))).to_contain_text(
+        "small: exclude; large: include"
+    )
+    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    page.reload()
+    section.get_by_text("Show what each model brought").click()
+    expect(section.get_by_role("alert")).to_contain_text("still read blind")
+
+
 def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: Open) -> None:
     reader = api_keys.create(client.engine, "A reader", [Scope.READ])
     page = quality(opened(), reader, screened(client))
     expect(page.get_by_text("There is no audit yet.")).to_be_visible()
+    expect(page.get_by_role("region", name="Panel")).to_have_count(0)  # one model was asked
     expect(page.get_by_role("button", name="Draw an audit")).to_have_count(0)
     page.get_by_text("Look whether reading may stop").click()
     expect(page.get_by_text("Not yet: no sample is small enough")).to_be_visible()

@@ -4,6 +4,7 @@ import { Agreement } from "/assets/quality-agreement.js";
 import { Audits } from "/assets/quality-audits.js";
 import { Calibration } from "/assets/quality-calibration.js";
 import { Labels } from "/assets/quality-labels.js";
+import { isPanel, Panel } from "/assets/quality-panel.js";
 import { pathOf, Problem } from "/assets/quality-parts.js";
 import { Pilot } from "/assets/quality-pilot.js";
 import { Stop } from "/assets/quality-stop.js";
@@ -14,6 +15,7 @@ const READ = ["agreement", "audits"];
 // The sections: where each is led to, what it is called, what it asks, and what of the gateway it begins with.
 const SECTIONS = [
   ["agreement", "Agreement", "Do software and people decide alike?", "agreement", ({ batch, found }) => html`<${Agreement} batch=${batch} found=${found} />`],
+  ["panel", "Panel", "What has each of its models brought, and do they err together?", null, (given) => html`<${Panel} ...${given} />`],
   ["stop", "Stop rule", "May people stop reading, with a promise that can be checked, and what does each promise cost?", null, (given) => html`<${Stop} ...${given} />`],
   ["pilot", "Pilot", "What do you say of a random sample of the records, without knowing what the software said, and where do you differ?", null, (given) => html`<${Pilot} ...${given} />`],
   ["evaluate", "Evaluate by labels", "What are the decisions worth by a file of a person’s labels? Nothing of it is kept.", null, ({ batch, path }) => html`<${Labels} batch=${batch} path=${path} />`],
@@ -31,14 +33,15 @@ const Quality = ({ batch, owner, decide }) => {
       document.documentElement.dataset.ready = "true";
     });
   }, []);
+  const sections = SECTIONS.filter(([id]) => id !== "panel" || isPanel(batch));
   const body = (name, show) => {
     if (!name) return show({ batch, path, owner, decide });
     const { found, problem } = got[name] || {};
     if (problem) return html`<${Problem} text=${problem} />`;
     return found ? show({ batch, path, decide, found }) : html`<p class="small">It is read …</p>`;
   };
-  return html`<div class="quality"><nav class="quality-nav" aria-label="Sections">${SECTIONS.map(([id, title]) => html`<a href=${`#quality-${id}`}>${title}</a>`)}</nav>
-    ${SECTIONS.map(([id, title, question, name, show]) => html`<section key=${id} id=${`quality-${id}`} aria-labelledby=${`quality-${id}-title`}>
+  return html`<div class="quality"><nav class="quality-nav" aria-label="Sections">${sections.map(([id, title]) => html`<a href=${`#quality-${id}`}>${title}</a>`)}</nav>
+    ${sections.map(([id, title, question, name, show]) => html`<section key=${id} id=${`quality-${id}`} aria-labelledby=${`quality-${id}-title`}>
       <h2 id=${`quality-${id}-title`}>${title}</h2><p class="lead">${question}</p>${body(name, show)}</section>`)}</div>`;
 };
 
