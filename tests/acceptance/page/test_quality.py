@@ -123,6 +123,10 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     expect(section.get_by_role("status")).to_contain_text("Enough: at least 80% of the includes are found")
     expect(section.locator("blockquote")).to_contain_text("With 80% confidence at most")
     section.get_by_role("button", name="Close the sample …").click()
+    expect(section.get_by_role("button", name="Keep it open")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(section.get_by_role("button", name="Close the sample …")).to_be_focused()
+    page.keyboard.press("Enter")
     section.get_by_role("button", name="Close it").click()
     expect(section.get_by_role("row", name="sample 1 (closed)")).to_be_visible()
     section.get_by_label("Recall: includes to be found").fill("100")
@@ -192,6 +196,7 @@ def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_a
             expect(section.get_by_text("2 labelled")).to_be_visible()
         card.get_by_role("button", name="Include" if place in included else "Exclude").click()
     expect(section.get_by_text("All of them have a label.")).to_be_visible()
+    expect(section.get_by_role("button", name="Back")).to_be_focused()
     with page.expect_download() as saved:
         section.get_by_role("button", name="Save it as a table").click()
     rows = saved.value.path().read_text("utf-8-sig").splitlines()[1:]

@@ -5,14 +5,18 @@ import { Differences } from "/assets/quality-differences.js";
 import { Evaluated } from "/assets/quality-labels.js";
 import { Problem, upload } from "/assets/quality-parts.js";
 import { tableOf } from "/assets/quality-pilot-kept.js";
-import { html, useState } from "/assets/ui.js";
+import { html, useEffect, useRef, useState } from "/assets/ui.js";
 import { number } from "/assets/words.js";
+import { sayingOf } from "/assets/work-state.js";
 
-const Record = ({ record, place, of, label, back }) => html`<article class="quality-record" aria-labelledby="quality-record-title">
+// As people say it of what is asked: a filter asks a question.
+const wordOf = (batch, include) => sayingOf(batch, include ? "include" : "exclude").replace(/^./, (letter) => letter.toUpperCase());
+
+const Record = ({ batch, record, place, of, label, back }) => html`<article class="quality-record" aria-labelledby="quality-record-title">
   <p class="small">${number(place + 1)} of ${number(of)}: record ${number(record.index + 1)}</p>
   <h3 id="quality-record-title" aria-live="polite">${record.title || record.id}</h3>
   <p class="text">${record.abstract || "It has no abstract."}</p>
-  <p class="actions"><button type="button" onClick=${() => label(true)}>Include</button><button type="button" onClick=${() => label(false)}>Exclude</button>${place > 0 && html`<button type="button" onClick=${back}>Back</button>`}</p></article>`;
+  <p class="actions"><button type="button" onClick=${() => label(true)}>${wordOf(batch, true)}</button><button type="button" onClick=${() => label(false)}>${wordOf(batch, false)}</button>${place > 0 && html`<button type="button" onClick=${back}>Back</button>`}</p></article>`;
 
 const Told = ({ batch, path, pilot, labels }) => {
   const [got, setGot] = useState({});
@@ -38,14 +42,20 @@ const Told = ({ batch, path, pilot, labels }) => {
 
 export const Labelling = ({ batch, path, pilot, first, keep }) => {
   const [labels, setLabels] = useState(first);
+  const [last, changed] = [useRef(), useRef(false)];
   const set = (all) => {
+    changed.current = true;
     setLabels(all);
     keep(all);
   };
   const of = pilot.records.length;
+  const ended = labels.length === of;
+  useEffect(() => {
+    if (ended && changed.current) last.current.focus(); // the buttons of the last record are gone
+  }, [ended]);
   const included = labels.filter(Boolean).length;
-  return html`${labels.length < of && html`<${Record} record=${pilot.records[labels.length]} place=${labels.length} of=${of} label=${(include) => set([...labels, include])} back=${() => set(labels.slice(0, -1))} />`}
-    ${labels.length === of && html`<p class="actions"><strong>All of them have a label.</strong><button type="button" onClick=${() => set(labels.slice(0, -1))}>Back</button></p>`}
+  return html`${!ended && html`<${Record} batch=${batch} record=${pilot.records[labels.length]} place=${labels.length} of=${of} label=${(include) => set([...labels, include])} back=${() => set(labels.slice(0, -1))} />`}
+    ${ended && html`<p class="actions"><strong>All of them have a label.</strong><button type="button" ref=${last} onClick=${() => set(labels.slice(0, -1))}>Back</button></p>`}
     <p class="small" role="status">${number(labels.length)} labelled, ${number(included)} of them included. The labels are kept in this browser alone.</p>
     ${labels.length > 0 && html`<${Told} batch=${batch} path=${path} pilot=${pilot} labels=${labels} />`}`;
 };

@@ -1,5 +1,5 @@
 // What the sections of the Quality view have in common: a problem, a command of the terminal, a link to a record.
-import { html, useState } from "/assets/ui.js";
+import { html, useEffect, useRef, useState } from "/assets/ui.js";
 import { addressOf } from "/assets/views.js";
 import { number } from "/assets/words.js";
 
@@ -20,6 +20,22 @@ export const Terminal = ({ children }) => html`<p class="small">On the terminal:
 export const Closed = ({ text, children }) => {
   const [asked, setAsked] = useState(false);
   return html`<details class="quality-closed" onToggle=${(event) => event.target.open && setAsked(true)}><summary>${text}</summary>${asked && children}</details>`;
+};
+
+// A deed that is asked about before it is done, where `words()` has something to say of it; the focus goes along.
+export const Asked = ({ deed, words, no, yes, act }) => {
+  const [asked, setAsked] = useState(null); // null: never, so the focus is left where it is
+  const here = useRef();
+  useEffect(() => {
+    if (asked !== null) here.current?.focus();
+  }, [asked]);
+  const begin = () => {
+    const said = words();
+    return said ? setAsked(said) : act();
+  };
+  if (!asked) return html`<p class="actions"><button type="button" ref=${here} onClick=${begin}>${deed}</button></p>`;
+  return html`<div class="notice quality-asked" role="group" aria-label=${deed.replace(" …", "")}><p>${asked}</p>
+    <p class="actions"><button type="button" ref=${here} onClick=${() => setAsked("")}>${no}</button><button type="button" onClick=${act}>${yes}</button></p></div>`;
 };
 
 // Rows of { name, values, about }: what each figure is stands beside it.

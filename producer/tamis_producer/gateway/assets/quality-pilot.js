@@ -1,6 +1,6 @@
 // A pilot: a random sample of the records, labelled here or in a table, blind to what the software decided. The gateway keeps nothing of it.
 import { ask, download } from "/assets/api.js";
-import { Closed, Problem, SHORT } from "/assets/quality-parts.js";
+import { Asked, Closed, Problem, SHORT } from "/assets/quality-parts.js";
 import { Labelling } from "/assets/quality-labelling.js";
 import { keptPilot } from "/assets/quality-pilot-kept.js";
 import { html, useEffect, useState } from "/assets/ui.js";
@@ -11,16 +11,7 @@ const MOST = 10000;
 
 const drawing = (n, seed) => ({ method: "POST", json: { n, ...(seed !== null && { seed }) } });
 
-// Another pilot takes the place of this one; labels that were given are dropped only by somebody who was told so.
-const Another = ({ kept, forget }) => {
-  const [asked, setAsked] = useState(0);
-  const look = () => {
-    const given = kept.get()?.labels.length || 0;
-    return given ? setAsked(given) : forget();
-  };
-  if (!asked) return html`<button type="button" onClick=${look}>Draw another …</button>`;
-  return html`<span class="notice actions" role="group" aria-label="Draw another">The ${number(asked)} ${asked === 1 ? "label" : "labels"} given here will be lost. <button type="button" onClick=${() => setAsked(0)}>Keep them</button><button type="button" onClick=${forget}>Drop them</button></span>`;
-};
+const lost = (n) => n > 0 && `The ${number(n)} ${n === 1 ? "label" : "labels"} given here will be lost.`;
 
 const Drawn = ({ batch, path, kept, given, forget }) => {
   const [problem, setProblem] = useState("");
@@ -30,10 +21,11 @@ const Drawn = ({ batch, path, kept, given, forget }) => {
     download(`${path}/pilots?form=csv`, `pilot-${batch.id.slice(0, SHORT)}.csv`, drawing(n, pilot.seed)).then((name) => say(`${name} is saved.`), (error) => setProblem(error.message));
   };
   return html`<p>${number(pilot.records.length)} of ${number(pilot.population)} records, drawn with seed ${pilot.seed}. As far as you are from the first one on, they are a random sample.</p>
-    <p class="actions"><button type="button" onClick=${save}>Save it as a table (CSV)</button><${Another} kept=${kept} forget=${forget} /></p>
+    <p class="actions"><button type="button" onClick=${save}>Save it as a table (CSV)</button></p>
     <p class="small">The table is filled in from the top, in its column “include” with yes or no, and read by the sections <a href="#quality-evaluate">Evaluate by labels</a> and <a href="#quality-calibrate">Calibrate</a>.</p>
     <${Problem} text=${problem} />
-    <${Labelling} batch=${batch} path=${path} pilot=${pilot} first=${labels} keep=${(all) => kept.put({ n, seed: pilot.seed, labels: all })} />`;
+    <${Labelling} batch=${batch} path=${path} pilot=${pilot} first=${labels} keep=${(all) => kept.put({ n, seed: pilot.seed, labels: all })} />
+    <${Asked} deed="Draw another …" words=${() => lost(kept.get()?.labels.length || 0)} no="Keep them" yes="Drop them" act=${forget} />`;
 };
 
 const Pilots = ({ batch, path, owner }) => {

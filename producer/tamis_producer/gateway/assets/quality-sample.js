@@ -1,6 +1,6 @@
 // The random sample of what nobody has read, by which a promise is made: drawn, extended, read, saved as a table, closed.
 import { ask, download } from "/assets/api.js";
-import { Problem, RecordLink, recordsOf, SHORT } from "/assets/quality-parts.js";
+import { Asked, Problem, RecordLink, recordsOf, SHORT } from "/assets/quality-parts.js";
 import { html, useEffect, useState } from "/assets/ui.js";
 import { addressOf } from "/assets/views.js";
 import { number, say } from "/assets/words.js";
@@ -36,12 +36,7 @@ const Reading = ({ batch, path, sample, waiting }) => {
     <${Problem} text=${problem} />`;
 };
 
-const Closing = ({ close }) => {
-  const [sure, choose] = useState(false);
-  if (!sure) return html`<p class="actions"><button type="button" onClick=${() => choose(true)}>Close the sample …</button></p>`;
-  return html`<div class="notice" role="group" aria-label="Close the sample"><p>Nothing more is drawn from it, and it is not opened again. What was read of it goes on counting; the next sample is another attempt, and may spend a smaller part of the doubt.</p>
-    <p class="actions"><button type="button" onClick=${() => choose(false)}>Keep it open</button><button type="button" onClick=${close}>Close it</button></p></div>`;
-};
+const CLOSING = "Nothing more is drawn from it, and it is not opened again. What was read of it goes on counting; the next sample is another attempt, and may spend a smaller part of the doubt.";
 
 export const Sample = ({ batch, path, answer, people, decide, told }) => {
   const sample = answer.samples.find((one) => one.closed_at === null);
@@ -52,5 +47,5 @@ export const Sample = ({ batch, path, answer, people, decide, told }) => {
   return html`<div class="quality-sample">
     ${waiting.length > 0 && html`<${Reading} batch=${batch} path=${path} sample=${sample} waiting=${waiting} />`}
     ${decide && lacking > 0 && html`<${Drawing} path=${path} n=${lacking} open=${Boolean(sample)} draw=${draw} />`}
-    ${decide && sample && html`<${Closing} key=${sample.id} close=${close} />`}</div>`;
+    ${decide && sample && html`<${Asked} key=${sample.id} deed="Close the sample …" words=${() => CLOSING} no="Keep it open" yes="Close it" act=${close} />`}</div>`;
 };

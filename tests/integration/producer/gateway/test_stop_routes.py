@@ -10,7 +10,7 @@ from stage.screened import decided, write_batch
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
-from tamis_schemas import InclusionDecision
+from tamis_schemas import InclusionDecision, ScreeningMode
 
 ROWS = [
     decided(
@@ -60,3 +60,21 @@ def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
         closed = told(http.post(f"{base}/stop-samples/close"))
         assert (closed["verdict"], closed["samples"][0]["closed_at"] is None) == ("enough", False)  # type: ignore[index]
         told(http.post(f"{base}/stop-samples/close"), 422)
+
+
+def test_the_table_of_a_sample_does_not_tell_what_is_hidden(client: Client) -> None:
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, ROWS)
+    batch = client.batch(str(batch_id))
+    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    drawn = batch.stop_sample(0.5, 0.8, seed=3).sample
+    assert drawn is not None
+    places = [one.index for one in drawn.records]
+    batch.decide([HumanDecision(places[0], "include", "Reviewer B")])
+    read = batch.stop().sample
+    assert read is not None
+    assert read.records[0].included is True
+    with signed_in(client, "Reviewer A", Scope.READ) as http:
+        table = http.get(f"/v1/batches/{batch.id}/stop", params={"form": "csv"}).text
+    rows = list(csv.DictReader(io.StringIO(table.removeprefix("\ufeff"), newline="")))
+    assert [(int(one["index"]), one["decision"]) for one in rows] == [(place, "") for place in places]
