@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import insert, update
 
 from stage.gateway_page import ONCOLOGY, Opened, decision, few, record, write
+from stage.panelled import PANELLED, of_a_panel
 from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review
 from stage.work_double import WorkDouble, work_record
 from tamis_producer import Client
@@ -234,6 +235,43 @@ def quality(stage: Stage) -> Iterator[str]:
     page.get_by_role("button", name="Draw an audit").click()
     expect(page.get_by_text("no decision of a human is recorded yet")).to_be_visible()
     yield "an audit drawn"
+    page.get_by_text("Look whether reading may stop").click()
+    page.get_by_role("button", name="Draw the sample").click()
+    page.get_by_role("button", name="Close the sample …").click()
+    expect(page.get_by_role("button", name="Keep it open")).to_be_visible()
+    yield "a sample of the stop rule drawn, asked whether to close it"
+    page.get_by_text("Look whether reading may stop").click()
+    page.get_by_text("Draw a pilot, or go on with one").click()
+    pilot = page.get_by_role("region", name="Pilot")
+    pilot.get_by_label("Seed").fill("2")  # the excluded record is among the first four
+    pilot.get_by_role("button", name="Draw a pilot").click()
+    for _ in range(4):
+        pilot.get_by_role("button", name="Include").click()
+    pilot.get_by_role("button", name="Compare with the software").click()
+    expect(page.get_by_role("region", name="What there may be to mend")).to_be_visible()
+    pilot.get_by_text("Find the threshold by these labels").click()
+    pilot.get_by_role("button", name="Calibrate").click()
+    expect(pilot.get_by_text("No threshold")).to_be_visible()
+    yield "a pilot half labelled and compared, too small for a threshold"
+    labels = stage.folder / "labels.csv"
+    labels.write_text("id,include\n" + "".join(f"r{n},{n % 2}\n" for n in (0, 1, 2, 3, 5)), "utf-8")
+    page.get_by_text("Calibrate by a file of labels").click()
+    threshold = page.get_by_role("region", name="Calibrate")
+    threshold.get_by_label("File of labels").set_input_files(labels)
+    threshold.get_by_label("Recall: includes to keep").fill("10")
+    threshold.get_by_label("Probability of keeping fewer").fill("50")
+    threshold.get_by_role("button", name="Find the threshold").click()
+    expect(threshold.get_by_role("row", name="guarantee")).to_be_visible()
+    yield "a threshold found"
+
+
+def panel(stage: Stage) -> Iterator[str]:
+    batch = stage.client.batch(write(stage.client, of_a_panel(), operation=PANELLED, model="small, large"))
+    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(3)])
+    page = stage.view(str(batch.id), "quality")
+    page.get_by_text("Show what each model brought").click()
+    expect(page.get_by_role("link", name="Read these first in Work")).to_be_visible()
+    yield "what each model brought"
 
 
 def run(stage: Stage) -> Iterator[str]:
@@ -280,6 +318,7 @@ VIEWS: dict[str, Callable[[Stage], Iterator[str]]] = {
     "Work, in an audit": work_audited,
     "Conflicts": conflicts,
     "Quality": quality,
+    "Quality, of a panel": panel,
     "Run": run,
     "Review": review,
     "The report as a file": report,

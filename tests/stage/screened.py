@@ -106,6 +106,7 @@ def write_batch(
     operation: Operation = SCREENING,
     state: str = "completed",
     label: str | None = "citations.ris",
+    model: str = "double",
     source: Source | Sequence[Source] | None = SOURCE,
     place: Place | None = None,
 ) -> UUID:
@@ -120,7 +121,7 @@ def write_batch(
             label=label,
             operation=operation.operation,
             params=operation.model_dump(mode="json"),
-            model="double",
+            model=model,
             state=state,
             n_items=len(written),
             shard_size=500,

@@ -19,7 +19,7 @@ from . import problems
 from .access import Of, Submitter
 from .description import component
 from .files import names_of
-from .gold_routes import TableForm
+from .result_forms import TableForm
 from .upload import MEDIA_TYPE, MOST_FILES, on_disk, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)

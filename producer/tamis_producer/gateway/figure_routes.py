@@ -10,10 +10,10 @@ from tamis_schemas import HumanStage, RetryBias
 from ..decisions.agreement_records import AgreementAmong, AgreementRecords, CellQuery, read_cell
 from ..decisions.human_agreement import AgreementFigures
 from ..ledger import ledger_errors
-from ..quality.panel_figures import PanelFigures
 from . import problems
 from .access import Of, Reader
 from .description import BatchId
+from .panel_view import PanelView
 from .sight import check_open
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["figures"], responses=problems.KEYED | problems.UNKNOWN)
@@ -76,6 +76,6 @@ def failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
     summary="How far the models of a batch's panel agree, whether they err together, and what each of them brought",
     dependencies=[Depends(check_open)],
 )
-def panel(batch_id: BatchId, client: Of, _: Reader) -> PanelFigures:
+def panel(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
     """Errors are measured by what people decided about the batch. 422 where it asks one model."""
-    return client.batch(batch_id).panel()
+    return PanelView.of(client.batch(batch_id).panel())

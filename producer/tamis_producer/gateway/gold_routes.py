@@ -32,6 +32,7 @@ from . import problems
 from .access import Of, Reader
 from .description import BatchId, component
 from .gold_views import CalibrationView, EvaluationView, EvaluationWords
+from .result_forms import TableForm
 from .sight import check_open
 from .upload import MEDIA_TYPE, on_disk, uploaded
 
@@ -45,13 +46,6 @@ MOST_DRAWN = 10_000  # records of one sample
 SEALED = {"Content-Security-Policy": "sandbox allow-downloads"}  # a page of figures runs nothing here
 Kind = TypeVar("Kind", bound=BaseModel)
 Answer = TypeVar("Answer")
-
-
-class TableForm(StrEnum):
-    """The form of an answer that is a table as well."""
-
-    JSON = "json"
-    CSV = "csv"
 
 
 class EvaluationForm(StrEnum):

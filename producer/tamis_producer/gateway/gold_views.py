@@ -11,9 +11,10 @@ from ..quality.figure import Figure
 from ..quality.gold_evaluation import GoldEvaluation
 from ..quality.inclusion_score import ScoreBasis
 from ..quality.matching import Matching
-from ..quality.pilot import Calibrated
+from ..quality.pilot import Calibrated, Calibration
 from ..quality.sampling import Sampling
 from ..quality.threshold import Threshold
+from ..quality.threshold_words import holds_for, threshold_rows
 from ..quality.words import FigureRow
 
 
@@ -49,6 +50,27 @@ class EvaluationView(GoldEvaluation):
     words: EvaluationWords
 
 
+class CalibrationWords(Frozen):
+    """A calibration for people."""
+
+    rows: tuple[FigureRow, ...] = Field(description="The threshold and what it promises; none where there is none.")
+    remarks: tuple[str, ...] = Field(description="Records and labels without a partner.")
+    sampling: str | None = Field(description="How far the labels speak for the batch; null: nothing against it.")
+    holds: str | None = Field(description="What the threshold holds for; null where there is none.")
+    score: str
+
+    @classmethod
+    def of(cls, found: Calibration) -> Self:
+        """The words of a calibration."""
+        return cls(
+            rows=tuple(threshold_rows(found)),
+            remarks=tuple(words.remarks(found.matching)),
+            sampling=words.sampling_remark(found.sampling),
+            holds=holds_for(found.sampling) if found.refusal is None else None,
+            score=words.score_remark(found.score),
+        )
+
+
 class CalibrationView(Frozen):
     """A threshold with its guarantee, or why there is none."""
 
@@ -64,6 +86,7 @@ class CalibrationView(Frozen):
     below: int
     of: int = Field(description="Of the whole batch, copies of others left out.")
     below_ids: tuple[str, ...]
+    words: CalibrationWords
 
     @classmethod
     def of_calibrated(cls, found: Calibrated, *, batch: str, finished: bool, labels: str) -> Self:
@@ -83,4 +106,5 @@ class CalibrationView(Frozen):
             below=one.below,
             of=one.of,
             below_ids=tuple(below) if one.refusal is None else (),
+            words=CalibrationWords.of(one),
         )

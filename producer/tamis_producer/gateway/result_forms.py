@@ -23,6 +23,13 @@ class ResultForm(StrEnum):
     CSV = "csv"
 
 
+class TableForm(StrEnum):
+    """The form of an answer that is a table as well."""
+
+    JSON = "json"
+    CSV = "csv"
+
+
 RESULT_TYPES = {ResultForm.NDJSON: NDJSON, ResultForm.JSON: "application/json", ResultForm.CSV: "text/csv"}
 NEXT_PAGE = {
     "Link": {

@@ -1,17 +1,21 @@
 """Routes of the stop rule: whether people may stop reading, and the samples of what nobody has read."""
 
 from http import HTTPStatus
+from io import StringIO
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
-from tamis_schemas import StopAnswer
+from tamis_schemas import InvalidRequest, StopAnswer
 from tamis_schemas.records.random_order import LARGEST_SEED
 
+from ..decisions.sample_file import write_stop_sample
 from . import problems
 from .access import Of, Reader, Reviewer
 from .description import BatchId
+from .result_forms import TableForm
 from .sight import sight_of
 
 router = APIRouter(
@@ -41,7 +45,11 @@ class NewStopSample(BaseModel):
 
 
 @router.get(
-    "/stop", operation_id="get_stop_answer", summary="Whether people may stop reading with a promise, and what it costs"
+    "/stop",
+    operation_id="get_stop_answer",
+    summary="Whether people may stop reading with a promise, and what it costs",
+    response_model=StopAnswer,
+    responses={200: {"content": {"text/csv": {}}}},
 )
 def stop(
     batch_id: BatchId,
@@ -50,9 +58,19 @@ def stop(
     recall: Annotated[float | None, Query(gt=0, le=1, description=RECALL)] = None,
     confidence: Annotated[float | None, Query(gt=0, lt=1, description=CONFIDENCE)] = None,
     human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
-) -> StopAnswer:
-    answer = client.batch(batch_id).stop(recall, confidence, human_errors=human_errors)
-    return sight_of(client, batch_id, key).stop(answer)
+    form: TableForm = TableForm.JSON,
+) -> StopAnswer | Response:
+    """As CSV it is the records of the open sample that are still to be read, a table to fill in; 422 where none is."""
+    batch = client.batch(batch_id)
+    answer = sight_of(client, batch_id, key).stop(batch.stop(recall, confidence, human_errors=human_errors))
+    if form is TableForm.JSON:
+        return answer
+    if answer.sample is None:
+        raise InvalidRequest("no sample is open, so there is nothing to write: draw one first")
+    table = StringIO(newline="")
+    table.write("\ufeff")  # the mark by which spreadsheets know UTF-8
+    write_stop_sample(answer.sample, batch.results([one.index for one in answer.sample.waiting]), table)
+    return Response(table.getvalue(), media_type="text/csv")
 
 
 @router.post(

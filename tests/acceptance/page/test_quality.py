@@ -5,12 +5,17 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from stage.browser import needs_chromium
-from stage.gateway_page import Open, Opened, decision, record
+from stage.gateway_page import Open, Opened, decision, record, write
+from stage.panelled import PANELLED, of_a_panel
 from stage.screened import Ledgered, decided, failed, write_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_producer.quality.gold_labels import GoldLabels
+from tamis_producer.quality.panel_words import panel_sentences
+from tamis_producer.quality.words import rates
+from tamis_schemas import ScreeningMode
 
 pytestmark = needs_chromium
 
@@ -83,8 +88,168 @@ def test_labels_are_evaluated_and_lost_records_named(client: Client, key: str, o
     expect(section.get_by_role("alert")).to_contain_text("labels.csv")
 
 
+def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch, browser = screened(client), opened()
+    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(4)])
+    page = quality(browser, key, batch)
+    assert not any("/stop" in address for address in browser.requests)
+    section = page.get_by_role("region", name="Stop rule")
+    section.get_by_text("Look whether reading may stop").click()
+    told = batch.stop()
+    expect(section.get_by_role("status")).to_have_text(told.headline)
+    for figure in told.figures:
+        expect(section.get_by_role("row", name=figure.name)).to_contain_text(figure.value)
+    price = next(one for one in told.prices if (one.recall, one.confidence) == (0.8, 0.8))
+    section.get_by_role("button", name=f"{price.none_found}: 80% recall, 80% sure").click()
+    expect(section.get_by_label("Recall: includes to be found")).to_have_value("80")
+    expect(section.get_by_role("status")).to_have_text(batch.stop(0.8, 0.8).headline)
+    section.get_by_label("Seed").fill("7")
+    section.get_by_role("button", name="Draw the sample").click()
+    expect(section.get_by_text("to read next, in this order")).to_be_visible()
+    sample = batch.stop().sample
+    assert sample is not None
+    assert (sample.seed, sample.recall, sample.confidence) == (7, 0.8, 0.8)
+    with page.expect_download() as saved:
+        section.get_by_role("button", name="Save it as a table").click()
+    lines = saved.value.path().read_text("utf-8-sig").splitlines()
+    assert [line.split(",")[1] for line in lines[1:]] == [str(one.index) for one in sample.waiting]
+    work = section.get_by_role("link", name="Read the sample in Work")
+    expect(work).to_have_attribute("href", f"/?batch={batch.id}&view=work&order=next")
+    batch.decide([HumanDecision(one.index, "exclude", "Reviewer A") for one in sample.waiting])
+    page.reload()
+    section.get_by_text("Look whether reading may stop").click()
+    expect(section.get_by_role("status")).to_contain_text("Enough: at least 80% of the includes are found")
+    expect(section.locator("blockquote")).to_contain_text("With 80% confidence at most")
+    section.get_by_role("button", name="Close the sample …").click()
+    expect(section.get_by_role("button", name="Keep it open")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(section.get_by_role("button", name="Close the sample …")).to_be_focused()
+    page.keyboard.press("Enter")
+    section.get_by_role("button", name="Close it").click()
+    expect(section.get_by_role("row", name="sample 1 (closed)")).to_be_visible()
+    section.get_by_label("Recall: includes to be found").fill("100")
+    section.get_by_role("button", name="Look", exact=True).click()
+    expect(section.get_by_role("status")).to_have_text(batch.stop(1.0, 0.8).headline)
+    assert browser.said == []
+
+
+def test_labels_give_a_threshold_or_the_reason_why_not(client: Client, key: str, opened: Open, tmp_path: Path) -> None:
+    batch, browser = screened(client), opened()
+    labels, few = tmp_path / "labels.csv", tmp_path / "few.csv"
+    labels.write_text("id,include\n" + "".join(f"r{n},{int(n < 4)}\n" for n in range(9)), "utf-8")
+    few.write_text("id,include\nr0,1\n", "utf-8")
+    page = quality(browser, key, batch)
+    section = page.get_by_role("region", name="Calibrate")
+    section.get_by_text("Calibrate by a file of labels").click()
+    section.get_by_label("File of labels").set_input_files(few)
+    section.get_by_role("button", name="Find the threshold").click()
+    expect(section.get_by_role("status")).to_contain_text("No threshold: the pilot is too small: it has 1 labelled")
+    section.get_by_label("File of labels").set_input_files(labels)
+    section.get_by_label("Recall: includes to keep").fill("50")
+    section.get_by_label("Probability of keeping fewer").fill("20")
+    section.get_by_role("button", name="Find the threshold").click()
+    told = batch.calibrate(labels, 0.5, 0.2).calibration
+    expect(section.get_by_role("row", name="threshold")).to_contain_text(f"{told.threshold.value}keep every record")
+    expect(section.get_by_role("row", name="below 4 of")).to_contain_text(f"{told.below} of the batch's 9 records")
+    expect(section.get_by_text("Every record of the batch has a label")).to_be_visible()
+    with page.expect_download() as saved:
+        section.get_by_role("button", name="Save which records are kept").click()
+    lines = saved.value.path().read_text("utf-8").splitlines()
+    assert (len(lines), sum(",false," in line for line in lines)) == (10, told.below)
+    assert told.below > 0
+    section.get_by_label("Its column of labels").fill("nothing")
+    section.get_by_role("button", name="Find the threshold").click()
+    expect(section.get_by_role("alert")).to_contain_text("labels.csv")
+    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    section.get_by_role("button", name="Find the threshold").click()
+    expect(section.get_by_role("alert")).to_contain_text(
+        "9 records are still read blind. A record opens once two people"
+    )
+    expect(section.get_by_role("row", name="threshold")).to_have_count(0)
+
+
+def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_and_software_differ(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch, browser = screened(client), opened()
+    drawn = batch.draw_pilot(9, seed=7).places
+    included = {1, 2, 3, 5}  # the software includes the first four
+    page = quality(browser, key, batch)
+    section = page.get_by_role("region", name="Pilot")
+    section.get_by_text("Draw a pilot, or go on with one").click()
+    section.get_by_label("Records to draw at random").fill("9")
+    section.get_by_label("Seed").fill("7")
+    section.get_by_role("button", name="Draw a pilot").click()
+    for n, place in enumerate(drawn):
+        card = section.get_by_role("article", name=f"Title {place}")
+        expect(card).to_contain_text(f"{n + 1} of 9: record {place + 1}")
+        expect(card).to_contain_text(f"Abstract {place}.")
+        if n == 2:
+            card.get_by_role("button", name="Back").click()
+            expect(section.get_by_text("1 labelled")).to_be_visible()
+            said = "Include" if drawn[1] in included else "Exclude"
+            section.get_by_role("button", name=said).click()
+            page.reload()
+            section.get_by_text("Draw a pilot, or go on with one").click()
+            expect(section.get_by_text("2 labelled")).to_be_visible()
+        card.get_by_role("button", name="Include" if place in included else "Exclude").click()
+    expect(section.get_by_text("All of them have a label.")).to_be_visible()
+    expect(section.get_by_role("button", name="Back")).to_be_focused()
+    with page.expect_download() as saved:
+        section.get_by_role("button", name="Save it as a table").click()
+    rows = saved.value.path().read_text("utf-8-sig").splitlines()[1:]
+    assert [int(row.split(",")[1]) for row in rows] == list(drawn)
+    section.get_by_role("button", name="Compare with the software").click()
+    told = batch.evaluate(GoldLabels.of({f"r{place}": place in included for place in range(9)}))
+    expect(section.get_by_role("row", name="sensitivity 3 of")).to_contain_text(rates(told)[0].values[0])
+    mend = section.get_by_role("region", name="What there may be to mend")
+    assert [one.index for one in told.lost] == [5]
+    expect(mend).to_contain_text(f"{told.lost[0].reason}: 1 record")
+    expect(mend.get_by_role("link")).to_have_text(["1: Title 0"])
+    section.get_by_text("Find the threshold by these labels").click()
+    section.get_by_label("Recall: includes to keep").fill("50")
+    section.get_by_label("Probability of keeping fewer").fill("40")
+    section.get_by_role("button", name="Calibrate").click()
+    expect(section.get_by_role("row", name="threshold")).to_contain_text("keep every record")
+    section.get_by_role("button", name="Draw another …").click()
+    expect(section.get_by_text("The 9 labels given here will be lost")).to_be_visible()
+    section.get_by_role("button", name="Drop them").click()
+    expect(section.get_by_role("button", name="Draw a pilot")).to_be_visible()
+    assert browser.said == []
+
+
+def test_a_panel_says_what_each_model_brought_and_where_they_differ(client: Client, key: str, opened: Open) -> None:
+    browser = opened()
+    batch = client.batch(write(client, of_a_panel(), operation=PANELLED, model="small, large"))
+    batch.decide([HumanDecision(place, "include", "Reviewer B") for place in range(3)])
+    page = quality(browser, key, batch)
+    assert not any(address.endswith("/panel") for address in browser.requests)
+    section = page.get_by_role("region", name="Panel")
+    section.get_by_text("Show what each model brought").click()
+    told = batch.panel()
+    for sentence in panel_sentences(told):
+        expect(section.get_by_text(sentence)).to_be_visible()
+    missed = section.get_by_role("table", name="The models").get_by_role("row", name="small")
+    expect(missed).to_contain_text("1 of 3 (33.3%)")
+    expect(section.get_by_role("table", name="Each two of them").get_by_role("row")).to_have_count(2)
+    assert [one.index for one in told.differing] == [2, 3]
+    expect(section.get_by_role("listitem").filter(has=page.get_by_role("link", name="3: r2"))).to_contain_text(
+        "small: exclude; large: include"
+    )
+    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    page.reload()
+    section.get_by_text("Show what each model brought").click()
+    expect(section.get_by_role("alert")).to_contain_text("still read blind")
+
+
 def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: Open) -> None:
     reader = api_keys.create(client.engine, "A reader", [Scope.READ])
     page = quality(opened(), reader, screened(client))
     expect(page.get_by_text("There is no audit yet.")).to_be_visible()
+    expect(page.get_by_role("region", name="Panel")).to_have_count(0)  # one model was asked
     expect(page.get_by_role("button", name="Draw an audit")).to_have_count(0)
+    page.get_by_text("Look whether reading may stop").click()
+    expect(page.get_by_text("Not yet: no sample is small enough")).to_be_visible()
+    expect(page.get_by_role("button", name="Draw the sample")).to_have_count(0)

@@ -17,7 +17,8 @@ from tamis_producer.quality.gold_evaluation import GoldEvaluation
 from tamis_producer.quality.matching import Matching
 from tamis_producer.quality.panel_figures import PanelFigures
 from tamis_producer.quality.pilot import Calibrated
-from tamis_producer.quality.sampling import Lie, Sampling
+from tamis_producer.quality.sampling import Sampling
+from tamis_producer.quality.threshold_words import holds_for, threshold_rows
 from tamis_producer.report.gold_page import write_gold_page
 from tamis_producer.report.panels import MEMBERS, PAIRS, panel_part
 from tamis_producer.report.reliability_svg import draw_reliability
@@ -30,16 +31,6 @@ from .json_document import AsJson, print_json
 from .tables import facts_by_name, listing
 
 LISTED = 20  # records of lost evidence on the terminal
-
-_SAME = "answered by the same model to the same criteria."
-_HOLDS = {
-    "drawn": f"The labelled records were drawn by `tamis pilot`: it holds for records of this batch, {_SAME}",
-    Lie.CENSUS: f"Every record of the batch has a label: it holds for other records of their kind, {_SAME}",
-    Lie.RANDOM: "It holds where the labelled records are a random sample of those that the threshold is used for, "
-    f"{_SAME} Where they lie in the batch, their scores and their databases say nothing against it.",
-    Lie.BLOCKS: "It holds where the blocks of labelled records are a random sample of the batch's, "
-    f"{_SAME} Where they lie, their scores and their databases say nothing against it.",
-}
 
 Labels = Annotated[
     Path,
@@ -200,23 +191,12 @@ def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> No
 
 
 def _print_threshold(found: Calibrated, view: BatchView) -> None:
-    calibration, threshold = found.calibration, found.calibration.threshold
+    calibration = found.calibration
     _say_matching(calibration.matching, view, calibration.sampling)
-    rows = {
-        "threshold": f"[bold]{threshold.value}[/]: keep every record whose score for inclusion is at least that",
-        "guarantee": f"recall is at least {threshold.recall:g} with probability {1 - threshold.delta:g} over random "
-        "samples of this size",
-        "pilot": f"{threshold.includes:,} labelled includes, {threshold.missed:,} of them below; recall is above "
-        f"{threshold.bound:.4f}",
-        "saves": f"{words.shown(calibration.saved, percent=True)} of the labelled records lie below",
-        "below": f"{calibration.below:,} of the batch's {calibration.of:,} records; -o FILE.csv and --json name them",
-    }
-    if threshold.weight > 1:
-        rows["pilot"] += f"; in blocks, of which {threshold.weight:.2f} includes say as much as one"
-    out.print(facts_by_name(rows.items()))
-    out.say(f"[dim]{_HOLDS[_basis(calibration.sampling)]}[/]")
+    rows = {row.name: [*row.values, row.about] for row in threshold_rows(calibration)}
+    value, about = rows["threshold"]
+    rows["threshold"] = [f"[bold]{value}[/]:", about]
+    rows["below"][0] += "; -o FILE.csv and --json name them"
+    out.print(facts_by_name((name, " ".join(told).rstrip()) for name, told in rows.items()))
+    out.say(f"[dim]{holds_for(calibration.sampling)}[/]")
     out.say(f"[dim]{escape(words.score_remark(calibration.score))}[/]")
-
-
-def _basis(sampling: Sampling) -> str:
-    return sampling.lie if sampling.seed is None else "drawn"

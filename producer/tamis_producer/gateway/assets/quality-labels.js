@@ -1,42 +1,46 @@
 // A file of a person's labels, and what the batch's decisions are worth by it. Nothing is kept.
 import { ask } from "/assets/api.js";
+import { Figures, Problem, RecordLink, recordsOf, upload } from "/assets/quality-parts.js";
 import { html, useState } from "/assets/ui.js";
 import { number } from "/assets/words.js";
 
 const LISTED = 20; // records of lost evidence
 
-const Rows = ({ heads, rows }) => html`<table class="plain">
-  <thead><tr><th scope="col">Figure</th>${heads.map((head) => html`<th scope="col">${head}</th>`)}<th scope="col">What it is</th></tr></thead>
-  <tbody>${rows.map((row) => html`<tr><th scope="row">${row.name}</th>${row.values.map((value) => html`<td>${value}</td>`)}<td class="small">${row.about}</td></tr>`)}</tbody></table>`;
-
-const Found = ({ found: { words, lost, matching } }) => html`
-  <p>${number(matching.labelled)} records have a label.</p>
+export const Evaluated = ({ batch, found: { words, lost, matching, finished } }) => html`
+  <p>${recordsOf(matching.labelled)} ${matching.labelled === 1 ? "has" : "have"} a label.${!finished && " The batch is not finished: what is still to do counts as referred to a human."}</p>
   ${words.sampling && html`<p class="notice">${words.sampling}.</p>`}
-  <${Rows} heads=${["referred to a human is kept", "referred is left out"]} rows=${words.rates} />
-  <${Rows} heads=${["Value"]} rows=${words.more} />
-  <p>${lost.length ? `${number(lost.length)} records that the human included are excluded:` : "No record that the human included is excluded."}</p>
-  <ul>${lost.slice(0, LISTED).map((one) => html`<li>${number(one.index + 1)}: ${one.title || one.item_id} <span class="small">(${one.reason})</span></li>`)}</ul>
+  <${Figures} name="Rates" heads=${["referred to a human is kept", "referred is left out"]} rows=${words.rates} />
+  <${Figures} name="Further figures" heads=${["Value"]} rows=${words.more} />
+  <p>${lost.length ? `${recordsOf(lost.length)} that the human included ${lost.length === 1 ? "is" : "are"} excluded:` : "No record that the human included is excluded."}</p>
+  <ul>${lost.slice(0, LISTED).map((one) => html`<li key=${one.index}><${RecordLink} batch=${batch} record=${one} /> <span class="small">(${one.reason})</span></li>`)}</ul>
   ${lost.length > LISTED && html`<p class="small">And ${number(lost.length - LISTED)} more.</p>`}`;
 
-export const Labels = ({ path }) => {
-  const [got, setGot] = useState({});
-  const send = async (event) => {
+// The form of such a file; `send` is given the file and how it is to be read.
+export const LabelsForm = ({ id, deed, waiting, send, children }) => {
+  const sent = (event) => {
     event.preventDefault();
-    const body = new FormData();
-    const column = event.target.elements.column.value.trim();
-    body.append("terms", JSON.stringify(column ? { column } : {}));
-    body.append("file", event.target.elements.labels.files[0]);
+    const { elements } = event.target;
+    const column = elements.column.value.trim();
+    send(elements.labels.files[0], column ? { column } : {}, elements);
+  };
+  return html`<form class="form" onSubmit=${sent}>
+      <p class="field"><label for=${id}>File of labels: ids, and 1 for included or 0 for excluded</label><input type="file" id=${id} name="labels" required /></p>
+      <p class="field"><label for=${`${id}-column`}>Its column of labels; found by itself if empty</label><input type="text" id=${`${id}-column`} name="column" autocomplete="off" /></p>
+      ${children}
+      <p><button type="submit" disabled=${waiting}>${deed}</button></p></form>`;
+};
+
+export const Labels = ({ batch, path }) => {
+  const [got, setGot] = useState({});
+  const send = async (file, terms) => {
     setGot({ waiting: true });
     try {
-      setGot({ found: await (await ask(`${path}/evaluation`, { method: "POST", body })).json() });
+      setGot({ found: await (await ask(`${path}/evaluation`, upload(terms, file))).json() });
     } catch (error) {
       setGot({ problem: error.message });
     }
   };
-  return html`<form class="form" onSubmit=${send}>
-      <p class="field"><label for="quality-labels">File of labels: ids, and 1 for included or 0 for excluded</label><input type="file" id="quality-labels" name="labels" required /></p>
-      <p class="field"><label for="quality-labels-column">Its column of labels; found by itself if empty</label><input type="text" id="quality-labels-column" name="column" autocomplete="off" /></p>
-      <p><button type="submit" disabled=${got.waiting}>Evaluate</button></p></form>
-    <div role="status">${got.found && html`<${Found} found=${got.found} />`}</div>
-    ${got.problem && html`<p class="notice" role="alert">${got.problem}</p>`}`;
+  return html`<${LabelsForm} id="quality-labels" deed="Evaluate" waiting=${got.waiting} send=${send} />
+    <div role="status">${got.found && html`<${Evaluated} batch=${batch} found=${got.found} />`}</div>
+    <${Problem} text=${got.problem} />`;
 };

@@ -2,8 +2,12 @@
 import { ask } from "/assets/api.js";
 import { Agreement } from "/assets/quality-agreement.js";
 import { Audits } from "/assets/quality-audits.js";
+import { Calibration } from "/assets/quality-calibration.js";
 import { Labels } from "/assets/quality-labels.js";
+import { isPanel, Panel } from "/assets/quality-panel.js";
 import { pathOf, Problem } from "/assets/quality-parts.js";
+import { Pilot } from "/assets/quality-pilot.js";
+import { Stop } from "/assets/quality-stop.js";
 import { html, render, useEffect, useState } from "/assets/ui.js";
 import { at } from "/assets/words.js";
 
@@ -12,11 +16,15 @@ const READ = ["agreement", "audits"];
 // The sections: where each is led to, what it is called, what it asks, and what of the gateway it begins with.
 const SECTIONS = [
   ["agreement", "Agreement", "Do software and people decide alike?", "agreement", ({ batch, found }) => html`<${Agreement} batch=${batch} found=${found} />`],
-  ["evaluate", "Evaluate by labels", "What are the decisions worth by a file of a person’s labels? Nothing of it is kept.", null, ({ path }) => html`<${Labels} path=${path} />`],
+  ["panel", "Panel", "What has each of its models brought, and do they err together?", null, (given) => html`<${Panel} ...${given} />`],
+  ["stop", "Stop rule", "May people stop reading, with a promise that can be checked, and what does each promise cost?", null, (given) => html`<${Stop} ...${given} />`],
+  ["pilot", "Pilot", "What do you say of a random sample of the records, without knowing what the software said, and where do you differ?", null, (given) => html`<${Pilot} ...${given} />`],
+  ["evaluate", "Evaluate by labels", "What are the decisions worth by a file of a person’s labels? Nothing of it is kept.", null, ({ batch, path }) => html`<${Labels} batch=${batch} path=${path} />`],
+  ["calibrate", "Calibrate", "From which score on have records to be kept, so that hardly an include is lost? By labels of a random sample; nothing of it is kept.", null, (given) => html`<${Calibration} ...${given} />`],
   ["audit", "Audit of exclusions", "How many of the excluded records should have been included, at most?", "audits", ({ batch, path, found, decide }) => html`<${Audits} batch=${batch} path=${path} first=${found} decide=${decide} />`],
 ];
 
-const Quality = ({ batch, decide }) => {
+const Quality = ({ batch, owner, decide }) => {
   const path = pathOf(batch);
   const [got, setGot] = useState({});
   useEffect(() => {
@@ -27,15 +35,16 @@ const Quality = ({ batch, decide }) => {
       document.documentElement.dataset.ready = "true";
     });
   }, []);
+  const sections = SECTIONS.filter(([id]) => id !== "panel" || isPanel(batch));
   const body = (name, show) => {
-    if (!name) return show({ batch, path, decide });
+    if (!name) return show({ batch, path, owner, decide });
     const { found, problem } = got[name] || {};
     if (problem) return html`<${Problem} text=${problem} />`;
     return found ? show({ batch, path, decide, found }) : html`<p class="small">It is read …</p>`;
   };
-  return html`<div class="quality"><nav class="quality-nav" aria-label="Sections">${SECTIONS.map(([id, title]) => html`<a href=${`#quality-${id}`}>${title}</a>`)}</nav>
-    ${SECTIONS.map(([id, title, question, name, show]) => html`<section key=${id} id=${`quality-${id}`} aria-labelledby=${`quality-${id}-title`}>
+  return html`<div class="quality"><nav class="quality-nav" aria-label="Sections">${sections.map(([id, title]) => html`<a href=${`#quality-${id}`}>${title}</a>`)}</nav>
+    ${sections.map(([id, title, question, name, show]) => html`<section key=${id} id=${`quality-${id}`} aria-labelledby=${`quality-${id}-title`}>
       <h2 id=${`quality-${id}-title`}>${title}</h2><p class="lead">${question}</p>${body(name, show)}</section>`)}</div>`;
 };
 
-export const show = ({ batch, scopes }, element) => render(html`<${Quality} batch=${batch} decide=${scopes.has("decide")} />`, element);
+export const show = ({ batch, owner, scopes }, element) => render(html`<${Quality} batch=${batch} owner=${owner} decide=${scopes.has("decide")} />`, element);

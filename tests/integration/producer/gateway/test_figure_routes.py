@@ -6,10 +6,12 @@ import pytest
 from sqlalchemy import update
 
 from stage.gateway import signed_in
+from stage.panelled import PANELLED, of_a_panel
 from stage.screened import SCREENING, Ledgered, decided, failed, write_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
+from tamis_producer.quality.panel_words import panel_sentences
 from tamis_schemas import Extract, InclusionDecision, Operation
 from tamis_schemas.ledger import batches
 
@@ -114,6 +116,22 @@ def test_a_batch_of_one_model_has_no_panel_figures(client: Client) -> None:
     with signed_in(client, "Reviewer A", Scope.READ) as http:
         answer = http.get(f"/v1/batches/{batch.id}/panel")
     assert (answer.status_code, "asks one model" in answer.json()["detail"]) == (422, True)
+
+
+def test_the_figures_of_a_panel_are_those_of_the_client_with_their_words(client: Client) -> None:
+    batch = batch_of(client, *of_a_panel(), operation=PANELLED)
+    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(3)])
+    with signed_in(client, "Reviewer A", Scope.READ) as http:
+        told = http.get(f"/v1/batches/{batch.id}/panel").json()
+    words, found = told.pop("words"), batch.panel()
+    assert told == found.model_dump(mode="json")
+    assert words["sentences"] == list(panel_sentences(found))
+    rows = [dict(zip(words["member_heads"], row, strict=True)) for row in words["members"]]
+    assert [(row["model"], row["include"], row["missed of people's"]) for row in rows] == [
+        ("small", "2", "1 of 3 (33.3%)"),
+        ("large", "4", "0 of 3 (0.0%)"),
+    ]
+    assert [len(row) for row in words["pairs"]] == [len(words["pair_heads"])]
 
 
 @pytest.mark.parametrize("body", [{"priority": "urgent"}, {}, {"priority": "high", "more": 1}])

@@ -79,6 +79,10 @@ def test_a_pilots_table_is_filled_in_and_gives_a_threshold(batch: Batch, http: h
     found = batch.calibrate(tmp_path / "pilot.csv", 0.9, 0.1)
     assert (told["refusal"], told["labels"], told["finished"]) == (None, "labels.csv", True)
     assert told["threshold"] == found.calibration.threshold.model_dump(mode="json")
+    lines = {row["name"]: row["values"][0] for row in told["words"]["rows"]}
+    assert lines["threshold"] == str(found.calibration.threshold.value)
+    assert lines["below"] == f"{told['below']} of the batch's {N} records"
+    assert "drawn by `tamis pilot`" in told["words"]["holds"]
     assert (told["of"], told["below"]) == (N, len(told["below_ids"]))
     table = sent(http, f"/v1/batches/{batch.id}/calibration?form=csv", filled.getvalue(), recall=0.9, delta=0.1)
     kept = list(csv.DictReader(io.StringIO(table.text, newline="")))
@@ -90,6 +94,7 @@ def test_too_few_labels_give_no_threshold_and_say_why(batch: Batch, http: httpx.
     told = sent(http, path, few)
     assert (told.status_code, told.json()["threshold"]["value"], told.json()["below_ids"]) == (200, None, [])
     assert told.json()["refusal"]
+    assert (told.json()["words"]["rows"], told.json()["words"]["holds"]) == ([], None)
     table = sent(http, f"{path}?form=csv", few)
     assert (table.status_code, table.json()["detail"]) == (422, told.json()["refusal"])
 

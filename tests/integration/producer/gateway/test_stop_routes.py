@@ -1,5 +1,8 @@
 """The stop rule over HTTP: looked at, drawn, read next, and closed."""
 
+import csv
+import io
+
 import httpx2 as httpx
 
 from stage.gateway import signed_in
@@ -7,7 +10,7 @@ from stage.screened import decided, write_batch
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
-from tamis_schemas import InclusionDecision
+from tamis_schemas import InclusionDecision, ScreeningMode
 
 ROWS = [
     decided(
@@ -33,6 +36,7 @@ def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
             return body
 
         base = f"/v1/batches/{batch.id[:8]}"
+        told(http.get(f"{base}/stop", params={"form": "csv"}), 422)
         looked = told(http.get(f"{base}/stop", params={"recall": 0.5, "confidence": 0.8}))
         assert (looked["verdict"], looked["unread"], looked["samples"]) == ("not yet", 51, [])
         assert len(looked["prices"]) == 20  # type: ignore[arg-type]  # a list
@@ -47,8 +51,30 @@ def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
             told(http.post(f"{base}/stop-samples", json=body), status)
         places = [one["index"] for one in sample["records"]]
         assert [one.index for one in batch.next(5).records] == places[:5]
+        table = http.get(f"{base}/stop", params={"form": "csv"})
+        assert table.headers["content-type"].startswith("text/csv")
+        rows = list(csv.DictReader(io.StringIO(table.text.removeprefix("\ufeff"), newline="")))
+        assert [(one["seed"], one["index"]) for one in rows] == [("3", str(place)) for place in places]
         batch.decide([HumanDecision(place, "exclude", "Reviewer A") for place in places])
         assert told(http.get(f"{base}/stop"))["verdict"] == "enough"
         closed = told(http.post(f"{base}/stop-samples/close"))
         assert (closed["verdict"], closed["samples"][0]["closed_at"] is None) == ("enough", False)  # type: ignore[index]
         told(http.post(f"{base}/stop-samples/close"), 422)
+
+
+def test_the_table_of_a_sample_does_not_tell_what_is_hidden(client: Client) -> None:
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, ROWS)
+    batch = client.batch(str(batch_id))
+    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    drawn = batch.stop_sample(0.5, 0.8, seed=3).sample
+    assert drawn is not None
+    places = [one.index for one in drawn.records]
+    batch.decide([HumanDecision(places[0], "include", "Reviewer B")])
+    read = batch.stop().sample
+    assert read is not None
+    assert read.records[0].included is True
+    with signed_in(client, "Reviewer A", Scope.READ) as http:
+        table = http.get(f"/v1/batches/{batch.id}/stop", params={"form": "csv"}).text
+    rows = list(csv.DictReader(io.StringIO(table.removeprefix("\ufeff"), newline="")))
+    assert [(int(one["index"]), one["decision"]) for one in rows] == [(place, "") for place in places]
