@@ -16,6 +16,7 @@ from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, wri
 from stage.work_double import WorkDouble, work_record
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_producer.example import CITATIONS
 from tamis_producer.report import ReportForm, write_report
 from tamis_schemas import ItemStatus
 from tamis_schemas.ledger import batches, spending
@@ -80,6 +81,28 @@ def new_batch(stage: Stage) -> Iterator[str]:
     page = stage.browser.sign_in(stage.key, "/?new")
     expect(page.locator("#new-batch")).to_be_visible()
     yield "as it opens"
+
+
+def operations(stage: Stage) -> Iterator[str]:
+    page = stage.browser.sign_in(stage.key, "/?new=operation")
+    form = page.locator("#view")
+    expect(form.get_by_label("Operation", exact=True)).to_be_visible()
+    for details in form.locator("summary").all():
+        details.click()
+    yield "a filter, with its panel and more"
+    form.get_by_label("Files of records").set_input_files(CITATIONS)
+    form.get_by_label("Operation", exact=True).select_option("extract_fields")
+    form.get_by_label("What to extract, in general").fill("What the record says of the trial.")
+    form.get_by_label("Name of field 1").fill(LONG)
+    form.get_by_role("button", name="Add a field").click()
+    form.get_by_label("Name of field 2").fill("design")
+    form.get_by_label("Type of field 2").select_option("one of")
+    form.get_by_label("Values of field 2").fill("RCT, cohort")
+    yield "fields in a table"
+    form.get_by_role("button", name="Dry run").click()
+    expect(form.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
+    form.get_by_text("Prompt 1").click()
+    yield "a dry run"
 
 
 def batch(stage: Stage) -> Iterator[str]:
@@ -258,6 +281,7 @@ VIEWS: dict[str, Callable[[Stage], Iterator[str]]] = {
     "Sign in": sign_in,
     "Reviews and batches": home,
     "New batch": new_batch,
+    "Other operations": operations,
     "Figure and report": batch,
     "Figure and report, going on": batch_going_on,
     "Work": work,
