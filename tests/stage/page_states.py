@@ -12,13 +12,13 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import insert, update
 
 from stage.gateway_page import ONCOLOGY, Opened, decision, few, record, write
-from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review
+from stage.screened import SCREENING, Ledgered, Place, decided, failed, write_batch, write_review
 from stage.work_double import WorkDouble, work_record
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.example import CITATIONS
 from tamis_producer.report import ReportForm, write_report
-from tamis_schemas import ItemStatus
+from tamis_schemas import Extract, ExtractFields, ItemStatus, Operation, Score
 from tamis_schemas.ledger import batches, spending
 
 LONG = "Home-based-exercise-after-total-hip-arthroplasty-and-other-joint-replacements-of-the-lower-limb"
@@ -120,6 +120,31 @@ def batch(stage: Stage) -> Iterator[str]:
     page.locator("#record-1 + .detail").get_by_role("button", name="Prompts and answers").click()
     expect(page.locator("#story-1 details").first).to_be_visible()
     yield "prompts shown"
+
+
+def batch_of_values(stage: Stage) -> Iterator[str]:
+    names = ["participants", "design", "primary_outcome_and_its_measurement", "funding"]
+    properties = {name: {"type": ["string", "null"]} for name in names}
+    told = dict(zip(names, ["112", "RCT", f"walking speed. {LONG}", None], strict=True))
+    scores = [Ledgered(record(n), value=v, confidence=0.8, reasoning="Clear.") for n, v in enumerate((7.25, 7.5, 10.0))]
+    shown: dict[str, tuple[Operation, list[Ledgered]]] = {
+        "scores": (Score(criteria="Rate the methods", max_value=10), scores),
+        "fields": (
+            ExtractFields(schema={"type": "object", "properties": properties}, instructions="What it says."),
+            [Ledgered(record(n), value=told, confidence=0.9, reasoning="It says so.") for n in range(2)],
+        ),
+        "values": (
+            Extract(instruction="Which design?"),
+            [Ledgered(record(0), value="RCT", confidence=0.9), Ledgered(record(1), confidence=0.4)],
+        ),
+    }
+    page = stage.browser.sign_in(stage.key)
+    for name, (operation, rows) in shown.items():
+        batch_id = write(stage.client, [*rows, failed(record(9), "timeout")], operation=operation)
+        page.goto(f"{stage.browser.base}/?batch={batch_id}")
+        expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
+        page.locator("#record-1 .toggle").click()
+        yield name
 
 
 def batch_going_on(stage: Stage) -> Iterator[str]:
@@ -283,6 +308,7 @@ VIEWS: dict[str, Callable[[Stage], Iterator[str]]] = {
     "New batch": new_batch,
     "Other operations": operations,
     "Figure and report": batch,
+    "Figure and report, of values": batch_of_values,
     "Figure and report, going on": batch_going_on,
     "Work": work,
     "Work, alone": work_alone,

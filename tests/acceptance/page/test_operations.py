@@ -5,7 +5,8 @@ import json
 from playwright.sync_api import Locator, Page, Route, expect
 
 from stage.browser import needs_chromium
-from stage.gateway_page import Open
+from stage.gateway_page import Open, record, write
+from stage.screened import Ledgered, failed
 from tamis_producer import Client
 from tamis_producer.example import CITATIONS
 from tamis_schemas import Answer, Extract, ExtractFields, Filter, Operation, Score
@@ -158,3 +159,22 @@ def test_sent_again_after_a_lost_answer_it_is_the_same_batch_until_something_is_
         expect(page.get_by_role("alert")).to_contain_text("The gateway does not answer.")
     first, again, changed = attempts
     assert first == again != changed
+
+
+def test_values_are_shown_and_sorted_as_numbers_and_fields_each_by_its_name(
+    client: Client, key: str, opened: Open
+) -> None:
+    scores = [Ledgered(record(n), value=value, confidence=0.8) for n, value in enumerate((0.5, 0.25, 10.0))]
+    batch = write(client, [*scores, failed(record(3), "timeout")], operation=Score(criteria="Rate it", max_value=10))
+    browser = opened()
+    page = browser.batch(key, batch)
+    expect(page.get_by_role("heading", name="Results", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Value", exact=True).click()
+    expect(page.locator("#rows .why")).to_have_text(["0.25", "0.5", "10.0", "no answer in time"])
+    fields = ExtractFields(
+        schema={"type": "object", "properties": {"size": {"type": "integer"}, "design": {"type": "string"}}},
+        instructions="The trial",
+    )
+    rows = [Ledgered(record(0), value={"size": 112, "design": None}, confidence=0.9)]
+    page.goto(f"{browser.base}/?batch={write(client, rows, operation=fields)}")
+    expect(page.locator("#rows .pair")).to_have_text(["Size: 112", "Design: –"])
