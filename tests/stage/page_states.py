@@ -144,7 +144,10 @@ def batch_of_values(stage: Stage) -> Iterator[str]:
         page.goto(f"{stage.browser.base}/?batch={batch_id}")
         expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
         page.locator("#record-1 .toggle").click()
-        yield name
+        page.get_by_role("button", name="Correct the value").click()
+        expect(page.locator("#value-0")).to_be_focused()
+        page.evaluate("scrollTo(0, 0)")  # or the table's heading, which sticks, stands over half of a row
+        yield f"{name}, one being corrected"
 
 
 def batch_going_on(stage: Stage) -> Iterator[str]:

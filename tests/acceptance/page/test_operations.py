@@ -178,3 +178,29 @@ def test_values_are_shown_and_sorted_as_numbers_and_fields_each_by_its_name(
     rows = [Ledgered(record(0), value={"size": 112, "design": None}, confidence=0.9)]
     page.goto(f"{browser.base}/?batch={write(client, rows, operation=fields)}")
     expect(page.locator("#rows .pair")).to_have_text(["Size: 112", "Design: –"])
+
+
+def test_a_value_is_corrected_in_its_row_and_the_softwares_stays_beside_it(
+    client: Client, key: str, opened: Open
+) -> None:
+    sizes = ExtractFields(schema={"type": "object", "properties": {"size": {"type": "integer"}}}, instructions="Size")
+    batch = write(client, [Ledgered(record(0), value={"size": 12}, confidence=0.9)], operation=sizes)
+    page = opened().batch(key, batch)
+    page.locator("#record-1 .toggle").click()
+    page.get_by_role("button", name="Correct the value").click()
+    field = page.get_by_label("The right fields")
+    expect(field).to_be_focused()
+    assert json.loads(field.input_value()) == {"size": 12}
+    field.fill('{"size": "many"}')
+    page.get_by_role("button", name="Keep this value").click()
+    expect(page.get_by_role("alert")).to_contain_text("'many' is not of type 'integer'")
+    expect(field).to_have_value('{"size": "many"}')
+    field.fill('{"size": 112}')
+    page.get_by_label("Note, kept with it").fill("in the table")
+    page.get_by_role("button", name="Keep this value").click()
+    expect(page.locator("#record-1 .human")).to_contain_text("by Reviewer A")
+    (said,) = client.overrides(batch)
+    assert (said.value, said.system_value, said.note) == ({"size": 112}, {"size": 12}, "in the table")
+    page.get_by_role("button", name="Withdraw mine").click()
+    expect(page.locator("#record-1 .human")).to_have_count(0)
+    assert client.overrides(batch) == []
