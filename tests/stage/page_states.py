@@ -13,12 +13,13 @@ from sqlalchemy import insert, update
 
 from stage.gateway_page import ONCOLOGY, Opened, decision, few, record, write
 from stage.panelled import PANELLED, of_a_panel
-from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review
+from stage.screened import SCREENING, Ledgered, Place, decided, failed, write_batch, write_review
 from stage.work_double import WorkDouble, work_record
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_producer.example import CITATIONS
 from tamis_producer.report import ReportForm, write_report
-from tamis_schemas import ItemStatus, ScreeningMode
+from tamis_schemas import Extract, ExtractFields, ItemStatus, Operation, Score, ScreeningMode
 from tamis_schemas.ledger import batches, spending
 
 LONG = "Home-based-exercise-after-total-hip-arthroplasty-and-other-joint-replacements-of-the-lower-limb"
@@ -83,6 +84,28 @@ def new_batch(stage: Stage) -> Iterator[str]:
     yield "as it opens"
 
 
+def operations(stage: Stage) -> Iterator[str]:
+    page = stage.browser.sign_in(stage.key, "/?new=operation")
+    form = page.locator("#view")
+    expect(form.get_by_label("Operation", exact=True)).to_be_visible()
+    for details in form.locator("summary").all():
+        details.click()
+    yield "a filter, with its panel and more"
+    form.get_by_label("Files of records").set_input_files(CITATIONS)
+    form.get_by_label("Operation", exact=True).select_option("extract_fields")
+    form.get_by_label("What to extract, in general").fill("What the record says of the trial.")
+    form.get_by_label("Name of field 1").fill(LONG)
+    form.get_by_role("button", name="Add a field").click()
+    form.get_by_label("Name of field 2").fill("design")
+    form.get_by_label("Type of field 2").select_option("one of")
+    form.get_by_label("Values of field 2").fill("RCT, cohort")
+    yield "fields in a table"
+    form.get_by_role("button", name="Dry run").click()
+    expect(form.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
+    form.get_by_text("Prompt 1").click()
+    yield "a dry run"
+
+
 def batch(stage: Stage) -> Iterator[str]:
     batch_id = write(stage.client, rows())
     stage.client.batch(batch_id).decide(
@@ -98,6 +121,34 @@ def batch(stage: Stage) -> Iterator[str]:
     page.locator("#record-1 + .detail").get_by_role("button", name="Prompts and answers").click()
     expect(page.locator("#story-1 details").first).to_be_visible()
     yield "prompts shown"
+
+
+def batch_of_values(stage: Stage) -> Iterator[str]:
+    names = ["participants", "design", "primary_outcome_and_its_measurement", "funding"]
+    properties = {name: {"type": ["string", "null"]} for name in names}
+    told = dict(zip(names, ["112", "RCT", f"walking speed. {LONG}", None], strict=True))
+    scores = [Ledgered(record(n), value=v, confidence=0.8, reasoning="Clear.") for n, v in enumerate((7.25, 7.5, 10.0))]
+    shown: dict[str, tuple[Operation, list[Ledgered]]] = {
+        "scores": (Score(criteria="Rate the methods", max_value=10), scores),
+        "fields": (
+            ExtractFields(schema={"type": "object", "properties": properties}, instructions="What it says."),
+            [Ledgered(record(n), value=told, confidence=0.9, reasoning="It says so.") for n in range(2)],
+        ),
+        "values": (
+            Extract(instruction="Which design?"),
+            [Ledgered(record(0), value="RCT", confidence=0.9), Ledgered(record(1), confidence=0.4)],
+        ),
+    }
+    page = stage.browser.sign_in(stage.key)
+    for name, (operation, rows) in shown.items():
+        batch_id = write(stage.client, [*rows, failed(record(9), "timeout")], operation=operation)
+        page.goto(f"{stage.browser.base}/?batch={batch_id}")
+        expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
+        page.locator("#record-1 .toggle").click()
+        page.get_by_role("button", name="Correct the value").click()
+        expect(page.locator("#value-0")).to_be_focused()
+        page.evaluate("scrollTo(0, 0)")  # or the table's heading, which sticks, stands over half of a row
+        yield f"{name}, one being corrected"
 
 
 def batch_going_on(stage: Stage) -> Iterator[str]:
@@ -311,7 +362,9 @@ VIEWS: dict[str, Callable[[Stage], Iterator[str]]] = {
     "Sign in": sign_in,
     "Reviews and batches": home,
     "New batch": new_batch,
+    "Other operations": operations,
     "Figure and report": batch,
+    "Figure and report, of values": batch_of_values,
     "Figure and report, going on": batch_going_on,
     "Work": work,
     "Work, alone": work_alone,

@@ -12,12 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tamis_schemas import ErrorKind, Priority, Summary
 
+from ..ledger import find_batch, ledger_errors, read_views
 from ..report import ReportForm
 from . import problems
 from .access import Of, Operator, Reader, Submitter
 from .allowance import check_spending
 from .batch_status_view import BatchStatusView
-from .description import BatchId, component
+from .description import BatchId, OfReview, component
 from .etag import tagged
 from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
@@ -94,9 +95,25 @@ async def submit(
         return await run_in_threadpool(submitted)
 
 
-@router.get("", operation_id="list_batches", summary="The latest batches, newest first")
-def batches(client: Of, _: Reader, limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20) -> list[BatchStatusView]:
-    return [BatchStatusView.of(view) for view in client.batches(limit)]
+@router.get(
+    "",
+    operation_id="list_batches",
+    summary="The latest batches, newest first, or those before one of them; those of no review alone",
+    responses=problems.UNKNOWN,
+)
+def batches(
+    client: Of,
+    _: Reader,
+    limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
+    after: Annotated[
+        str | None, Query(max_length=36, description="A batch's id, or its beginning: those before it.")
+    ] = None,
+    review: OfReview = None,
+) -> list[BatchStatusView]:
+    with ledger_errors(), client.snapshot() as connection:
+        behind = None if after is None else find_batch(connection, after)
+        views = read_views(connection, limit=limit, of_no_review=review is not None, after=behind)
+    return [BatchStatusView.of(view) for view in views]
 
 
 @router.get("/{batch_id}", operation_id="get_batch", summary="How a batch stands", responses=problems.UNKNOWN)

@@ -1,8 +1,8 @@
 """The OpenAPI description: what FastAPI finds out of the routes, and the models that only requests or problems name."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI, Path
+from fastapi import FastAPI, Path, Query
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -15,6 +15,7 @@ _named: dict[type[BaseModel], None] = {Problem: None}
 
 Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # as the ledger counts
 BatchId = Annotated[str, Path(description="A batch's id, or its beginning.", examples=["3f2a"])]
+OfReview = Annotated[Literal["none"] | None, Query(description="none: batches of no review alone.")]
 
 
 def component(model: type[BaseModel]) -> dict[str, str]:

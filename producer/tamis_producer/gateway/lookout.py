@@ -37,17 +37,20 @@ class Look:
     batches: Mapping[UUID, BatchView] = field(default_factory=dict)
     listed: int = 0  # the latest so many were asked for
     latest: tuple[BatchView, ...] = ()
+    apart: int = 0  # the latest so many of no review were asked for
+    of_no_review: tuple[BatchView, ...] = ()
 
 
 class Lookout:
     """Looks at the ledger for all who follow a batch, or the latest ones; on one event loop."""
 
-    def __init__(self, ask: Callable[[frozenset[UUID], int], Look], stops: Callable[[], bool]) -> None:
+    def __init__(self, ask: Callable[[frozenset[UUID], int, int], Look], stops: Callable[[], bool]) -> None:
         """`ask` looks, on a thread; whoever follows is let go where it `stops`: nobody is to be told any more."""
         self._ask = ask
         self._stops = stops
         self._batches: Counter[UUID] = Counter()  # followers
         self._lists: Counter[int] = Counter()  # followers, by how many batches they want
+        self._apart: Counter[int] = Counter()  # those who want batches of no review
         self._look = Look()
         self._looked = asyncio.Event()
         self._joined = asyncio.Event()
@@ -73,6 +76,19 @@ class Lookout:
                 listed, lambda views: [BatchStatusView.of(view).seen for view in views], silence
             ):
                 yield views
+
+    async def of_no_review(self, limit: int, *, silence: float) -> AsyncGenerator[tuple[BatchView, ...] | None]:
+        """Yield the latest batches of no review, whenever one of them, or of the latest of all, changed; else None."""
+
+        def listed(look: Look) -> tuple[tuple[BatchView, ...], tuple[BatchView, ...]] | None:
+            enough = look.apart >= limit and look.listed >= limit
+            return (look.of_no_review[:limit], look.latest[:limit]) if enough else None
+
+        with self._follower(self._lists, limit), self._follower(self._apart, limit):
+            async for both in self._changes(
+                listed, lambda both: [[BatchStatusView.of(view).seen for view in views] for views in both], silence
+            ):
+                yield None if both is None else both[0]
 
     async def _changes(
         self, pick: Callable[[Look], View | None], seen: Callable[[View], object], silence: float
@@ -118,17 +134,20 @@ class Lookout:
             self._task = None
 
     async def _look_once(self) -> None:
+        limits = max(self._lists, default=0), max(self._apart, default=0)
         try:
-            self._look = await run_in_threadpool(self._ask, frozenset(self._batches), max(self._lists, default=0))
+            self._look = await run_in_threadpool(self._ask, frozenset(self._batches), *limits)
         except TamisError:
             pass  # the ledger is away: the next look may find it again
         except Exception:  # a fault of ours: whoever follows is told what was seen last, and the next look may succeed
             log.exception("batches could not be looked at")
 
 
-def look(client: Client, batch_ids: frozenset[UUID], limit: int) -> Look:
-    """Return the state of these batches and of the latest so many. Raises `LedgerUnavailable`."""
+def look(client: Client, batch_ids: frozenset[UUID], limit: int, apart: int) -> Look:
+    """Return the state of these batches, of the latest so many, and of no review. Raises `LedgerUnavailable`."""
     with ledger_errors(), client.engine.connect() as connection:
         views = read_views(connection, batch_ids=batch_ids) if batch_ids else []
         latest = read_views(connection, limit=limit) if limit else []
-    return Look(batch_ids, {UUID(view.id): view for view in views}, limit, tuple(latest))
+        others = read_views(connection, limit=apart, of_no_review=True) if apart else []
+    found = {UUID(view.id): view for view in views}
+    return Look(batch_ids, found, limit, tuple(latest), apart, tuple(others))

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from starlette.datastructures import UploadFile
 
 from tamis_schemas import Blinded, HumanStage, InvalidParameters
@@ -39,6 +39,7 @@ class Decision(BaseModel):
     value: Any = Field(
         description="As the batch's operation gives it: include, exclude or uncertain, true or false, a number."
     )
+    as_text: StrictBool = Field(default=False, description="The value is a text, read as `tamis override` reads it.")
     note: str | None = Field(default=None, max_length=2_000)
     reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
     settles: bool = Field(default=False, description="It counts, whatever others say; it ends a conflict.")
@@ -125,7 +126,7 @@ def override(batch_id: BatchId, index: Index, decision: Decision, client: Of, ke
     made = client.override(
         batch_id,
         index,
-        decision.value,
+        _value(client, batch_id, decision),
         reviewer=decision.reviewer or key.label,
         note=decision.note,
         settles=decision.settles,
@@ -152,6 +153,16 @@ def withdraw(
 ) -> None:
     sight_of(client, batch_id, key).check_name(reviewer)
     client.withdraw_override(batch_id, index, reviewer=reviewer or key.label, stage=stage)
+
+
+def _value(client: Client, batch_id: str, decision: Decision) -> Any:
+    if not decision.as_text:
+        return decision.value
+    if not isinstance(decision.value, str):
+        raise InvalidParameters("value: with as_text it is a text, as a person writes it")
+    if decision.stage is not HumanStage.OWN:
+        return decision.value
+    return client.batch(batch_id).operation().value_of_text(decision.value)
 
 
 def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:

@@ -16,6 +16,7 @@ from . import problems
 from .access import Of, Reader
 from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
+from .description import OfReview
 from .lookout import Lookout
 from .progress import COMMENT, EVENTS, STREAMED
 from .streams import Stream
@@ -46,12 +47,17 @@ def about(client: Of, key: Reader) -> About:
 @router.get(
     "/events",
     operation_id="follow_batches",
-    summary="The latest batches as server-sent events, at every change",
+    summary="The latest batches as server-sent events, at every change; those of no review alone, at the same changes",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
 )
-async def events(request: Request, key: Reader, limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20) -> Stream:
-    updates = latest(request.app.state.lookout, limit)
+async def events(
+    request: Request,
+    key: Reader,
+    limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20,
+    review: OfReview = None,
+) -> Stream:
+    updates = latest(request.app.state.lookout, limit, of_no_review=review is not None)
     return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
@@ -66,9 +72,10 @@ def service_traffic(
     return client.service_traffic(hours)
 
 
-async def latest(lookout: Lookout, limit: int) -> AsyncGenerator[str | bytes]:
+async def latest(lookout: Lookout, limit: int, *, of_no_review: bool = False) -> AsyncGenerator[str | bytes]:
     """`event: batches` with a list of `BatchStatusView` as JSON, the newest first, whenever one changed."""
-    async with aclosing(lookout.latest(limit, silence=SILENCE)) as looks:
+    follow = lookout.of_no_review if of_no_review else lookout.latest
+    async with aclosing(follow(limit, silence=SILENCE)) as looks:
         async for views in looks:
             if views is None:
                 yield COMMENT

@@ -45,8 +45,13 @@ STANDING = f""") AS b
   {PACE}
   LEFT JOIN spending ON spending.batch_id = b.id
   LEFT JOIN api_keys ON api_keys.id = b.api_key_id
- ORDER BY b.created_at DESC
+ ORDER BY b.created_at DESC, b.id DESC
 """  # noqa: S608 - of columns and states that stand in the code
+_BEFORE = """ AND (CAST(%(after)s AS uuid) IS NULL
+      OR (created_at, id) < (SELECT created_at, id FROM batches WHERE id = %(after)s))
+   ORDER BY created_at DESC, id DESC LIMIT %(limit)s"""
+LATEST = "purging_at IS NULL AND service IS NULL" + _BEFORE
+LATEST_OF_NO_REVIEW = "purging_at IS NULL AND service IS NULL AND review_id IS NULL" + _BEFORE
 ONE_REVIEW = "SELECT * FROM reviews WHERE purging_at IS NULL AND id = %(review_id)s"
 LATEST_REVIEWS = """
 SELECT * FROM reviews
@@ -90,9 +95,12 @@ def read_views(
     batch_ids: Collection[UUID] | None = None,
     review_id: UUID | None = None,
     limit: int = 20,
+    of_no_review: bool = False,
+    after: UUID | None = None,
 ) -> list[BatchView]:
     """Return the state of batches, newest first: of those named, of a review's, or of the last `limit` without service.
 
+    The last ones may be those that belong `of_no_review`, and those before the batch `after`.
     Raises `UnknownBatch` where the one asked for is not there, or is being purged.
     """
     if batch_id is not None:
@@ -102,8 +110,9 @@ def read_views(
     elif review_id is not None:
         chosen = "review_id = %(review_id)s"
     else:  # the others are shown together, by `read_service_traffic`
-        chosen = "purging_at IS NULL AND service IS NULL ORDER BY created_at DESC LIMIT %(limit)s"
-    wanted = {"batch_id": batch_id, "batch_ids": list(batch_ids or ()), "review_id": review_id, "limit": limit}
+        chosen = LATEST_OF_NO_REVIEW if of_no_review else LATEST
+    named = {"batch_id": batch_id, "batch_ids": list(batch_ids or ()), "review_id": review_id}
+    wanted = {**named, "limit": limit, "after": after}
     views = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, wanted)]
     if batch_id is not None and not views:
         raise UnknownBatch(f"there is no batch {batch_id}")

@@ -12,6 +12,7 @@ from stage import WorkerProcess, abstracts
 from stage.browser import needs_chromium
 from stage.gateway import gateway
 from stage.gateway_page import ONCOLOGY, Open
+from stage.screened import Place, write_batch, write_review
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_schemas import Filter, ReviewPlan, ReviewStage
@@ -154,6 +155,28 @@ def test_reviews_come_first_with_their_stages_and_what_is_left_for_whoever_looks
     stage.decide([HumanDecision(1, False, "Reviewer B")])
     client.submit(ONCOLOGY, abstracts(3), label="another")  # something to look again for
     expect(shown).to_contain_text("1 conflict to settle", timeout=15_000)
+
+
+def test_no_batch_is_out_of_reach_and_new_ones_push_none_out_of_the_list(
+    client: Client, key: str, opened: Open
+) -> None:
+    with client.engine.begin() as connection:
+        review = write_review(connection, "A review", ONCOLOGY)
+        for n in range(45):
+            write_batch(connection, [], label=f"batch {n}", place=Place(review, n // 15) if n % 15 == 0 else None)
+    page = opened().sign_in(key)
+    rows = page.locator("#batch-rows tr")
+    expect(rows).to_have_count(20)
+    page.get_by_role("button", name="Earlier batches").click()
+    expect(rows).to_have_count(40)
+    expect(rows.nth(20).get_by_role("link")).to_be_focused()
+    client.submit(ONCOLOGY, abstracts(2), label="another")
+    expect(rows.first).to_contain_text("another")
+    expect(rows).to_have_count(41)
+    page.get_by_role("button", name="Earlier batches").click()
+    expect(rows).to_have_count(43)
+    expect(page.get_by_role("button", name="Earlier batches")).to_be_hidden()
+    assert len(set(rows.get_by_role("link").all_inner_texts())) == 43
 
 
 def test_where_there_is_no_review_batches_stand_alone(client: Client, key: str, opened: Open) -> None:

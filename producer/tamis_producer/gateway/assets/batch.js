@@ -1,12 +1,13 @@
 // One batch: how it stands, its flow, its decisions, and what can be done with it.
 import { ask } from "/assets/api.js";
+import { corrector } from "/assets/correcting.js";
 import { decider } from "/assets/deciding.js";
 import { explainer } from "/assets/explaining.js";
 import { showFlow } from "/assets/flow.js";
 import { progressOf } from "/assets/progress.js";
 import { offerOrder } from "/assets/reading.js";
 import { offerFiles } from "/assets/saving.js";
-import { leadToViews, showPlace } from "/assets/views.js";
+import { decidedByPeople, leadToViews, showPlace } from "/assets/views.js";
 import { at, complain, make, nameOf, number } from "/assets/words.js";
 
 const READ_AGAIN = 3000; // ms at least between two reads of flow and table
@@ -57,13 +58,23 @@ export const showBatch = async (id, scopes) => {
     stale = true;
     read();
   };
+  // What decides nothing has results and values, no decisions and reasons.
+  const callValues = () => {
+    at("decisions-heading").textContent = "Results";
+    document.querySelector('label[for="by-outcome"]').textContent = "Result";
+    document.querySelector('[data-sort="outcome"]').textContent = "Result";
+    document.querySelector('[data-sort="reason"]').textContent = "Value";
+    document.querySelector('label[for="by-reason"]').textContent = "Why there is none";
+    at("table").classList.add("of-values");
+  };
   const leaveOut = (records) => {
     at("left-out").hidden = false;
     at("left-out-n").textContent = number(records);
     document.documentElement.dataset.ready = "true";
   };
   const begin = (found) => {
-    const deciding = scopes.has("decide") ? decider(id, found.operation, () => table) : null;
+    if (!decidedByPeople(found)) callValues();
+    const deciding = scopes.has("decide") ? (decidedByPeople(found) ? decider : corrector)(id, found.operation, () => table) : null;
     const explain = explainer(id);
     const below = (row) => make("div", "", ...(deciding ? [deciding.block(row)] : []), explain(row));
     table = decisionTable(found.facts, found.rows, below);

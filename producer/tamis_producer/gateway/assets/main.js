@@ -19,10 +19,10 @@ const show = async () => {
   const about = await (await ask("/v1/about")).json();
   const scopes = new Set(about.key.scopes);
   at("site").hidden = false;
-  const here = asked.has("batch") || asked.has("review") ? null : asked.has("new") ? "to-new" : "to-batches";
+  const here = asked.has("batch") || asked.has("review") ? null : asked.get("new") === "operation" ? "to-operation" : asked.has("new") ? "to-new" : "to-batches";
   if (here) at(here).setAttribute("aria-current", "page");
   at("whose").textContent = `Signed in as ${about.key.label}`;
-  at("to-new").hidden = !scopes.has("submit");
+  at("to-new").hidden = at("to-operation").hidden = !scopes.has("submit");
   if (about.flower_url) {
     at("to-flower").href = about.flower_url;
     at("to-flower").hidden = false;
@@ -41,6 +41,9 @@ const show = async () => {
   } else if (asked.has("review")) {
     title("Review");
     await showReview(asked.get("review"), at("view"), title);
+  } else if (asked.get("new") === "operation" && scopes.has("submit")) {
+    title("Filter, score, extract, answer");
+    (await import("/assets/operations.js")).show(at("view"));
   } else if (asked.has("new") && scopes.has("submit")) {
     title("New batch");
     submission();

@@ -57,8 +57,9 @@ const decisionTable = (facts, rows, decide = null) => {
     title: (row) => row.title || row.id,
     outcome: (row) => order.indexOf(row.outcome),
     sure: (row) => (byHand(row) || inConflict(row) ? null : row.sure ?? null),
-    reason: (row) => reasonOf(row) || null,
+    reason: (row) => measured(row) ?? (reasonOf(row) || null),
   };
+  const measured = (row) => (row.value && !row.human && Number.isFinite(Number(row.value)) ? Number(row.value) : null); // a number sorts as one
   let placed = new Map(); // places in an order that somebody gave
   keys.given = (row) => placed.get(row.i) ?? null;
   const sorted = (list) => {
@@ -68,7 +69,7 @@ const decisionTable = (facts, rows, decide = null) => {
     const keyed = list.map((row) => [key(row), row]);
     keyed.sort(([a, x], [b, y]) => {
       if (a === null || b === null) return a === b ? x.i - y.i : a === null ? 1 : -1; // without a value: always last
-      return sign * (typeof a === "number" ? a - b : collator.compare(a, b)) || x.i - y.i;
+      return sign * (typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b))) || x.i - y.i;
     });
     return keyed.map(([, row]) => row);
   };
@@ -131,7 +132,8 @@ const decisionTable = (facts, rows, decide = null) => {
     if (row.sure !== undefined) sure.append(byHand(row) || inConflict(row) ? make("span", "by", `software: ${row.sure.toFixed(2)}`) : row.sure.toFixed(2));
     const text = row.outcome === "duplicate" && row.copy !== undefined ? `copy of record ${number(row.copy + 1)}` : reasonOf(row) || (byHand(row) ? "" : row.why) || "";
     if (text) record.append(make("span", "narrow", text));
-    const why = make("td", "why", make("span", "reason", text));
+    const pairs = row.values && !byHand(row) ? row.values.map(([name, value]) => make("span", "pair", make("i", "", `${label(name)}: `), value ?? "–")) : [];
+    const why = make("td", "why", ...(pairs.length ? pairs : [make("span", "reason", text)]));
     if (byHand(row) && softwareWhy(row)) why.append(make("span", "by", `software: ${softwareWhy(row)}`));
     const tr = make("tr", isOpen(row) ? "row open" : "row", make("td", "", toggle), record, decision, sure, why);
     tr.id = `record-${row.i + 1}`;
@@ -172,6 +174,8 @@ const decisionTable = (facts, rows, decide = null) => {
     }
     if (row.outcome === "excluded") saying("Exclusion reason", row.reason);
     if (row.outcome === "ineligible") saying("Rule of the initial filter", row.reason);
+    saying("Value", row.value);
+    if (row.values) part("Fields", values(row.values));
     saying(row.outcome === "duplicate" || row.outcome === "ineligible" ? "Why" : byHand(row) || inConflict(row) ? "Rationale of the software" : "Rationale", row.why);
     if (row.outcome === "duplicate" && row.copy !== undefined) {
       const link = make("a", "", `Record ${number(row.copy + 1)}`);
@@ -186,8 +190,6 @@ const decisionTable = (facts, rows, decide = null) => {
     }
     saying("Why the software made it uncertain", row.because && capital(row.because));
     if ((row.system || row.outcome) === "failed") saying("Error", [row.systemReason || row.reason, row.error].filter(Boolean).join(": "));
-    saying("Value", row.value);
-    if (row.values) part("Fields", values(row.values));
     if (row.verdicts) part("Verdict for each criterion", verdicts(row.verdicts));
     for (const said of row.later || []) part(`Stage ${said.stage + 1}: ${facts.stages[said.stage].noun}`, later(said));
     if (!reasons.childNodes.length) saying("Decision", facts.names[row.outcome]);

@@ -9,9 +9,11 @@ import pytest
 from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
 from stage.gateway import gateway, signed_in
+from stage.screened import Place, write_batch, write_review
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_schemas import Filter
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -64,6 +66,29 @@ def test_a_batch_is_submitted_followed_and_read(http: httpx.Client, start_worker
     assert page.headers["Content-Type"].startswith("text/html")
     assert "sandbox" in page.headers["Content-Security-Policy"]
     assert "PRISMA" in page.text
+
+
+def test_batches_are_listed_page_by_page_those_of_no_review_alone(http: httpx.Client, client: Client) -> None:
+    with client.engine.begin() as connection:  # all of one moment: their ids part them
+        review = write_review(connection, "A review", Filter.model_validate(FILTER))
+        stages = [write_batch(connection, [], place=Place(review, stage)) for stage in range(2)]
+        apart = [write_batch(connection, []) for _ in range(5)]
+
+    def listed(**asked: object) -> list[str]:
+        answer = http.get("/v1/batches", params={"review": "none", **asked})  # type: ignore[dict-item]  # query values
+        return [one["batch"]["id"] for one in answer.json()]
+
+    first = listed(limit=2)
+    second = listed(limit=2, after=first[-1])
+    assert [*first, *second, *listed(limit=2, after=second[-1])] == sorted(map(str, apart), reverse=True)
+    assert listed(after=listed()[-1]) == []
+    everything = [one["batch"]["id"] for one in http.get("/v1/batches").json()]
+    assert everything == sorted(map(str, [*stages, *apart]), reverse=True)
+    with http.stream("GET", "/v1/events", params={"review": "none", "limit": 3}) as stream:
+        told = next(json.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: "))
+        assert [one["batch"]["id"] for one in told] == listed(limit=3)
+    assert http.get("/v1/batches", params={"after": "ffffffff"}).status_code == 404
+    assert http.get("/v1/batches", params={"review": "some"}).status_code == 422
 
 
 def test_results_are_a_table_and_a_report_has_five_forms(http: httpx.Client) -> None:

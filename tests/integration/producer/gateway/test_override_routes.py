@@ -11,7 +11,7 @@ from stage import WorkerProcess, abstracts
 from stage.gateway import signed_in
 from tamis_producer import Batch, Client
 from tamis_producer.gateway.api_keys import Scope
-from tamis_schemas import Filter
+from tamis_schemas import Extract, Filter
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 
@@ -107,3 +107,12 @@ def test_what_cannot_be_decided_is_refused_and_nothing_is_written(
 
 def test_nothing_can_be_withdrawn_that_does_not_stand(batch: Batch, http: httpx.Client) -> None:
     assert http.delete(f"/v1/batches/{batch.id}/items/0/override").status_code == 422
+
+
+def test_a_value_that_a_person_wrote_is_read_as_the_terminal_reads_it(client: Client, http: httpx.Client) -> None:
+    batch = client.submit(Extract(instruction="How many?", output_type="number"), abstracts(1))
+    path = f"/v1/batches/{batch.id}/items/0/override"
+    assert http.post(path, json={"value": " 112 ", "as_text": True}).json()["value"] == 112
+    refused = http.post(path, json={"value": "many", "as_text": True})
+    assert (refused.status_code, refused.json()["detail"]) == (422, "'many' is no number")
+    assert http.post(path, json={"value": 112, "as_text": True}).status_code == 422

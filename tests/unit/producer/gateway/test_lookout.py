@@ -50,13 +50,13 @@ class Ledger:
         self.looks: list[tuple[frozenset[UUID], int]] = []
         self.away = False
 
-    def __call__(self, batch_ids: frozenset[UUID], limit: int) -> Look:
+    def __call__(self, batch_ids: frozenset[UUID], limit: int, apart: int) -> Look:
         self.looks.append((batch_ids, limit))
         if self.away:
             raise LedgerUnavailable("it is away")
         found = view(BATCH, min(9, len(self.looks)))
         known = {BATCH: found} if BATCH in batch_ids else {}
-        return Look(batch_ids, known, limit, (found,) if limit else ())
+        return Look(batch_ids, known, limit, (found,) if limit else (), apart, (found,) if apart else ())
 
 
 @pytest.fixture(autouse=True)
@@ -105,3 +105,13 @@ async def test_it_ends_where_the_batch_is_not_there_and_where_the_gateway_stops(
             assert await anext(views) is not None
             stopping = True
             assert [one async for one in views if one is not None][1:] == []
+
+
+async def test_batches_of_no_review_are_told_when_those_of_a_review_change_too() -> None:
+    alone, decided = view(uuid4(), 1), iter(range(1, 9))
+
+    def ask(batch_ids: frozenset[UUID], limit: int, apart: int) -> Look:
+        return Look(batch_ids, {}, limit, (view(BATCH, next(decided)),), apart, (alone,))
+
+    async with asyncio.timeout(WITHIN), aclosing(Lookout(ask, lambda: False).of_no_review(5, silence=60)) as lists:
+        assert [await anext(lists) for _ in range(2)] == [(alone,), (alone,)]

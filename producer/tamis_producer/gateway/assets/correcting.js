@@ -1,0 +1,88 @@
+// Values that a person puts right, below a record's reasons: what `tamis override` does of operations that decide nothing.
+import { ask } from "/assets/api.js";
+import { at, complain, make, say } from "/assets/words.js";
+
+// A value as a person writes it; the gateway reads it as the terminal does.
+const written = (value) => {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
+};
+
+const labelled = (field, text) => {
+  const label = make("label", "", text);
+  label.htmlFor = field.id;
+  return make("p", "field", label, field);
+};
+
+const button = (text, part, press) => {
+  const made = make("button", "", text);
+  made.type = "button";
+  made.dataset.part = part;
+  made.addEventListener("click", press);
+  return made;
+};
+
+export const corrector = (id, operation, table) => {
+  const batch = `/v1/batches/${encodeURIComponent(id)}`;
+  const places = new Map(); // by record: a row that is drawn anew keeps what is being written below it
+  let changed = () => {};
+
+  const valueOf = async (index) => {
+    const behind = index > 0 ? `&after=${index - 1}` : "";
+    const [row] = (await (await ask(`${batch}/results?form=json&limit=1${behind}`)).json()).results;
+    return row.override ? row.override.value : (row.result?.fields ?? row.result?.value);
+  };
+
+  const redraw = async (index, told) => {
+    places.delete(index);
+    table().change((await (await ask(`${batch}/records?index=${index}`)).json()).rows[0]);
+    say(`Record ${index + 1}: ${told}`);
+    changed();
+  };
+
+  const send = async (index, json) => {
+    const path = `${batch}/items/${index}/override`;
+    try {
+      await (json ? ask(path, { method: "POST", json }) : ask(path, { method: "DELETE" }));
+      await redraw(index, json ? "your value is kept beside the software’s." : "your value is withdrawn.");
+    } catch (error) {
+      complain(error);
+      say(`Record ${index + 1}: not kept. ${error.message}`);
+    }
+  };
+
+  const open = async (index, place) => {
+    let value;
+    try {
+      value = written(await valueOf(index));
+    } catch (error) {
+      complain(error);
+      return;
+    }
+    const field = make("textarea", "");
+    Object.assign(field, { id: `value-${index}`, rows: Math.min(12, value.split("\n").length + 1), value });
+    field.dataset.part = "value";
+    const note = make("input", "");
+    Object.assign(note, { type: "text", id: `note-${index}`, maxLength: 2000, autocomplete: "off" });
+    note.dataset.part = "note";
+    const noted = () => note.value.trim() || null;
+    const keep = button("Keep this value", "keep", () => send(index, { value: field.value, as_text: true, note: noted() }));
+    const none = operation === "extract" ? [button("The record does not hold it", "none", () => send(index, { value: null, note: noted() }))] : [];
+    const what = operation === "extract_fields" ? "The right fields, as JSON; null where the record does not hold one" : "The right value";
+    place.replaceChildren(labelled(field, what), labelled(note, "Note, kept with it"), make("div", "actions", keep, ...none));
+    field.focus();
+  };
+
+  // What stands below the reasons of an open record.
+  const block = (row) => {
+    const place = places.get(row.i) ?? make("div", "");
+    places.set(row.i, place);
+    const withdraw = button("Withdraw mine", "withdraw", () => send(row.i, null));
+    withdraw.disabled = !row.human && !row.voices;
+    const begin = button("Correct the value", "correct", () => (at(`value-${row.i}`) ? at(`value-${row.i}`).focus() : open(row.i, place)));
+    return make("div", "deciding", make("div", "actions", begin, withdraw), place);
+  };
+
+  return { block, whenChanged: (then) => { changed = then; } };
+};

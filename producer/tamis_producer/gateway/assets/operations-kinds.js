@@ -1,0 +1,68 @@
+// The operations that can be asked of records, each with the fields of its form, and with what they come to.
+import { Fields, fieldsOf, NO_FIELD } from "/assets/operations-fields.js";
+import { Check, Choice, Count, Input, linesOf, numberOf, Text } from "/assets/operations-inputs.js";
+import { html } from "/assets/ui.js";
+
+const POLICIES = ["unanimous-exclude", "any", "majority", "mean", "cascade"];
+const OUTPUTS = [["text", "text"], ["number", "a number"], ["boolean", "yes or no"], ["enum", "one of several values"]];
+
+// What a form begins with; the question stays where another operation is chosen.
+export const FIRST = {
+  asked: "", reasoning: true, graded: false, models: "", policy: "", sure: "", repeat: "",
+  low: "0", high: "1", interval: "", output: "text", choices: "",
+  described: "table", fields: [NO_FIELD], schema: "", single: "",
+  format: "", good: "", tries: "3", threshold: "0.8", attempts: "1",
+};
+
+const Reasoning = ({ form }) => html`<${Check} form=${form} name="reasoning" label="Ask for an explanation with every answer" />`;
+
+const Panel = ({ form }) => html`<details><summary>A panel: several models, or one several times</summary>
+  <${Text} form=${form} name="models" label="Models, one a line; none: the one below" about="Of a cascade the last is asked last." spellcheck="false" />
+  <div class="side"><${Choice} form=${form} name="policy" label="How it decides" of=${[["", "as usual"], ...POLICIES.map((one) => [one, one])]} />
+  <${Count} form=${form} name="sure" label="A cascade is sure from, 0 to 1; 0.7 if empty" min="0" max="1" />
+  <${Count} form=${form} name="repeat" label="Times that one model is asked" min="2" max="20" step="1" /></div></details>`;
+
+const panelOf = ({ models, policy, sure, repeat }) => {
+  const named = linesOf(models);
+  const times = numberOf(repeat);
+  if (!named.length) {
+    if (policy || sure || times) throw new Error("A panel needs its models: name them, one a line.");
+    return null;
+  }
+  const usual = times ? "majority" : "unanimous-exclude";
+  return { models: named, policy: policy || usual, ...(sure ? { sure: Number(sure) } : {}), ...(times ? { repeat: times } : {}) };
+};
+
+const FilterForm = ({ form }) => html`
+  <${Text} form=${form} name="asked" label="The question, answered with yes or no" about="For example: Is this about oncology?" required />
+  <${Reasoning} form=${form} /><${Check} form=${form} name="graded" label="Have the model grade the relevance of each record, too, from 0 to 100" /><${Panel} form=${form} />`;
+
+const ScoreForm = ({ form }) => html`
+  <${Text} form=${form} name="asked" label="What to rate" about="For example: Rate the methodological quality." required />
+  <div class="side"><${Count} form=${form} name="low" label="Lowest score" required /><${Count} form=${form} name="high" label="Highest score" required />
+  <${Count} form=${form} name="interval" label="Step between scores; any if empty" min="0" /></div><${Reasoning} form=${form} />`;
+
+const ExtractForm = ({ form }) => html`
+  <${Text} form=${form} name="asked" label="What to extract" about="For example: How many people took part? Nothing where a record does not hold it." required />
+  <${Choice} form=${form} name="output" label="The value is" of=${OUTPUTS} />
+  ${form.values.output === "enum" && html`<${Text} form=${form} name="choices" label="Its values, one a line" rows=${3} required />`}<${Reasoning} form=${form} />`;
+
+const FieldsForm = ({ form }) => html`
+  <${Text} form=${form} name="asked" label="What to extract, in general" about="For example: What the record says of the trial." required />
+  <${Fields} form=${form} /><${Reasoning} form=${form} />`;
+
+const AnswerForm = ({ form }) => html`
+  <${Text} form=${form} name="asked" label="The question or the task" about="Asked of each record; without a file of records it is answered once." required />
+  <${Input} form=${form} name="format" label="How the answer should look" required /><${Text} form=${form} name="good" label="What makes an answer good" required />
+  <div class="side"><${Count} form=${form} name="tries" label="How often to try, 1 to 10" min="1" max="10" step="1" required />
+  <${Count} form=${form} name="threshold" label="Good enough, 0 to 1" min="0" max="1" required />
+  <${Count} form=${form} name="attempts" label="Answers side by side, 1 to 10" min="1" max="10" step="1" required /></div>`;
+
+// By the operation's name: what it is called, its form, and its parameters.
+export const KINDS = {
+  filter: ["Filter: one yes/no question", FilterForm, (v) => ({ criteria: v.asked, include_reasoning: v.reasoning, graded: v.graded, panel: panelOf(v) })],
+  score: ["Score: a rating on a scale", ScoreForm, (v) => ({ criteria: v.asked, min_value: numberOf(v.low), max_value: numberOf(v.high), interval: numberOf(v.interval), include_reasoning: v.reasoning })],
+  extract: ["Extract: one value", ExtractForm, (v) => ({ instruction: v.asked, output_type: v.output, enum_values: v.output === "enum" ? linesOf(v.choices) : null, include_reasoning: v.reasoning })],
+  extract_fields: ["Extract several fields", FieldsForm, (v) => ({ instructions: v.asked, ...fieldsOf(v), include_reasoning: v.reasoning })],
+  answer: ["Answer: a text, refined until it is good enough", AnswerForm, (v) => ({ instruct: v.asked, resp_format: v.format, eval_crit: v.good, iter_max: numberOf(v.tries), score_threshold: numberOf(v.threshold), parallel_attempts: numberOf(v.attempts) })],
+};
