@@ -98,8 +98,8 @@ export const follow = async (path, tell, lost) => {
 
 // Saves what a route answers under a name, or under the one that it answers with, and says which. The key stays out of
 // the address, so it is fetched first.
-export const download = async (path, given = null) => {
-  const answer = await ask(path);
+export const download = async (path, given = null, asked = {}) => {
+  const answer = await ask(path, asked);
   const name = given ?? answer.headers.get("Content-Disposition").match(/filename="([^"]+)"/)[1];
   const blob = await answer.blob();
   const link = document.createElement("a");

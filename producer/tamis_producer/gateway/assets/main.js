@@ -42,8 +42,8 @@ const show = async () => {
     title("Review");
     await showReview(asked.get("review"), at("view"), title);
   } else if (asked.has("new") && scopes.has("submit")) {
-    title("New batch");
-    submission();
+    title("New review");
+    submission(scopes.has("control"));
   } else {
     title("Reviews and batches");
     await overview(scopes.has("submit"));
