@@ -57,6 +57,12 @@ class FileTerms(Terms):
     keep_duplicates: bool = Field(default=False, description="Ask about every copy of a record.")
     strict: bool = Field(default=False, description="A record that cannot be read is an error; else it is left out.")
     sources: Sources = Field(default_factory=list)
+    updates: str | None = Field(
+        default=None,
+        max_length=36,
+        description="The id of the batch or review whose search this one brings up to date, or its beginning: only "
+        "what it did not have is asked about, and reports count both.",
+    )
     review: str | None = Field(
         default=None,
         min_length=1,
@@ -168,6 +174,7 @@ def _submitted(
         exclusions=identified.exclusions,
         source=identified.sources,
         review=terms.review,
+        updates=terms.updates,
     )
     skipped, lost, notes = notes_of(identified)
     return FileBatchView(**dict(standing), skipped=skipped, lost=lost, notes=notes)
@@ -177,6 +184,7 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
     """The records of a form's files, as its terms have them read. Raises `InvalidParameters`: one cannot be read."""
     operation = terms.operation
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
+    known = None if terms.updates is None else client.known_records(terms.updates)
     with on_disk(files, names_of(files)) as called:
         return identify(
             stated_of(terms.sources, called),
@@ -185,6 +193,7 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
             names=called,
             max_bytes=client.settings.max_file_bytes,
             strict=terms.strict,
+            known=known,
         )
 
 

@@ -46,6 +46,7 @@ def submit_terms(
     exclusions: Mapping[int, Exclusion] | None = None,
     source: Sequence[Source] = (),
     review: str | None = None,
+    updates: str | None = None,
 ) -> BatchStatusView:
     """The batch that the terms ask for; `label` goes before theirs. Raises as `Client.submit` and `check_price` do.
 
@@ -60,6 +61,7 @@ def submit_terms(
             use_cache=terms.use_cache,
             exclusions=exclusions,
             source=source,
+            updates=updates,
             priority=terms.priority,
             callback=terms.callback or key.callback,
             api_key_id=key.id,
@@ -73,6 +75,7 @@ def submit_terms(
         use_cache=terms.use_cache,
         exclusions=exclusions,
         source=source,
+        updates=updates,
         priority=terms.priority,
         max_cost=terms.max_cost,
         steering=terms.steering,

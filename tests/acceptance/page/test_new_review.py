@@ -80,3 +80,22 @@ def test_what_is_doubtful_in_criteria_is_said_while_they_are_typed_and_nothing_i
     page.get_by_label("Inclusion criteria").fill("adults")
     expect(doubts.filter(has_text="say the same")).to_have_count(0)
     expect(page.get_by_label("First year of publication")).to_have_value("2001")
+
+
+def test_the_same_files_on_the_same_terms_are_the_review_that_is_there_and_the_page_says_so(
+    client: Client, key: str, opened: Open, tmp_path: Path
+) -> None:
+    page = opened().sign_in(key, "/?new")
+    records = tmp_path / "records.csv"
+    records.write_text("id,title\n1,Sieves and their meshes\n", "utf-8")
+    for title in ("Spring", "Autumn"):
+        page.get_by_label("Title of the review").fill(title)
+        page.get_by_label("Files of records").set_input_files(records)
+        page.get_by_label("Research question").fill("Does it sieve?")
+        page.get_by_label("Inclusion criteria").fill("sieves")
+        page.get_by_role("button", name="Screen these 1 record").click()
+        if title == "Spring":
+            expect(page.get_by_role("heading", level=1)).to_have_text("Spring: inclusion")
+            page.goto(page.url.partition("?")[0] + "?new")
+    expect(page.get_by_role("alert")).to_contain_text("submitted with the same terms before: Spring: inclusion")
+    assert [review.label for review in client.reviews()] == ["Spring"]

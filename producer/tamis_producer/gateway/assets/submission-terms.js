@@ -40,6 +40,8 @@ export const termsOf = (criteria) => {
     model: named,
     max_cost: value("max-cost") || null,
     steering: steering(),
+    strict: at("strict").checked,
+    ...(value("updates") && { updates: value("updates") }),
     ...(value("review-title") && { review: value("review-title") }),
   };
 };

@@ -20,6 +20,8 @@ const example = async () => {
 // A name for this attempt: sent again after a lost connection, it finds the batch that is there already.
 const attempt = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
+let key = attempt();
+
 const wanted = () => formOf({ ...termsOf(criteria()), sources: sources() });
 
 const setMode = async (batch) => {
@@ -32,8 +34,8 @@ const setMode = async (batch) => {
 };
 
 // The mode is set behind it: where that fails, it is said before anybody reads in the batch.
-const submit = async (idempotencyKey) => {
-  const answer = await ask("/v1/files", { method: "POST", headers: { "Idempotency-Key": idempotencyKey }, body: wanted() });
+const submit = async () => {
+  const answer = await ask("/v1/files", { method: "POST", headers: { "Idempotency-Key": key }, body: wanted() });
   const { batch } = await answer.json();
   const title = at("review-title").value.trim();
   if (title && answer.headers.has("Idempotency-Replayed") && !batch.label.startsWith(`${title}: `)) {
@@ -45,6 +47,7 @@ const submit = async (idempotencyKey) => {
 
 let [asking, again] = [false, false];
 let last = null;
+let looked = null; // the attempt that was looked at last
 
 // One look at a time; what is changed meanwhile is looked at behind it.
 const look = async () => {
@@ -55,6 +58,7 @@ const look = async () => {
   asking = true;
   do {
     again = false;
+    looked = key;
     showRun({ busy: true, run: last });
     try {
       last = await (await ask("/v1/dry-run", { method: "POST", body: wanted() })).json();
@@ -72,14 +76,23 @@ const ready = () => at("new-batch").checkValidity() && begun() && recordsRead() 
 const lookByItself = () => {
   at("look").disabled = !ready();
   if (!ready()) {
-    last = null;
+    [last, looked] = [null, null];
     showRun({ note: NOT_READY });
   } else if (recordsRead() > BY_ITSELF) showRun({ note: `What ${number(recordsRead())} records would take is worked out when you ask for it.` });
-  else look();
+  else if (looked !== key) look();
+};
+
+const PAUSE = 1500; // ms without a key
+let waiting;
+
+const lookSoon = () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(lookByItself, PAUSE);
 };
 
 const onChange = async ({ target }) => {
-  if (target.id === "records-file" || "source" in target.dataset) await readFiles();
+  const named = "source" in target.dataset && recordsRead() <= BY_ITSELF; // larger files are not read again for a name
+  if (target.id === "records-file" || named) await readFiles();
   if (target.id === "criteria-file" && target.files[0]) await fill(await target.files[0].text());
   lookByItself();
 };
@@ -88,7 +101,6 @@ export const submission = (mayControl) => {
   const form = at("new-batch");
   form.hidden = false;
   offerModes(mayControl);
-  let key = attempt();
   const trying = (work) => async (event) => {
     calm();
     try {
@@ -102,6 +114,7 @@ export const submission = (mayControl) => {
   form.addEventListener("input", ({ target }) => { // something else is a batch of its own
     key = attempt();
     if (target.closest("#criteria")) doubtSoon();
+    lookSoon();
   });
   form.addEventListener("change", trying(onChange));
   form.addEventListener("invalid", ({ target }) => { target.closest("details")?.setAttribute("open", ""); }, true); // else nobody sees what is wrong
@@ -115,7 +128,7 @@ export const submission = (mayControl) => {
     event.preventDefault();
     at("submit").disabled = true;
     say("The records are being sent.");
-    await trying(() => submit(key))();
+    await trying(submit)();
     at("submit").disabled = false;
   });
 };

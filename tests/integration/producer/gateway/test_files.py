@@ -157,6 +157,16 @@ def test_with_a_title_the_batch_is_the_stage_of_a_review_and_sent_again_the_same
     assert (refused.status_code, "review" in refused.json()["detail"]) == (422, True)
 
 
+def test_a_later_search_asks_only_about_what_the_earlier_one_did_not_have(http: httpx.Client, client: Client) -> None:
+    earlier = upload(http, "id,doi,title\n1,10.1000/a,Sieves and their meshes\n").json()["batch"]["id"]
+    table = "id,doi,title\n1,10.1000/a,Sieves and their meshes\n2,10.1000/b,Screens in another mill\n"
+    later = upload(http, table, updates=earlier[:8])
+    assert later.status_code == 201, later.text
+    counts = later.json()["batch"]["counts"]
+    assert (counts["n_items"], counts["excluded_by_filter"]) == (2, 1)
+    assert upload(http, table, updates="ffffffff").status_code == 404
+
+
 def _written(path: Path, text: str) -> Path:
     path.write_text(text, "utf-8")
     return path
