@@ -7,6 +7,7 @@ needs what the tests need: `pip install '.[test]'` and a chromium on the path.
 import argparse
 import csv
 import math
+import re
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
@@ -105,11 +106,13 @@ def walk(parts: Parts, count: int) -> list[Table]:
 def begin(page: Page, records_file: Path, criteria_file: Path) -> Steps:
     """Go from the page, where somebody has signed in, to the second record."""
     steps = Steps(page)
-    steps.click(page.get_by_role("link", name="New batch"), "New batch")
+    steps.click(page.get_by_role("link", name="New review"), "New review")
     steps.choose("Files of records", records_file)
     steps.choose("Read them from a file", criteria_file)
     expect(page.get_by_label("Research question")).not_to_have_value("")
-    steps.click(page.get_by_role("button", name="Screen these records"), "Screen these records")
+    dry_run = page.get_by_role("button", name=re.compile(r"Screen these [\d,]+ records"))
+    expect(dry_run).to_be_visible(timeout=READY_WITHIN)  # shown by itself
+    steps.click(dry_run, "Screen these records")
     steps.click(page.get_by_role("link", name="Work", exact=True), "Work")
     _is_at(page, 1)
     page.evaluate(WATCH)

@@ -18,7 +18,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chro
 
 # Without Chromium these tests are left out; in CI its absence is a failure.
 needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("CI"), reason="no chromium on the path (apt-get install chromium-headless-shell)"
+    CHROMIUM is None and not os.environ.get("CI"),
+    reason="no chromium on the path (apt-get install chromium-headless-shell)",
 )
 
 # The elements under WCAG's 4.5 : 1 (relative luminance of sRGB, WCAG 2.1), by selector.
@@ -47,7 +48,7 @@ CONTRAST = """(selectors) => {
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A browser; its sandbox is off, because tests may run as root and open no page but their own."""
-    assert CHROMIUM is not None, "no chromium on the path: apt-get install chromium-headless-shell"
+    assert CHROMIUM is not None, MISSING
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser

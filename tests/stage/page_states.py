@@ -14,6 +14,7 @@ from sqlalchemy import insert, update
 from stage.gateway_page import ONCOLOGY, Opened, decision, few, record, write
 from stage.panelled import PANELLED, of_a_panel
 from stage.screened import SCREENING, Ledgered, Place, decided, failed, write_batch, write_review
+from stage.searches import write_searches
 from stage.work_double import WorkDouble, work_record
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
@@ -78,10 +79,36 @@ def home(stage: Stage) -> Iterator[str]:
     yield "reviews and batches"
 
 
-def new_batch(stage: Stage) -> Iterator[str]:
+def new_review(stage: Stage) -> Iterator[str]:
     page = stage.browser.sign_in(stage.key, "/?new")
     expect(page.locator("#new-batch")).to_be_visible()
     yield "as it opens"
+    broken = stage.folder / "broken.csv"
+    broken.write_bytes(b"%PDF-1.7")
+    page.get_by_label("Files of records").set_input_files(broken)
+    expect(page.locator("#preview .notice")).to_contain_text("this is a PDF")
+    yield "a file that cannot be read"
+    page.get_by_label("Files of records").set_input_files(
+        [*write_searches(stage.folder).values(), _lossy(stage.folder)]
+    )
+    page.get_by_label("Research question").fill("Does walking help?")
+    page.get_by_label("Exclusion criteria").fill("animals\nanimals")
+    page.get_by_label("Model, if not").fill("gpt-5-mini")
+    page.get_by_label("Budget in dollars; none").fill("0.001")
+    page.get_by_text("Panel of models, doubtful decisions").click()
+    expect(page.get_by_role("button", name="Screen these 1")).to_be_visible()
+    for summary in page.locator("#preview summary, #dry-run summary").all():
+        if summary.locator("..").get_attribute("open") is None:
+            summary.click()
+    expect(page.locator("#doubts li").first).to_be_visible()
+    yield "files read, and what it would take"
+
+
+def _lossy(folder: Path) -> Path:
+    """A file with a record that cannot be read."""
+    path = folder / f"{LONG[:60]}.jsonl"
+    path.write_text('{"id": "1", "title": "' + LONG + '"}\n{"id": 2, "title": \n', "utf-8")
+    return path
 
 
 def operations(stage: Stage) -> Iterator[str]:
@@ -361,7 +388,7 @@ def report(stage: Stage) -> Iterator[str]:
 VIEWS: dict[str, Callable[[Stage], Iterator[str]]] = {
     "Sign in": sign_in,
     "Reviews and batches": home,
-    "New batch": new_batch,
+    "New review": new_review,
     "Other operations": operations,
     "Figure and report": batch,
     "Figure and report, of values": batch_of_values,

@@ -229,6 +229,7 @@ class Client:
         priority: Priority = Priority.NORMAL,
         steering: Steering = NO_STEERING,
         callback: Callback | None = None,
+        api_key_id: str | None = None,
     ) -> Review:
         """The review, once it and its first stage are in the ledger; the workers begin each further stage themselves.
 
@@ -261,6 +262,7 @@ class Client:
             max_cost=plan.stages[0].max_cost,
             steering=plan.stages[0].steering,
             callback=callback,
+            api_key_id=api_key_id,
         )
         from ..runs.stages import begin
 
@@ -270,7 +272,7 @@ class Client:
                 begun = begin(connection, plan, traced, label=label, again=again)
             submitted.set({"tamis.batch_id": str(begun.batch_id), "tamis.review_id": str(begun.review_id)})
             self.dispatch(begun.batch_id)
-        return Review(self, begun.review_id)
+        return Review(self, begun.review_id, replayed=begun.batch_id != first.id)
 
     def known_records(self, of: str) -> KnownRecords:
         """What the searches of a batch or review gave, for `identify`: an update screens only what they did not.

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 class Review:
     """A handle on a review in the ledger; any number may exist for one review, in any process."""
 
-    def __init__(self, client: Client, review_id: UUID) -> None:
+    def __init__(self, client: Client, review_id: UUID, *, replayed: bool = False) -> None:
         self._client = client
         self._id = review_id
+        self.replayed = replayed  # whether its submission found it: plan and records were submitted before
 
     @property
     def id(self) -> str:

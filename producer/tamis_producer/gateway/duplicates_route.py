@@ -1,11 +1,11 @@
-"""The route of duplicates: which records of some files are copies of each other, and which may be."""
+"""The route of duplicates: what is read of some files, and which of their records are copies, or may be."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
 from io import StringIO
 from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
@@ -18,7 +18,8 @@ from ..screening.duplicate_pairs import PairKind, PlacedRecord, find_pairs, writ
 from . import problems
 from .access import Of, Submitter
 from .description import component
-from .files import names_of
+from .file_preview import FilePreview, previews_of
+from .files import Sources, names_of, stated_of
 from .result_forms import TableForm
 from .upload import MEDIA_TYPE, MOST_FILES, on_disk, uploaded
 
@@ -31,6 +32,7 @@ class DuplicateTerms(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
 
     strict: StrictBool = Field(default=False, description="A record that cannot be read is an error.")
+    sources: Sources = Field(default_factory=list)
 
 
 class DuplicatesForm(BaseModel):
@@ -69,40 +71,54 @@ class PairsView(Frozen):
     copies: int
     doubts: int
     pairs: tuple[PairView, ...]
+    files: tuple[FilePreview, ...] = Field(description="Each file as it was read.")
 
 
 @router.post(
     "/duplicates",
     operation_id="find_duplicates",
-    summary="Say which records of some files are copies of each other and which may be, each pair with its reason",
+    summary="Say how some files are read, and which of their records are copies or may be, each pair with its reason",
     response_model=PairsView,
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(DuplicatesForm)}}}},
     responses=problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE) | {200: {"content": {"text/csv": {}}}},
 )
 async def duplicates(
-    request: Request, client: Of, _: Submitter, form: TableForm = TableForm.JSON
+    request: Request,
+    client: Of,
+    _: Submitter,
+    form: TableForm = TableForm.JSON,
+    limit: Annotated[
+        int | None, Query(ge=1, description="Pairs of each kind in JSON, the first of them; none: all.")
+    ] = None,
 ) -> PairsView | Response:
     """The files are compared as one, as a screening compares them."""
     async with uploaded(request, DuplicateTerms, largest=client.settings.max_file_bytes) as (terms, files):
-        return await run_in_threadpool(_found, client, terms, files, form)
+        return await run_in_threadpool(_found, client, terms, files, form, limit)
 
 
-def _found(client: Client, terms: DuplicateTerms, files: Sequence[UploadFile], form: TableForm) -> PairsView | Response:
+def _found(
+    client: Client, terms: DuplicateTerms, files: Sequence[UploadFile], form: TableForm, limit: int | None
+) -> PairsView | Response:
     with on_disk(files, names_of(files)) as called:
-        found = find_pairs(called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
-        pairs = [pair.called(called) for pair in found.pairs]
+        stated = stated_of(terms.sources, called)
+        largest = client.settings.max_file_bytes
+        found = find_pairs(stated, names=called, max_bytes=largest, strict=terms.strict)
+        kinds = {kind: found.of(kind) for kind in PairKind}
+        shown = [pair for of_kind in kinds.values() for pair in (of_kind if form is TableForm.CSV else of_kind[:limit])]
+        pairs = [pair.called(called) for pair in shown]
     if form is TableForm.CSV:
         stream = StringIO(newline="")
         write_pairs(pairs, stream)
         return Response(stream.getvalue(), media_type="text/csv")
     return PairsView(
         records=found.records,
-        copies=len(found.of(PairKind.COPY)),
-        doubts=len(found.of(PairKind.DOUBT)),
+        copies=len(kinds[PairKind.COPY]),
+        doubts=len(kinds[PairKind.DOUBT]),
         pairs=tuple(
             PairView(kind=pair.kind, reason=pair.reason, record=_facts(pair.one), stays=_facts(pair.stays))
             for pair in pairs
         ),
+        files=previews_of(found.sources),
     )
 
 

@@ -34,8 +34,18 @@ from .upload import MEDIA_TYPE, MOST_FILES, as_called, on_disk, uploaded
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
 LONGEST_NAME = 200
+LONGEST_TITLE = 300
 NOTES_TOLD = 100  # of a file; the counts are of all
 LONGEST_CRITERIA = 100_000  # characters of a file of criteria
+
+
+Sources = Annotated[
+    list[StatedSource],
+    Field(
+        description="What is known of files, by their names in the form: of which database or register they are, when "
+        "it was searched, and how. Files of one source complete each other. A file that no source names tells itself.",
+    ),
+]
 
 
 class FileTerms(Terms):
@@ -46,10 +56,19 @@ class FileTerms(Terms):
     initial_filter: bool = Field(default=True, description="Of a screening: reject first what rules alone rule out.")
     keep_duplicates: bool = Field(default=False, description="Ask about every copy of a record.")
     strict: bool = Field(default=False, description="A record that cannot be read is an error; else it is left out.")
-    sources: list[StatedSource] = Field(
-        default_factory=list,
-        description="What is known of files, by their names in the form: of which database or register they are, when "
-        "it was searched, and how. Files of one source complete each other. A file that no source names tells itself.",
+    sources: Sources = Field(default_factory=list)
+    updates: str | None = Field(
+        default=None,
+        max_length=36,
+        description="The id of the batch or review whose search this one brings up to date, or its beginning: only "
+        "what it did not have is asked about, and reports count both.",
+    )
+    review: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=LONGEST_TITLE,
+        description="The title of a new review, whose only stage the batch is. Sent again with the same files and "
+        "terms it is the review that is there, whatever the title and the `Idempotency-Key` are.",
     )
 
 
@@ -154,6 +173,8 @@ def _submitted(
         label=terms.label or label_of(names_of(files)),
         exclusions=identified.exclusions,
         source=identified.sources,
+        review=terms.review,
+        updates=terms.updates,
     )
     skipped, lost, notes = notes_of(identified)
     return FileBatchView(**dict(standing), skipped=skipped, lost=lost, notes=notes)
@@ -163,14 +184,16 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
     """The records of a form's files, as its terms have them read. Raises `InvalidParameters`: one cannot be read."""
     operation = terms.operation
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
+    known = None if terms.updates is None else client.known_records(terms.updates)
     with on_disk(files, names_of(files)) as called:
         return identify(
-            _stated(terms.sources, called),
+            stated_of(terms.sources, called),
             keep_duplicates=terms.keep_duplicates,
             initial_filter=rules,
             names=called,
             max_bytes=client.settings.max_file_bytes,
             strict=terms.strict,
+            known=known,
         )
 
 
@@ -191,7 +214,7 @@ def names_of(files: Sequence[UploadFile]) -> list[str]:
     return names
 
 
-def _stated(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list[StatedSource]:
+def stated_of(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list[StatedSource]:
     """The sources that the terms state, and then the other files. Raises `InvalidParameters`: there is no such file."""
     places = {Path(name): path for path, name in called.items()}
     known: list[StatedSource] = []

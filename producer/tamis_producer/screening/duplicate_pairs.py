@@ -13,7 +13,8 @@ from ..intake.decode import MAX_FILE_BYTES
 from ..intake.duplicates import find_duplicates, reason_of
 from ..intake.formula_guard import guarded
 from ..intake.notes import Note
-from ..intake.sourced_records import read_sources
+from ..intake.sourced_records import SourceRead, read_sources
+from ..intake.stated_source import StatedSource
 
 _OF_A_RECORD = ("file", "index", "line", "id", "title", "year", "journal", "doi")
 COLUMNS = ("kind", "reason", *_OF_A_RECORD, *(f"stays_{column}" for column in _OF_A_RECORD))
@@ -64,21 +65,28 @@ class DuplicatePairs:
     records: int
     pairs: Sequence[RecordPair]
     notes: Mapping[Path, tuple[Note, ...]] = field(default_factory=dict)  # file -> what became no record
+    sources: tuple[SourceRead, ...] = ()  # as they were read
 
     def of(self, kind: PairKind) -> list[RecordPair]:
         """The pairs of one kind."""
         return [pair for pair in self.pairs if pair.kind is kind]
 
 
-def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> DuplicatePairs:
+def find_pairs(
+    files: Iterable[Path | StatedSource],
+    *,
+    names: Mapping[Path, str] | None = None,
+    max_bytes: int = MAX_FILE_BYTES,
+    strict: bool = False,
+) -> DuplicatePairs:
     """Every pair of duplicates within and between the files, which are compared as one, as a screening compares them.
 
     Files that complete each other are one, here too. A file of more than `max_bytes` is not read; where reading is
-    `strict`, a record that cannot be read is an error.
+    `strict`, a record that cannot be read is an error. `names` say what files are called, where not as their paths.
 
     Raises `InputError`: a file cannot be read, or is empty.
     """
-    read = read_sources(list(paths), max_bytes=max_bytes, strict=strict)
+    read = read_sources(list(files), names=names, max_bytes=max_bytes, strict=strict)
     placed = [PlacedRecord(one.path, one.index, one.record) for source in read for one in source.sourced]
     records = [one.record for one in placed]
     duplicates = find_duplicates(records)
@@ -88,7 +96,7 @@ def find_pairs(paths: Iterable[Path], *, max_bytes: int = MAX_FILE_BYTES, strict
     ]
     doubts = [RecordPair(PairKind.DOUBT, one.reason, placed[one.index], placed[one.of]) for one in duplicates.doubts]
     notes = {file.path: file.intake.notes for source in read for file in source.files}
-    return DuplicatePairs(len(records), [*copies, *doubts], notes)
+    return DuplicatePairs(len(records), [*copies, *doubts], notes, read)
 
 
 def write_pairs(pairs: Iterable[RecordPair], stream: TextIO) -> int:

@@ -55,7 +55,7 @@ def test_a_key_that_may_only_read_sees_no_way_to_change_anything(client: Client,
     page.get_by_role("button", name="Show all details on this page").click()
     for hidden in ("Pause", "Resume", "Retry failed", "Cancel …", "Include", "Exclude"):
         expect(page.get_by_role("button", name=hidden, exact=True)).to_have_count(0)
-    expect(page.get_by_role("link", name="New batch")).to_be_hidden()
+    expect(page.get_by_role("link", name="New review")).to_be_hidden()
     page.locator("#record-1 .toggle").focus()
     page.keyboard.press("e")
     expect(page.locator("#record-1 .badge")).to_have_text("include")

@@ -19,6 +19,7 @@ from tamis_schemas import Inclusion
 pytestmark = needs_chromium
 
 SCREENED_WITHIN = 90_000  # ms
+SCREEN = re.compile(r"Screen these ([\d,]+ )?records?")
 StartWorker = Callable[..., WorkerProcess]
 
 
@@ -30,13 +31,13 @@ def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     browser = opened()
     page = browser.sign_in(key)
     expect(page.get_by_text("There is no batch yet.")).to_be_visible()
-    page.get_by_role("link", name="New batch").click()
+    page.get_by_role("link", name="New review").click()
     expect(page.get_by_label("Files of records")).to_be_visible()
     page.get_by_label("Files of records").set_input_files(CITATIONS)
     page.get_by_label("Read them from a file").set_input_files(EXAMPLE_CRITERIA)
     expect(page.get_by_label("Research question")).to_have_value(re.compile("hip"))
-    assert len(page.get_by_label("A record must meet every one").input_value().splitlines()) == 3
-    page.get_by_role("button", name="Screen these records").click()
+    assert len(page.get_by_label("Inclusion criteria").input_value().splitlines()) == 3
+    page.get_by_role("button", name=SCREEN).click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("citations.ris")
     expect(page.locator("#pace")).to_contain_text("to go", timeout=SCREENED_WITHIN)  # while it runs
@@ -85,7 +86,7 @@ def test_the_example_is_a_button_away(key: str, opened: Open) -> None:
     page.get_by_role("button", name="Fill in the example").click()
     expect(page.get_by_label("Research question")).to_have_value(re.compile("hip"))
     assert page.evaluate("document.getElementById('records-file').files[0].name") == "citations.ris"
-    page.get_by_role("button", name="Screen these records").click()
+    page.get_by_role("button", name=SCREEN).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("citations.ris")
     expect(page.locator("#done")).to_contain_text("of 24 done")
 
@@ -107,7 +108,7 @@ def test_what_is_sent_again_after_a_lost_answer_is_the_same_attempt_until_someth
         if change:
             page.get_by_label("Budget in dollars; none if empty").fill("5")
         with page.expect_event("requestfailed"):
-            page.get_by_role("button", name="Screen these records").click()
+            page.get_by_role("button", name=SCREEN).click()
         expect(page.get_by_role("alert")).to_contain_text("The gateway does not answer.")
     first, again, changed = attempts
     assert first == again != changed
@@ -119,8 +120,8 @@ def test_several_files_are_screened_as_the_sources_that_they_are(
     page = opened().sign_in(key, "/?new")
     page.get_by_label("Files of records").set_input_files([*write_searches(tmp_path).values()])
     page.get_by_label("Research question").fill("Does walking help?")
-    page.get_by_label("A record must meet every one").fill("Adults")
-    page.get_by_role("button", name="Screen these records").click()
+    page.get_by_label("Inclusion criteria").fill("Adults")
+    page.get_by_role("button", name=SCREEN).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("medline.csv and 3 more files")
     expect(page.locator("#done")).to_contain_text("of 12 done")
     batch = client.batch(client.batches()[0].id)
@@ -136,8 +137,8 @@ def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, op
     broken.write_bytes(b"%PDF-1.7")
     page.get_by_label("Files of records").set_input_files(broken)
     page.get_by_label("Research question").fill("Does it work?")
-    page.get_by_label("A record must meet every one").fill("Adults")
-    page.get_by_role("button", name="Screen these records").click()
+    page.get_by_label("Inclusion criteria").fill("Adults")
+    page.get_by_role("button", name=SCREEN).click()
     expect(page.get_by_role("alert")).to_contain_text("broken.csv: this is a PDF")
     expect(page.get_by_label("Research question")).to_have_value("Does it work?")
 
@@ -154,9 +155,10 @@ def test_worked_examples_and_wordings_of_a_file_of_criteria_are_submitted_with_t
     page.get_by_label("Files of records").set_input_files(CITATIONS)
     page.get_by_label("Read them from a file").set_input_files(criteria)
     expect(page.get_by_text("The criteria are filled in, with 1 worked example from the file.")).to_be_visible()
-    page.get_by_label("A record must meet every one").fill("adults")  # I2 is I1 now
+    page.get_by_label("Inclusion criteria").fill("adults")  # I2 is I1 now
+    page.get_by_text("Panel of models, doubtful decisions").click()
     page.get_by_label("An exclusion without a quote").select_option("stands")
-    page.get_by_role("button", name="Screen these records").click()
+    page.get_by_role("button", name=SCREEN).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("citations.ris")
     operation = client.batch(client.batches()[0].id).operation()
     assert isinstance(operation, Inclusion)

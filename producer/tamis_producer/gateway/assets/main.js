@@ -45,8 +45,8 @@ const show = async () => {
     title("Filter, score, extract, answer");
     (await import("/assets/operations.js")).show(at("view"));
   } else if (asked.has("new") && scopes.has("submit")) {
-    title("New batch");
-    submission();
+    title("New review");
+    submission(scopes.has("control"));
   } else {
     title("Reviews and batches");
     await overview(scopes.has("submit"));

@@ -95,3 +95,33 @@ def test_pairs_are_a_table_as_well(http: httpx.Client) -> None:
     answer = sent(http, "/v1/duplicates?form=csv", TABLE, "records.csv")
     (row,) = csv.DictReader(io.StringIO(answer.text, newline=""))
     assert (row["kind"], row["file"], row["stays_id"]) == ("copy", "records.csv", "1")
+
+
+def test_each_file_is_shown_as_it_was_read_with_what_became_no_record(http: httpx.Client) -> None:
+    ris = CITATIONS.read_text("utf-8") + "TY  - JOUR\nAU  - Nobody\nER  - \n"
+    stated = [{"name": "Embase", "files": ["records.csv"]}]
+    parts = [("file", ("records.csv", TABLE.encode())), ("file", ("citations.ris", ris.encode()))]
+    answer = http.post("/v1/duplicates", data={"terms": json.dumps({"sources": stated})}, files=parts)
+    assert answer.status_code == 200, answer.text
+    table, citations = answer.json()["files"]
+    assert (table["file"], table["source"], table["format"], table["records"]) == ("records.csv", "Embase", "CSV", 3)
+    assert (citations["source"], citations["kind"]) == ("citations.ris", "database")  # it does not tell itself
+    first = citations["first"][0]
+    assert first["title"].startswith("Home-based progressive strength training")
+    assert (first["authors"], first["year"]) == ("Quillmark, Odessa; Tarnwick, Bel", "2019")
+    assert [len(one["first"]) for one in (table, citations)] == [3, 5]
+    assert (citations["records"] + citations["lost"], len(citations["notes"])) == (25, citations["lost"])
+
+
+def test_a_source_that_names_a_file_that_is_not_there_is_refused(http: httpx.Client) -> None:
+    stated = [{"name": "Embase", "files": ["other.csv"]}]
+    answer = sent(http, "/v1/duplicates", TABLE, "records.csv", sources=stated)
+    assert (answer.status_code, "has no file 'other.csv' left" in answer.text) == (422, True)
+
+
+def test_of_many_pairs_the_first_of_each_kind_are_shown_and_all_are_counted(http: httpx.Client) -> None:
+    copies = TABLE + "4,10.1000/a,A title of a record\n"
+    told = sent(http, "/v1/duplicates?limit=1", copies, "records.csv").json()
+    assert (told["copies"], len(told["pairs"])) == (2, 1)
+    whole = sent(http, "/v1/duplicates?form=csv&limit=1", copies, "records.csv").text
+    assert len(whole.splitlines()) == 3

@@ -138,6 +138,35 @@ def test_several_files_are_one_batch_of_several_sources(http: httpx.Client, clie
         assert "tamis-files-" not in refused.text  # the folder in which they were kept meanwhile
 
 
+def test_with_a_title_the_batch_is_the_stage_of_a_review_and_sent_again_the_same_one(
+    http: httpx.Client, client: Client
+) -> None:
+    terms = {"review": "Exercise after hip replacement", "max_cost": 2, "model": "gpt-5-mini"}
+    first, again = (upload(http, TABLE, **terms) for _ in range(2))
+    assert first.status_code == 201, first.text
+    assert (again.json()["batch"]["id"], again.headers["Idempotency-Replayed"]) == (first.json()["batch"]["id"], "true")
+    assert "Idempotency-Replayed" not in first.headers
+    (review,) = client.reviews()
+    assert (review.label, review.planned) == ("Exercise after hip replacement", ("filter",))
+    (stage,) = review.stages
+    assert (stage.id, stage.model) == (first.json()["batch"]["id"], "gpt-5-mini")
+    assert stage.budget is not None
+    assert stage.budget.max_cost == 2
+    assert client.batch(stage.id).api_key_id() is not None
+    refused = upload(http, TABLE, review="")
+    assert (refused.status_code, "review" in refused.json()["detail"]) == (422, True)
+
+
+def test_a_later_search_asks_only_about_what_the_earlier_one_did_not_have(http: httpx.Client, client: Client) -> None:
+    earlier = upload(http, "id,doi,title\n1,10.1000/a,Sieves and their meshes\n").json()["batch"]["id"]
+    table = "id,doi,title\n1,10.1000/a,Sieves and their meshes\n2,10.1000/b,Screens in another mill\n"
+    later = upload(http, table, updates=earlier[:8])
+    assert later.status_code == 201, later.text
+    counts = later.json()["batch"]["counts"]
+    assert (counts["n_items"], counts["excluded_by_filter"]) == (2, 1)
+    assert upload(http, table, updates="ffffffff").status_code == 404
+
+
 def _written(path: Path, text: str) -> Path:
     path.write_text(text, "utf-8")
     return path

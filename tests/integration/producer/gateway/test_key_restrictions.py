@@ -65,6 +65,21 @@ def test_a_model_that_a_key_may_not_ask_is_refused_over_every_route(client: Clie
     assert all("name one of double-1" in answer.json()["detail"] for answer in refused)
 
 
+def test_a_review_of_a_restricted_key_is_bounded_as_its_batches_are(client: Client, base: str) -> None:
+    def begin(http: httpx.Client, model: str) -> httpx.Response:
+        terms = {"operation": FILTER, "model": model, "review": "A review"}
+        return http.post("/v1/files", data={"terms": json.dumps(terms)}, files={"file": ("one.ris", RIS)})
+
+    with of_key(client, base, models=["double-1"]) as http:
+        assert begin(http, "other-1").status_code == 403
+        assert client.reviews() == []
+    with of_key(client, base, monthly_cost="20") as http:
+        begun = begin(http, "double-1")
+    assert begun.status_code == 201, begun.text
+    assert begun.json()["batch"]["budget"]["max_cost"] is not None
+    assert client.batch(begun.json()["batch"]["id"]).api_key_id() is not None
+
+
 def test_every_batch_of_a_key_with_money_has_a_budget_and_none_goes_beyond_it(client: Client, base: str) -> None:
     with of_key(client, base, monthly_cost="20") as http:
         unknown = next(submissions(http, "of-no-price"))

@@ -1,0 +1,27 @@
+// Copies, which are kept out, and pairs that may be copies, side by side with what speaks for it.
+import { html } from "/assets/ui.js";
+import { number } from "/assets/words.js";
+
+const Side = ({ record, what }) => html`<div><p class="small">${what}</p><p>${record.title || "without a title"}</p>
+  <p class="small">${[record.journal, record.year, record.doi].filter(Boolean).join(" · ")}</p>
+  <p class="small">${record.file}, record ${number(record.index + 1)}${record.line && `, line ${number(record.line)}`}</p></div>`;
+
+const WORDS = {
+  copy: ["Kept out", "Stays", (n) => `${number(n)} ${n === 1 ? "copy is" : "copies are"} kept out`],
+  doubt: ["One", "The other", (n) => `${number(n)} ${n === 1 ? "pair" : "pairs"} may be copies: look at ${n === 1 ? "it" : "them"}, both records stay`],
+};
+
+const Kind = ({ kind, n, pairs, shown }) => {
+  const [one, other, summary] = WORDS[kind];
+  return n > 0 && html`<details><summary>${summary(n)}</summary>
+    <ol class="new-pairs">${pairs.map((pair) => html`<li><p>${pair.reason}</p>
+      <div class="new-pair"><${Side} record=${pair.record} what=${one} /><${Side} record=${pair.stays} what=${other} /></div></li>`)}</ol>
+    ${n > shown && html`<p class="small">These are the first ${number(shown)}; the file has all.</p>`}</details>`;
+};
+
+export const Pairs = ({ found, shown, save }) => {
+  const of = (kind) => found.pairs.filter((pair) => pair.kind === kind);
+  return html`<${Kind} kind="doubt" n=${found.doubts} pairs=${of("doubt")} shown=${shown} />
+    <${Kind} kind="copy" n=${found.copies} pairs=${of("copy")} shown=${shown} />
+    ${found.copies + found.doubts > 0 && html`<p><button type="button" onClick=${save}>Save all pairs (CSV)</button></p>`}`;
+};
