@@ -17,10 +17,8 @@ from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playw
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), None)
 
 # Without Chromium these tests are left out; in CI its absence is a failure.
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None and not os.environ.get("CI"),
-    reason="no chromium on the path (apt-get install chromium-headless-shell)",
-)
+MISSING = "no chromium on the path: apt-get install chromium-headless-shell"
+needs_chromium = pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), reason=MISSING)
 
 # The elements under WCAG's 4.5 : 1 (relative luminance of sRGB, WCAG 2.1), by selector.
 CONTRAST = """(selectors) => {

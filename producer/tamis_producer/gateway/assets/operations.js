@@ -55,7 +55,7 @@ const Operation = () => {
       <p class="field"><label for="operation-kind">Operation</label><select id="operation-kind" value=${kind} onChange=${(event) => { changed(); choose(event.target.value); }}>${Object.entries(KINDS).map(([name, [title]]) => html`<option value=${name}>${title}</option>`)}</select></p>
       <${Parameters} form=${form} /></fieldset>
     <fieldset><legend>How</legend><${How} form=${form} /></fieldset>
-    <section class="operations-found">${found && html`<${DryRun} found=${found} />`}</section>
+    <section class="operations-found dry-run">${found && html`<${DryRun} found=${found} />`}</section>
     <p class="actions"><button type="submit" value="dry-run" class=${found ? "" : "main"} disabled=${busy}>Dry run: prompts, calls, money and time</button>
       ${found && html`<button type="submit" value="submit" class="main" disabled=${busy || !found.asked}>${left}</button>`}</p>
     ${!found && html`<p class="small">Nothing is asked of a model before you have seen what it takes.</p>`}</form>`;

@@ -1,0 +1,54 @@
+// What a batch out of files would ask, take and cost, with prompts as they would be sent: shown before anything runs.
+import { html } from "/assets/ui.js";
+import { duration, number } from "/assets/words.js";
+
+const DIGITS = 4; // of a cent's part: a call may cost that little
+
+const dollars = (amount) => {
+  const n = Number(amount);
+  if (n > 0 && n < 0.0001) return "under $0.0001";
+  return n >= 1 || n === 0 ? `$${n.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}` : `$${n.toFixed(DIGITS).replace(/0{1,2}$/, "")}`;
+};
+
+const Fact = ({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+
+export const cost = (run) => (run.cost === null ? "not known" : dollars(run.cost));
+export const most = (run) => (run.most_cost === null ? "not known" : dollars(run.most_cost));
+const calls = (model) => model.questions - (model.cached ?? 0);
+
+const budget = ({ cost: about, max_cost: limit }) => {
+  if (limit === null || about === null || !Number(about)) return "";
+  const share = Number(limit) / Number(about);
+  return share >= 1 ? `The budget of ${dollars(limit)} is enough for about all of it.` : `The budget of ${dollars(limit)} is enough for about ${Math.floor(100 * share)} % of it; the batch pauses there.`;
+};
+
+const unpriced = (model) => model.price === null && (model.model === null ? "The price is not known, because the model is not." : `The price of ${model.model}${model.tier ? ` at the tier ${model.tier}` : ""} is not known: state it in a file, and name that in TAMIS_PRICES.`);
+
+const Model = ({ model, alone }) => html`<li>
+  ${!alone && html`<strong>${model.model}</strong>: ${number(calls(model))} calls, ${model.cost === null ? "price not known" : `about ${dollars(model.cost)}`}. `}
+  ${alone && html`The model is ${model.model === null ? "not known here" : model.model}${model.model_note ? ` (${model.model_note})` : ""}. `}
+  About ${number(model.prompt_tokens)} tokens of prompts and ${number(model.answer_tokens)} of answers (${model.basis}; at most ${number(model.most_answer_tokens)}). ${unpriced(model)}
+  ${model.cached > 0 && ` ${number(model.cached)} of ${number(model.questions)} questions are answered already, at no cost.`}
+  ${model.unseen && ` Whether answers are kept already was not looked at: ${model.unseen}.`}
+  ${Object.entries(model.other_tiers).map(([tier, about]) => ` At the tier ${tier} it would be about ${dollars(about)}.`)}
+  ${` At ${model.duration.bound} it takes ${model.duration.seconds < 1 ? "under a second" : duration(model.duration.seconds)}.`}</li>`;
+
+const sameSystem = (message, first) => message.role === "system" && first.messages.some((one) => one.role === "system" && one.content === message.content);
+
+const Prompts = ({ samples }) => samples.length > 0 && html`<div class="story"><h2>The first ${samples.length === 1 ? "prompt" : `${samples.length} prompts`}, as ${samples.length === 1 ? "it" : "they"} would be sent</h2>
+  ${samples.map((sample, n) => html`<details key=${sample.item_id}><summary>Prompt ${n + 1}: ${sample.item_id}</summary>
+    ${sample.messages.map((message) => n > 0 && sameSystem(message, samples[0]) ? html`<p class="small">${message.role}: as in prompt 1</p>` : html`<h3>${message.role}</h3><pre tabindex="0" role="region" aria-label=${`${message.role}, ${sample.item_id}`}>${message.content}</pre>`)}</details>`)}</div>`;
+
+export const Run = ({ run }) => {
+  const slowest = Math.max(...run.models.map((model) => model.duration.seconds));
+  return html`<dl class="headline">
+      <${Fact} name="records to ask about" value=${number(run.asked)} /><${Fact} name="calls" value=${number(run.calls)} />
+      <${Fact} name="dollars, about" value=${cost(run)} /><${Fact} name="dollars, at most" value=${most(run)} />
+      <${Fact} name="of time, at least" value=${slowest < 1 ? "under 1 s" : duration(slowest)} /></dl>
+    <p>Of ${number(run.records)} records ${number(run.duplicates)} ${run.duplicates === 1 ? "is" : "are"} kept out as copies, and the initial filter rejects ${number(run.rejected)}. ${run.lost > 0 && `${number(run.lost)} more could not be read. `}${budget(run)}</p>
+    <ul class="small">${run.models.map((model) => html`<${Model} model=${model} alone=${run.models.length === 1} />`)}
+      ${run.policy === "cascade" && html`<li>The last model is asked where the others doubt; it is not in the calls and in what they cost about.</li>`}
+      ${run.models.some((model) => model.more_rounds) && html`<li>The calls are those of the first round; further rounds follow from the answers.</li>`}
+      <li>Retries, and repairs of answers that cannot be used, are not in it.</li></ul>
+    <${Prompts} samples=${run.models[0].samples} />`;
+};
