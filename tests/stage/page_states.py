@@ -77,6 +77,12 @@ def home(stage: Stage) -> Iterator[str]:
     expect(page.locator("#batch-rows tr")).to_have_count(4)
     expect(page.get_by_role("article")).to_be_visible()
     yield "reviews and batches"
+    with client.engine.begin() as connection:
+        for n in range(20):
+            write_batch(connection, [], label=f"batch {n}")
+    page.get_by_role("button", name="Earlier batches").click()
+    expect(page.locator("#batch-rows tr")).to_have_count(24)
+    yield "earlier batches"
 
 
 def new_review(stage: Stage) -> Iterator[str]:
