@@ -42,7 +42,7 @@ DECIDE = (
     "UPDATE item_states SET state = 'running', fence = fence + 1 WHERE batch_id = :id AND state = 'pending'",
     """INSERT INTO results (batch_id, idx, fence, round, value, detail, confidence, reasoning, model, prompt_tokens,
                              completion_tokens, calls, latency_ms)
-       SELECT batch_id, idx, fence, 1, to_json(status), json_build_object(
+       SELECT batch_id, idx, fence, 1, to_json(status), replace(json_build_object(
                   'status', status, 'confidence', 0.9,
                   'rationale', 'The record says so in its second sentence, and nothing speaks against it.',
                   'verdicts', json_build_object(
@@ -51,7 +51,8 @@ DECIDE = (
                       'E1', json_build_object('verdict', 'not met', 'quote', NULL)),
                   'criteria', CASE status WHEN 'exclude' THEN json_build_array(because) ELSE '[]' END,
                   'exclusion_reason', CASE status WHEN 'exclude' THEN because END,
-                  'model_status', NULL, 'uncertain_reason', NULL, 'model_confidence', NULL, 'flagged', idx % 50 = 0),
+                  'model_status', NULL, 'uncertain_reason', NULL, 'model_confidence', NULL,
+                  'flagged', idx % 50 = 0)::text, '" : ', '": ')::json,
               0.9, 'The record says so.', 'double-1', 400, 40, 1, 900
        FROM (SELECT *, CASE idx % 5 WHEN 0 THEN 'include' WHEN 1 THEN 'uncertain' ELSE 'exclude' END AS status,
                     CASE idx % 2 WHEN 0 THEN 'animals' ELSE 'not met: randomised trials' END AS because,

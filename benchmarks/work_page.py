@@ -7,6 +7,8 @@ In a real Chromium, over a gateway in a process of its own; nobody else asks. It
 import argparse
 import statistics
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
@@ -31,8 +33,8 @@ FILTERS = {
     "a reason": ("reason", "animals"),
     "a label": ("label", "to discuss"),
 }
-# Milliseconds: from the address to the frame after the first record; from a filter to the frame after its records; from
-# a key to the answer of the gateway, and to the frame after another record.
+# Milliseconds: from the address to the frame after the first record; from a filter, or the request of a search, to the
+# frame after its records; from a key to the answer of the gateway, and to the frame after another record.
 WATCH = """() => {
   window.waits = { first: null, filtered: [], answered: [], next: [] };
   let [pressed, changed, arrived, before] = [0, null, false, null];
@@ -42,6 +44,8 @@ WATCH = """() => {
   addEventListener("change", (event) => { [changed, arrived] = [event.timeStamp, false]; }, true);
   const ask = window.fetch;
   window.fetch = async (address, options) => {
+    const first = before !== null && /[/]work[?]/.test(address) && !/[?&]after=/.test(address);
+    if (first && (changed === null || /[?&]q=/.test(address))) [changed, arrived] = [performance.now(), false];
     const answer = await ask(address, options);
     if (options?.method === "POST") {
       window.waits.answered.push(performance.now() - pressed);
@@ -74,7 +78,8 @@ UNTIL = """async (within) => {
 def work_page(running: Parts, count: int, repetitions: int) -> Table:
     """Open the work list of so many records, filter it and decide, over and over."""
     with running.ledger() as ledger, gateway_of(running, ledger) as base, chromium() as browser:
-        batch = ledger.client.submit(QUESTION, records(count))
+        given = records(count)
+        batch = ledger.client.submit(QUESTION, given)
         batch.pause()
         decide(ledger, batch.id)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
@@ -82,17 +87,33 @@ def work_page(running: Parts, count: int, repetitions: int) -> Table:
         page.get_by_label("API key").fill(api_keys.create(ledger.client.engine, READER, [Scope.READ, Scope.DECIDE]))
         page.keyboard.press("Enter")
         expect(page.locator("#whose")).to_contain_text(READER)
-        page.add_init_script(f"({WATCH})()")
-        address = f"{base}?batch={batch.id}&view=work"
-        rows = [_row("the first record", FIRST_VIEW, _first_views(page, address, repetitions))]
-        rows += [
-            _row(f"a filter: {name}", FILTER, _filtered(page, address, *given, repetitions))
-            for name, given in FILTERS.items()
-        ]
-        answered, following = _decided(page, address, min(DECIDED, count // 100))
+        return measure(page, f"{base}?batch={batch.id}&view=work", given, repetitions)
+
+
+def measure(page: Page, address: str, given: Sequence[dict[str, Any]], repetitions: int) -> Table:
+    """Return the waits on the work list at an address, where somebody is signed in; the records that were given it."""
+    page.add_init_script(f"({WATCH})()")
+    rows = [_row("the first record", FIRST_VIEW, _first_views(page, address, repetitions))]
+    rows += [
+        _row(f"a filter: {name}", FILTER, _filtered(page, address, *chosen, repetitions))
+        for name, chosen in FILTERS.items()
+    ]
+    rows += [
+        _row(f"a search: {name}", FILTER, _searched(page, address, words, repetitions))
+        for name, words in searches(given).items()
+    ]
+    answered, following = _decided(page, address, min(DECIDED, max(2, len(given) // 100)))
     rows += [_row("a decision, answered", DECISION, answered), _row("the next record", NEXT_RECORD, following)]
-    notes = [f"{count:,} records of 1.7 kB, each decided by the model; {READER} had decided on one in 20; medians"]
+    notes = [
+        f"{len(given):,} records of 1.7 kB, each decided by the model; {READER} had decided on one in 20; medians",
+        "a search is timed from its request, which the page sends 0.3 s after the last letter",
+    ]
     return Table("The page of a large batch", COLUMNS, rows, notes)
+
+
+def searches(given: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Return what is searched for: a word of many records, which fill the page at once, and the title of one."""
+    return {"a word of many": given[0]["title"].split()[1], "a title": given[len(given) // 2]["title"]}
 
 
 def _row(name: str, most: int, runs: list[float]) -> list[Cell]:
@@ -124,6 +145,16 @@ def _filtered(page: Page, address: str, name: str, value: str, repetitions: int)
             _until(page, f"window.waits.filtered.length === {2 * n + at + 1}")
     runs: list[float] = page.evaluate("window.waits.filtered")
     return runs[::2]  # those behind them take the filter off
+
+
+def _searched(page: Page, address: str, words: str, repetitions: int) -> list[float]:
+    _opened(page, address)
+    for n in range(repetitions):
+        for at, given in enumerate((words, "")):
+            page.locator("#work-q").fill(given)
+            _until(page, f"window.waits.filtered.length === {2 * n + at + 1}")
+    runs: list[float] = page.evaluate("window.waits.filtered")
+    return runs[::2]
 
 
 def _decided(page: Page, address: str, count: int) -> tuple[list[float], list[float]]:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import Select, Text, and_, case, cast, func, select
 
-from tamis_schemas import Inclusion, ItemStatus, Operation
+from tamis_schemas import Inclusion, InclusionStatus, ItemStatus, Operation
 from tamis_schemas.ledger import items, results
 from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations.criteria import reason_of
@@ -13,6 +13,8 @@ from tamis_schemas.operations.criteria import reason_of
 from ..decisions.final_outcome import NO_REASON, software_outcomes
 from ..ledger.exclusion_reasons import exclusion_reason, stored_reason
 from .work_text import probe_of
+
+BEGINS = f'{{"status": "{InclusionStatus.EXCLUDE.value}"%'
 
 
 def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str]) -> list[Select[tuple[int]]]:
@@ -37,7 +39,8 @@ def _decided(
     as_stored = [reason for reason in reasons if reason not in included]  # never to be worded anew
     may_be = [*reasons, *(reason.removeprefix(prefix) for reason in reasons)]
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
-    status = results.c.detail.op("->>")("status") == operation.excludes
+    begins = within.like(BEGINS)  # as workers write it; whatever is written otherwise is parsed
+    status = case((begins, True), else_=results.c.detail.op("->>")("status") == operation.excludes)
     found = case(
         (and_(*(func.strpos(within, probe) == 0 for probe in probes)), False),
         (~excluded, False),

@@ -1,6 +1,7 @@
 """The work list over HTTP: the records that a key's holder reads."""
 
 from collections.abc import Callable, Iterator
+from itertools import permutations
 from typing import Any
 from uuid import UUID
 
@@ -102,6 +103,17 @@ def test_records_are_found_by_their_words_and_by_their_labels(client: Client, ht
     batch.remark([2], labels=["to discuss"], reviewer="Reviewer A")
     told = asked(http, batch, label="to  discuss")
     assert (places(told), told["records"][0]["labels"]) == ([2], ["to discuss"])
+
+
+def test_a_search_finds_what_each_of_its_words_finds_in_whatever_order(client: Client, http: httpx.Client) -> None:
+    texts = ["Sieves of Müller", "MÜLLER 50% title", "sieve of Muller 50%", "Müll title", "of a SIEVE", "50 sieves"]
+    batch = client.submit(ONCOLOGY, [{"id": str(n), "title": text} for n, text in enumerate(texts)])
+    words = ["sieve", "muller", "of", "title", "50%"]
+    each = {word: {*places(asked(http, batch, q=word))} for word in words}
+    assert each == {"sieve": {0, 2, 4, 5}, "muller": {0, 1, 2}, "of": {0, 2, 4}, "title": {1, 3}, "50%": {1, 2}}
+    for several in [*permutations(words, 2), words[:2] + words[4:], words[2:0:-1] + words[4:]]:
+        found = set.intersection(*(each[word] for word in several))
+        assert places(asked(http, batch, q=" ".join(several))) == sorted(found)
 
 
 def test_a_search_of_a_large_batch_counts_only_where_it_had_to_look_through_all_of_it(

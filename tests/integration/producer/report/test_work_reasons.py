@@ -27,6 +27,7 @@ DETAILS: list[tuple[str, dict[str, Any]]] = [
     ("exclude", OLD | {"criteria": [TRIAL]}),
     ("exclude", OLD | {"exclusion_reason": ANIMALS}),
     ("exclude", {"status": "include", "exclusion_reason": ANIMALS}),  # the answer says another thing than the value
+    ("exclude", {"exclusion_reason": ANIMALS, "uncertain_reason": None, "status": "exclude"}),
     ("include", NEW | {"exclusion_reason": ANIMALS}),
     ("uncertain", {"status": "uncertain", "criteria": [ANIMALS], "uncertain_reason": "conflict"}),
 ]
