@@ -4,6 +4,7 @@ A view is a function that goes through its states and yields the name of each as
 looks at the page. A new view is one function more, and its line in `VIEWS`.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,9 +112,11 @@ def new_review(stage: Stage) -> Iterator[str]:
 
 
 def _lossy(folder: Path) -> Path:
-    """A file with a record that cannot be read."""
+    """A file with two records that may be copies, and one that cannot be read."""
     path = folder / f"{LONG[:60]}.jsonl"
-    path.write_text('{"id": "1", "title": "' + LONG + '"}\n{"id": 2, "title": \n', "utf-8")
+    same = {"title": LONG.replace("-", " "), "year": 2014, "authors": ["Ames A"]}
+    records = [{"id": journal, **same, "journal": journal} for journal in ("Journal of Walking", "Annals of Rest")]
+    path.write_text("\n".join([*map(json.dumps, records), '{"id": 2, "title": ']), "utf-8")
     return path
 
 

@@ -98,6 +98,7 @@ def create_app(
     app.state.writers = ReportWriters()
     app.state.rehearse = rehearse
     app.state.dry_runs = anyio.CapacityLimiter(AT_ONCE)
+    app.state.previews = anyio.CapacityLimiter(duplicates_route.AT_ONCE)
     app.state.lookout = Lookout(partial(look, client), stops)
     app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))

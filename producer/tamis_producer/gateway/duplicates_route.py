@@ -5,8 +5,9 @@ from http import HTTPStatus
 from io import StringIO
 from typing import Annotated
 
+import anyio
+from anyio import to_thread
 from fastapi import APIRouter, Query, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from starlette.datastructures import UploadFile
@@ -24,6 +25,8 @@ from .result_forms import TableForm
 from .upload import MEDIA_TYPE, MOST_FILES, on_disk, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
+
+AT_ONCE = 2  # for all callers: each has the records of its files in memory, and compares them
 
 
 class DuplicateTerms(BaseModel):
@@ -93,7 +96,8 @@ async def duplicates(
 ) -> PairsView | Response:
     """The files are compared as one, as a screening compares them."""
     async with uploaded(request, DuplicateTerms, largest=client.settings.max_file_bytes) as (terms, files):
-        return await run_in_threadpool(_found, client, terms, files, form, limit)
+        limiter: anyio.CapacityLimiter = request.app.state.previews
+        return await to_thread.run_sync(_found, client, terms, files, form, limit, limiter=limiter)
 
 
 def _found(

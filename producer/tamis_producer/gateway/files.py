@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 
 from tamis_schemas import Inclusion, InputError, InvalidParameters, SearchCriteria
+from tamis_schemas.values.words import Words
 
 from ..client.client import Client
 from ..files.criteria_file import read_criteria
@@ -63,9 +64,8 @@ class FileTerms(Terms):
         description="The id of the batch or review whose search this one brings up to date, or its beginning: only "
         "what it did not have is asked about, and reports count both.",
     )
-    review: str | None = Field(
+    review: Words | None = Field(
         default=None,
-        min_length=1,
         max_length=LONGEST_TITLE,
         description="The title of a new review, whose only stage the batch is. Sent again with the same files and "
         "terms it is the review that is there, whatever the title and the `Idempotency-Key` are.",

@@ -153,8 +153,15 @@ def test_with_a_title_the_batch_is_the_stage_of_a_review_and_sent_again_the_same
     assert stage.budget is not None
     assert stage.budget.max_cost == 2
     assert client.batch(stage.id).api_key_id() is not None
-    refused = upload(http, TABLE, review="")
-    assert (refused.status_code, "review" in refused.json()["detail"]) == (422, True)
+    for title, told in (
+        ("", "review"),
+        ("  ", "review"),
+        ("a" * 301, "review"),
+        ("a\0b", "label"),
+        ("a\ud800b", "review"),
+    ):
+        refused = upload(http, TABLE, review=title)
+        assert (refused.status_code, told in refused.text) == (422, True), refused.text
 
 
 def test_a_later_search_asks_only_about_what_the_earlier_one_did_not_have(http: httpx.Client, client: Client) -> None:
