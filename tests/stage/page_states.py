@@ -138,7 +138,7 @@ def operations(stage: Stage) -> Iterator[str]:
     yield "fields in a table"
     form.get_by_role("button", name="Dry run").click()
     expect(form.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
-    form.get_by_text("Prompt 1").click()
+    form.get_by_text("Prompt 1:").click()
     yield "a dry run"
 
 

@@ -59,7 +59,7 @@ def test_fields_are_described_in_a_table_seen_in_a_dry_run_and_then_asked(
     rehearse(page)
     found = page.locator(".operations-found")
     expect(found).to_contain_text("Overall Instructions")  # the prompt as it would be sent
-    expect(found.locator(".headline")).to_contain_text("24records to ask about")
+    expect(found.locator(".headline")).to_contain_text("records to ask about24")
     expect(found.locator(".headline")).to_contain_text("$")
     assert client.batches() == []
     form.get_by_label("Budget in dollars").fill("5")

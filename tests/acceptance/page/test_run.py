@@ -23,7 +23,7 @@ def test_a_running_batch_gets_another_priority_and_budget_and_is_paused_and_resu
     page = browser.sign_in(key, f"/?batch={batch.id}&view=run")
     expect(page.locator("#waits")).to_contain_text("no worker is running")
     expect(page.locator(".run-facts")).to_contain_text("$0.00 of $1.00 spent")
-    page.get_by_label("Where batches wait for each other").select_option("high")
+    page.get_by_label("Where batches wait for each other", exact=True).select_option("high")
     page.get_by_role("button", name="Set the priority").click()
     expect(page.get_by_text("Its priority is high.")).to_be_visible()
     assert batch.status().priority is Priority.HIGH

@@ -105,7 +105,7 @@ def test_a_decision_that_replaced_another_is_taken_back_to_that(client: Client, 
         "at": "2026-01-01T00:00:00Z",
     }
     page = work(client, key, opened(), double)
-    page.get_by_label("Show").select_option("All records")
+    page.get_by_label("Show", exact=True).select_option("All records")
     expect(page.locator(".work-mine")).to_contain_text("uncertain")
     page.keyboard.press("i")
     page.keyboard.press("z")
@@ -358,7 +358,7 @@ def test_nothing_that_a_record_or_a_person_says_is_run(client: Client, key: str,
     one["row"] |= {"title": hostile, "by": hostile, "doi": "javascript:window.ran=1", "why": hostile, "id": hostile}
     one["row"]["fields"] = [{"name": hostile, "text": hostile}]
     page = work(client, key, browser, double)
-    page.get_by_label("Show").select_option("All records")
+    page.get_by_label("Show", exact=True).select_option("All records")
     expect(page.locator("#work-title")).to_have_text(hostile)
     assert page.evaluate("window.ran") is None
     assert page.locator("main img, main script, main a[href^=javascript]").count() == 0
@@ -419,9 +419,9 @@ def test_the_ledger_has_what_was_decided_with_its_reason_each_once(
     said = [(one.index, one.value, one.reason, one.reviewer) for one in client.overrides(batch_id)]
     assert said == [(0, "include", None, "Reviewer A"), (1, "exclude", CRITERIA.exclusion_criteria[0], "Reviewer A")]
     assert len(client.overrides(batch_id, history=True)) == 4  # the one that was taken back, and that it was
-    page.get_by_label("Show").select_option("Decided by me")
+    page.get_by_label("Show", exact=True).select_option("Decided by me")
     expect(page.locator(".work-line")).to_have_count(2)
-    page.get_by_label("Show").select_option("All records")
+    page.get_by_label("Show", exact=True).select_option("All records")
     page.locator(".work-line").nth(2).click()
     expect(page.locator(".work-labels")).to_contain_text("to discuss")
     page.get_by_role("button", name="Take off: see page 3").click()
