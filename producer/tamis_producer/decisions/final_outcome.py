@@ -137,6 +137,16 @@ def _by_human(
     return final, final != system
 
 
+def by_human(operation: str, value: object, system: Outcome) -> Outcome:
+    """Return the outcome of a human's decision over the software's, as `outcomes` has it."""
+    kind = kind_of(operation)
+    if not kind.decides() or kind.verdict(value):
+        return Outcome.PASSED
+    if kind.verdict(value) is None:
+        return Outcome.UNCERTAIN
+    return system if system in BEFORE_SCREENING else Outcome.EXCLUDED
+
+
 def _decision(batch_id: UUID, kind: type[OperationKind]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """Return the outcome of a decided item, and the reason of an exclusion."""
     if not kind.decides():

@@ -20,7 +20,7 @@ from tamis_schemas.answers.results import CriterionVerdict, QuoteState
 from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import shown_fields
 
-from ..decisions.final_outcome import BEFORE_SCREENING, NO_REASON, Outcome
+from ..decisions.final_outcome import NO_REASON, Outcome, by_human
 from .error_words import error_words
 
 LONGEST = 20_000  # characters of one field in the report; the ledger has the rest
@@ -94,7 +94,7 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
         return row | both | {"voices": _voices(result)}
     if human is None:
         return row
-    outcome = row["outcome"] if human.confirms else _by_human(operation, human, row["outcome"])
+    outcome = row["outcome"] if human.confirms else by_human(operation, human.value, row["outcome"])
     value = None if kind_of(operation).decides() else _short(_text(human.value)) or NOT_PRESENT
     by = {"by": human.reviewer, "at": _when(human), "note": human.note, "value": value}
     return {
@@ -131,15 +131,6 @@ def _voices(result: ItemResult) -> list[Row]:
 
 def _when(one: Override) -> str:
     return f"{one.created_at:%Y-%m-%d %H:%M %Z}"
-
-
-def _by_human(operation: str, human: Override, system: Outcome) -> Outcome:
-    kind = kind_of(operation)
-    if not kind.decides() or kind.verdict(human.value):
-        return Outcome.PASSED
-    if kind.verdict(human.value) is None:
-        return Outcome.UNCERTAIN
-    return system if system in BEFORE_SCREENING else Outcome.EXCLUDED
 
 
 def _said(operation: str, result: ItemResult) -> Row:

@@ -1,7 +1,7 @@
 """The records of a batch that a work list is asked for, by SQL: places alone, of no record its text."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import (
@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from tamis_schemas import ItemStatus, Operation
 from tamis_schemas.ledger import exclusions, items, payloads, results
 
-from ..decisions.final_outcome import Outcome, outcomes, software_outcomes
+from ..decisions.final_outcome import Outcome, by_human, software_outcomes
 from ..ledger.overrides import standing
 from ..ledger.remarks import read_labelled
 from .work_query import Said, WorkQuery
@@ -43,15 +43,14 @@ def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
         else_=cast(func.jsonb_path_query_array(several, literal_column("'$[*].reviewer'")), Text),
     )
     first = case((alone, human.id), else_=cast(several.op("->")(0).op("->>")("id"), BigInteger))
-    each = select(
-        human.idx, names.label("names"), human.conflict, human.settles, human.reason, first.label("first")
-    ).subquery("each")
-    alike = (each.c.names, each.c.conflict, each.c.settles, each.c.reason)
+    said = (human.conflict, human.settles, human.reason, cast(human.value, Text).label("value"))
+    each = select(human.idx, names.label("names"), *said, first.label("first")).subquery("each")
+    alike = (each.c.names, each.c.conflict, each.c.settles, each.c.reason, each.c.value)
     rows = connection.execute(select(*alike, func.array_agg(each.c.idx), func.array_agg(each.c.first)).group_by(*alike))
     return {
-        place: Said(tuple(reviewers), conflict=conflict, settled=settled, first=made, reason=reason)
-        for names, conflict, settled, reason, places, numbers in rows
-        for reviewers in (json.loads(names),)
+        place: Said(reviewers, conflict=conflict, settled=settled, first=made, reason=reason, value=value)
+        for names, conflict, settled, reason, written, places, numbers in rows
+        for reviewers, value in ((tuple(json.loads(names)), None if written is None else json.loads(written)),)
         for place, made in zip(places, numbers, strict=True)
     }
 
@@ -81,22 +80,25 @@ def read_matching(
     """
     parts: list[set[int]] = []
     software = software_outcomes(batch_id, operation.operation).subquery("software")
-    each = outcomes(batch_id, operation.operation).subquery("each")
 
-    def ended(places: Collection[int], condition: ColumnElement[bool]) -> set[int]:
-        """Those of the places, about which people decided, whose outcome is as the condition says."""
-        here = each.c.idx == any_(literal([*places], ARRAY(Integer)))
-        return _places(connection, select(each.c.idx).where(here, condition)) if places else set()
+    def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
+        """Those of the places about which people decided: each with its outcome, and the software's."""
+        here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
+        rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()
+        for place, system in rows:
+            one, before = said[place], Outcome(system)
+            yield place, Outcome.CONFLICT if one.conflict else by_human(operation.operation, one.value, before), before
 
     if query.outcome is not None:
-        wanted = query.outcome.value
-        found = _places(connection, select(software.c.idx).where(software.c.system == wanted)) - said.keys()
-        parts.append(found | ended(said.keys(), each.c.outcome == wanted))
+        found = _places(connection, select(software.c.idx).where(software.c.system == query.outcome.value))
+        theirs = {place for place, outcome, _ in ended(said.keys()) if outcome is query.outcome}
+        parts.append(found - said.keys() | theirs)
     if query.reason is not None:
         found = set().union(*(_places(connection, one) for one in excluded_for(batch_id, operation, reasons)))
-        kept = ended(found & said.keys(), each.c.outcome == each.c.system)
-        theirs = {place for place, one in said.items() if one.reason in reasons}
-        parts.append(found - said.keys() | kept | ended(theirs, each.c.outcome == Outcome.EXCLUDED.value))
+        kept = {place for place, outcome, system in ended(found & said.keys()) if outcome is system}
+        given = {place for place, one in said.items() if one.reason in reasons}
+        theirs = {place for place, outcome, _ in ended(given) if outcome is Outcome.EXCLUDED}
+        parts.append(found - said.keys() | kept | theirs)
     if query.label is not None:
         parts.append(set(read_labelled(connection, batch_id, " ".join(query.label.split()))))
     if query.flagged:

@@ -67,6 +67,7 @@ class Said:
     settled: bool  # somebody's decision counts before the others'
     first: int  # the number of the oldest of the decisions: the smaller, the earlier
     reason: str | None = None  # of the decision that counts, as the person gave it
+    value: object = None  # of the decision that counts
 
     def waits(self, mode: ScreeningMode, me: str) -> bool:
         """Return whether the record still waits for `me`."""

@@ -1,9 +1,10 @@
 """The records that the software excluded for a reason, by SQL: what is cheap to try comes before any JSON is read."""
 
+import json
 from collections.abc import Collection
 from uuid import UUID
 
-from sqlalchemy import Select, Text, and_, case, cast, func, select
+from sqlalchemy import Select, Text, and_, case, cast, false, func, or_, select
 
 from tamis_schemas import Inclusion, InclusionStatus, ItemStatus, Operation
 from tamis_schemas.ledger import items, results
@@ -41,9 +42,11 @@ def _decided(
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
     begins = within.like(BEGINS)  # as workers write it; whatever is written otherwise is parsed
     status = case((begins, True), else_=results.c.detail.op("->>")("status") == operation.excludes)
+    written = [f'"exclusion_reason": {json.dumps(reason)}' for reason in as_stored]  # no string can hold it unescaped
     found = case(
         (and_(*(func.strpos(within, probe) == 0 for probe in probes)), False),
         (~excluded, False),
+        (or_(false(), *(func.strpos(within, one) > 0 for one in written)), status),
         (stored_reason().in_(as_stored), status),
         (stored_reason().in_(may_be), exclusion_reason(batch_id).in_(reasons)),
         else_=False,
