@@ -38,10 +38,11 @@ def _wrong(page: Page) -> dict[str, object]:
     found: dict[str, object] = {}
     for width, height in WINDOWS:
         page.set_viewport_size({"width": width, "height": height})
-        found[f"{width} px"] = violations(page)
+        found[f"{width} px"] = violations(page, contrast=width == WINDOWS[0][0])
         found[f"{width} px, wider than the window"] = page.evaluate("document.documentElement.scrollWidth") > width
-    page.set_viewport_size({"width": 1280, "height": 900})
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        found[f"contrast, {scheme}"] = page.evaluate(CONTRAST, TEXTS)
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            found[f"{width} px, contrast, {scheme}"] = page.evaluate(CONTRAST, TEXTS)
+    width, height = WINDOWS[0]
+    page.set_viewport_size({"width": width, "height": height})
     return {where: what for where, what in found.items() if what}
