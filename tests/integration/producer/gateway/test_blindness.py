@@ -132,7 +132,8 @@ def test_a_record_is_told_of_as_it_is_to_be_read_until_it_opens(
         (row,) = ours.get(f"/v1/batches/{batch.id}/records", params={"index": 1}).json()["rows"]
         assert row.keys() == {"i", "id", "title", "fields", "outcome", "hidden"}
         assert row["fields"] == [{"name": "abstract", "text": "A randomised trial of walking."}]
-        assert "item 1 is still read blind" in problem(ours.get(f"/v1/batches/{batch.id}/records/1/explanation"))
+        hidden = problem(ours.get(f"/v1/batches/{batch.id}/records/1/explanation"))
+        assert "No. 2 (index 1) is still read blind" in hidden
         assert ours.get(f"/v1/batches/{batch.id}/overrides").json() == []
         (mine,) = theirs.get(f"/v1/batches/{batch.id}/overrides").json()
         assert mine["system_decided"] is (mode is ScreeningMode.MODEL_SECOND)
@@ -290,7 +291,7 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_on
     client.batch(str(first)).set_screening_mode("pair", set_by="Lead")
     with people(client, OURS) as (ours,):
         assert "2 records" in problem(ours.get(f"/v1/batches/{second}/report", params={"form": "md"}))
-        assert "item 1 is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
+        assert "No. 2 (index 1) is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
         for name in (OURS, THEIRS):
             client.batch(str(first)).override(1, "include", reviewer=name)
         assert ours.get(f"/v1/batches/{second}/records/0/explanation").status_code == 200
@@ -362,7 +363,7 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_of_an_audit(clie
         assert ours.get(f"/v1/reviews/{review}").json()["next_step"] == "an audit to draw"
         audit = first.draw_audit(2, seed=1)
         assert ours.get(f"/v1/reviews/{review}").json()["stages"][0]["todo"] == 2
-        assert "item 1 is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
+        assert "No. 2 (index 1) is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
         assert ours.get(f"/v1/batches/{second}/audits").json() == []
         judged = [{"index": item.index, "include": False} for item in audit.items]
         assert ours.post(f"/v1/audits/{audit.id}/decisions", json={"decisions": judged}).status_code == 201
