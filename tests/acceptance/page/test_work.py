@@ -306,8 +306,12 @@ def test_whoever_signs_out_while_decisions_wait_is_told(client: Client, key: str
 
 
 def test_of_a_hidden_record_only_its_own_text_is_shown(client: Client, key: str, opened: Open) -> None:
-    page = work(client, key, opened(), WorkDouble([work_record(0, hidden=True)]))
+    double = WorkDouble([work_record(0, hidden=True)])
+    page = work(client, key, opened(), double)
     expect(page.locator(".work-card")).to_contain_text("Decided alone: others’ decisions are shown when both are in")
+    double.blind = "model_second"
+    page.reload()
+    expect(page.locator(".work-card")).to_contain_text("is shown once your own decision is in")
     expect(page.locator(".work-card mark, .work-said, .work-card .badge")).to_have_count(0)
 
 
