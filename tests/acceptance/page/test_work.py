@@ -1,6 +1,7 @@
 """The Work view: record by record with the keyboard or by touch, and no decision is lost on its way."""
 
 import re
+from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -172,6 +173,10 @@ def test_the_gateway_searches_filters_and_sorts_and_the_address_keeps_it(
         "q": "trial 4",
         "limit": "50",
     }
+    page.keyboard.press("/")
+    with page.expect_request("**/work?*") as pasted:
+        page.keyboard.insert_text("word " * 100)
+    assert len(parse_qs(pasted.value.url)["q"][0]) == 199  # as many as the gateway takes, without the last blank
 
 
 def test_the_next_records_are_there_before_they_are_needed(client: Client, key: str, opened: Open) -> None:
