@@ -91,7 +91,7 @@ def test_z_takes_the_last_decision_back_and_returns_to_its_record(client: Client
     page.keyboard.press("z")
     at_record(page, 1)
     page.keyboard.press("z")
-    expect(page.locator(".work-status")).to_have_text("There is nothing to take back.")
+    expect(page.locator(".work-status")).to_contain_text("There is nothing to take back.")
     expect(page.locator(".work-counts")).to_contain_text("6 to do, 0 decided by me")
     everything_is_sent(page)
     assert double.withdrawn == [1, 0]
@@ -273,6 +273,19 @@ def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Ope
     assert sorted(double.said()) == [(0, "include", None), (1, "uncertain", None)]
 
 
+def test_what_was_decided_in_another_tab_is_seen_once_the_records_are_read_again(
+    client: Client, key: str, opened: Open
+) -> None:
+    double = records()
+    page = work(client, key, opened(), double)
+    page.keyboard.press("i")
+    everything_is_sent(page)
+    double.records[0]["mine"] = {"value": "exclude", "reason": None, "note": None, "at": "2026-01-01T00:00:00Z"}
+    page.get_by_label("Show", exact=True).select_option("All records")
+    at_record(page, 1)
+    expect(page.locator(".work-mine")).to_contain_text("exclude")
+
+
 def test_a_refused_decision_is_shown_with_its_reason_and_sent_again_or_dropped(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -436,7 +449,10 @@ def test_the_ledger_has_what_was_decided_with_its_reason_each_once(
     page.get_by_role("button", name="Take off: see page 3").click()
     expect(page.locator(".work-notes")).to_have_count(0)
     everything_is_sent(page)
-    assert browser.said == []
+    cut: list[str] = []
+    page.on("requestfailed", lambda request: cut.append(request.url))
+    page.goto("about:blank")
+    assert [browser.said, cut] == [[], []]  # no answer was left unread, which would end its connection
 
 
 def test_the_ledger_has_a_decision_once_although_its_answer_was_lost(

@@ -73,7 +73,7 @@ const CHANGES = {
   decided: (state, { index, mine, id, said }) => {
     const before = current(state).mine;
     const records = changed(state.records, index, () => ({ mine }));
-    const history = [...state.history, { index, before, id }];
+    const history = [...state.history, { index, before, mine, id }];
     return { ...state, records, history, counts: counted(state.counts, before, mine), place: after({ ...state, records }), open: null, said };
   },
   // Back to what was decided before, or to nothing.
