@@ -53,6 +53,7 @@ class WorkDouble:
     away: bool = False  # it answers nothing
     answers_lost: int = 0  # so many of the next requests are written, and their answers do not arrive
     refusal: str = ""
+    blind: str = "pair"  # how people read hidden records
     sent: list[tuple[str, int, Any]] = field(default_factory=list)
     asked: list[dict[str, str]] = field(default_factory=list)
     written: dict[str, tuple[int, Any, str | None]] = field(default_factory=dict)
@@ -85,7 +86,7 @@ class WorkDouble:
     def _facts(self, found: list[dict[str, Any]]) -> dict[str, Any]:
         n = len(self.records)
         return {
-            "mode": "pair" if any(one["hidden"] for one in self.records) else "single",
+            "mode": self.blind if any(one["hidden"] for one in self.records) else "single",
             "me": "Reviewer A",
             "operation": "inclusion",
             "values": {"include": "include", "exclude": "exclude", "uncertain": "uncertain"},

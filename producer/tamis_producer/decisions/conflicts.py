@@ -3,10 +3,11 @@
 Where the model is the second reader, also those on which people decided otherwise than it did.
 """
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Select, cast, select
+from sqlalchemy import Connection, cast, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_schemas import HumanStage, ItemStatus, Override, ScreeningMode
@@ -41,11 +42,9 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
         .order_by(view.idx, view.stage)
     )
     rows = [*connection.execute(statement)]
-    differing: set[int] = set()
-    if read_mode(connection, batch_id) is ScreeningMode.MODEL_SECOND:
-        others = connection.execute(_differing(batch_id)).all()
-        differing = {row.idx for row in others}
-        rows = sorted((*rows, *others), key=lambda row: (row.idx, row.stage))
+    others = _differing(connection, batch_id)
+    rows = sorted((*rows, *others), key=lambda row: (row.idx, row.stage))
+    differing = {row.idx for row in others}
     said: dict[tuple[int, str], list[Override]] = {}
     for one in read_overrides(connection, batch_id, places=sorted({row.idx for row in rows})):
         said.setdefault((one.index, one.stage.value), []).append(one)
@@ -67,11 +66,18 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
     return found
 
 
-def _differing(batch_id: UUID) -> Select[Any]:
-    """The records on which people agree, have settled nothing, and say otherwise than the model."""
+def read_differing(connection: Connection, batch_id: UUID) -> set[int]:
+    """The places of the records on which the model, the second reader, alone says otherwise; none in other modes."""
+    return {row.idx for row in _differing(connection, batch_id)}
+
+
+def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
+    """Where the model is the second reader: records on which people agree, and have settled nothing, and it differs."""
+    if read_mode(connection, batch_id) is not ScreeningMode.MODEL_SECOND:
+        return []
     view = standing_decisions.c
     decided = items.c.state == ItemStatus.DECIDED.value
-    return (
+    statement = (
         select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))
         .join(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
         .join(items, (items.c.batch_id == view.batch_id) & (items.c.idx == view.idx) & decided)
@@ -79,3 +85,4 @@ def _differing(batch_id: UUID) -> Select[Any]:
         .where(view.batch_id == batch_id, view.stage == HumanStage.OWN.value, ~view.conflict, ~view.settles)
         .where(cast(view.value, JSONB) != cast(results.c.value, JSONB))
     )
+    return connection.execute(statement).all()

@@ -174,7 +174,7 @@ def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, r
     (one,) = read_overrides(connection, batch_id, history=True, row=written)
     if (one.index, one.stage) != (decision.index, decision.stage) or not _says(one, row):
         raise IdempotencyConflict(
-            f"the decision {decision.decision_id} is there with other content, on item {one.index}: "
+            f"the decision {decision.decision_id} is there with other content, on {indexed_words(one.index)}: "
             "a new decision has an id of its own"
         )
     return one

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode, StopAnswer
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger import batches, payloads
+from tamis_schemas.records.record_number import indexed_words
 
 from ..client.client import Client
 from ..decisions.screening_mode import hidden_from, read_mode
@@ -47,7 +48,7 @@ class Sight:
     def check_record(self, index: int) -> None:
         """Raise `Blinded` where this record is hidden."""
         if index in self.hidden:
-            raise Blinded(f"item {index} is still read blind. {self._ends()}")
+            raise Blinded(f"{indexed_words(index)} is still read blind. {self._ends()}")
 
     def check_name(self, reviewer: str | None) -> None:
         """Raise `Blinded` where somebody decides in another's name, and thereby ends what is hidden from them."""

@@ -38,8 +38,10 @@ async def uploaded(
     async with request.form(max_files=MOST_FILES, max_fields=1, max_part_size=LONGEST_TERMS) as form:
         terms = form.get("terms")
         files = [file for file in form.getlist("file") if isinstance(file, UploadFile)]
-        if not files or not all(file.size for file in files):
-            raise InvalidParameters("file: there is none" if len(files) < 2 else "file: one of them is empty")
+        if not files:
+            raise InvalidParameters("file: there is none")
+        if (empty := next((file for file in files if not file.size), None)) is not None:
+            raise InvalidParameters(f"file: {empty.filename or 'the only one'!r} is empty")
         if sum(file.size or 0 for file in files) > largest:
             what = "a file has" if len(files) == 1 else "the files of a batch have together"
             raise HTTPException(

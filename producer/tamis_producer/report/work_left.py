@@ -10,6 +10,7 @@ from tamis_schemas.operations import kind_of
 from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.audits import may_be_drawn
+from ..decisions.conflicts import read_differing
 from ..decisions.screening_mode import hidden_from, read_mode
 from ..ledger.audits import find_reading_audit, read_unjudged
 from ..ledger.batch_view import BatchView
@@ -30,7 +31,7 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
         return WorkLeft()
     batch_id = UUID(view.id)
     mode, said = read_mode(connection, batch_id), read_said(connection, batch_id)
-    conflicts = {place for place, one in said.items() if one.conflict}
+    conflicts = {place for place, one in said.items() if one.conflict} | read_differing(connection, batch_id)
     if conflicts and mode is not ScreeningMode.SINGLE:
         conflicts -= hidden_from(connection, batch_id, me, conflicts)
     if mode is ScreeningMode.MODEL_AUDITED:

@@ -9,6 +9,7 @@ from tamis_schemas import Criterion, Inclusion, ItemResult, Operation, Screening
 from tamis_schemas.operations import panel_of
 from tamis_schemas.values.frozen import Frozen
 
+from ..decisions.conflicts import read_differing
 from ..decisions.screening_mode import hidden_from, read_mode
 from ..ledger import ledger_errors, read_results
 from ..ledger.panel_records import read_disputed
@@ -83,7 +84,8 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     count, said = count_items(connection, batch_id), read_said(connection, batch_id)
     audited = read_audit_reading(connection, batch_id, me, operation) if mode is ScreeningMode.MODEL_AUDITED else None
     hidden = hidden_from(connection, batch_id, me) if mode is not ScreeningMode.SINGLE else set[int]()
-    conflicts = {place for place, one in said.items() if one.conflict} - hidden
+    differing = read_differing(connection, batch_id)
+    conflicts = ({place for place, one in said.items() if one.conflict} | differing) - hidden
     if audited is None:
         done = {place for place, one in said.items() if not one.waits(mode, me)}
         every = set(range(count))
@@ -98,7 +100,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     if matching is not None:
         found = found & matching - hidden
     if audited is None:
-        order = _order(connection, batch_id, operation, query.order, mode, said, hidden, count)
+        order = _order(connection, batch_id, operation, query.order, mode, said, conflicts, hidden, count)
     else:
         order = audited.places
     places, following, found_count = _page(connection, batch_id, query, order, found, after)
@@ -137,6 +139,7 @@ def _order(
     order: WorkOrder,
     mode: ScreeningMode,
     said: dict[int, Said],
+    conflicts: set[int],
     hidden: set[int],
     count: int,
 ) -> list[int]:
@@ -150,9 +153,8 @@ def _order(
             sample, ruled = read_open_sample(connection, batch_id), read_ruled(connection, batch_id)
             return ranked(reading_first(sample, said, places, ruled, pairs=mode is ScreeningMode.PAIR), count)
         case WorkOrder.DISAGREEMENT:
-            people = sorted(place for place, one in said.items() if one.conflict and place not in hidden)
             models = read_disputed(connection, batch_id) if panel_of(operation) is not None else ()
-            return ranked([*people, *(place for place in models if place not in hidden)], count)
+            return ranked([*sorted(conflicts), *(place for place in models if place not in hidden)], count)
 
 
 def _page(

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from tamis_schemas import HumanStage, ItemResult, ItemStatus, Remark, RemarkKind
+from tamis_schemas import HumanStage, ItemResult, ItemStatus, Override, Remark, RemarkKind
 from tamis_schemas.values.frozen import Frozen
 
 from .record import Row, record_row
@@ -17,6 +17,7 @@ class MyDecision(Frozen):
     value: Any  # as the operation gives it
     reason: str | None
     note: str | None
+    settles: bool = False  # it counts, whatever others say
     at: datetime
 
 
@@ -40,11 +41,15 @@ def work_record(operation: str, result: ItemResult, me: str, *, hidden: bool) ->
         number=result.index + 1,
         index=result.index,
         hidden=hidden,
-        mine=None if own is None else MyDecision(value=own.value, reason=own.reason, note=own.note, at=own.created_at),
+        mine=None if own is None else _mine(own),
         labels=tuple(one.text for one in remarks if one.kind is RemarkKind.LABEL),
         notes=tuple(_noted(one) for one in remarks if one.kind is RemarkKind.NOTE),
         row=_bare(operation, result) if hidden else record_row(operation, result),
     )
+
+
+def _mine(own: Override) -> MyDecision:
+    return MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
 
 
 def _noted(one: Remark) -> str:

@@ -103,6 +103,47 @@ def test_one_of_the_pair_may_settle_and_taken_back_the_first_decision_stands_aga
     assert (mine.value, mine.note, mine.settles) == ("include", "the dose is given", False)
 
 
+def test_who_settled_a_record_settles_it_anew_in_work_and_taken_back_the_first_settles_again(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch_id = differed(client, 1)
+    client.override(batch_id, 1, "include", reviewer="Reviewer A", note="both read it", settles=True)
+    page = opened().sign_in(key, f"/?batch={batch_id}&view=work&show=mine")
+    expect(page.locator(".work-card .eyebrow")).to_have_text("Record 1")
+    page.keyboard.press("j")
+    page.keyboard.press("u")
+    everything_is_sent(page)
+    assert [(one.final_value, one.conflict) for one in client.batch(batch_id).results([1])] == [("uncertain", False)]
+    page.keyboard.press("z")
+    everything_is_sent(page)
+    mine = next(one for one in client.overrides(batch_id) if (one.index, one.reviewer) == (1, "Reviewer A"))
+    assert (mine.value, mine.note, mine.settles) == ("include", "both read it", True)
+
+
+def test_what_is_refused_because_its_record_is_hidden_keeps_back_nothing_behind_it(
+    client: Client, opened: Open
+) -> None:
+    batch_id = differed(client, 1, 2)
+    third = api_keys.create(client.engine, "Reviewer C", list(Scope))
+    page = conflicts(third, opened(), batch_id)
+    page.route("**/override", lambda route: route.abort())
+    page.keyboard.press("i")
+    page.keyboard.press("i")
+    expect(page.locator(".work-waiting")).to_contain_text("2 decisions wait to be sent")
+    client.batch(batch_id).set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    client.withdraw_override(batch_id, 1, reviewer="Reviewer B")
+    page.unroute("**/override")
+    page.get_by_role("button", name="Send now").click()
+    bar = page.locator("#work-bar")
+    expect(bar).to_have_attribute("data-waiting", "1", timeout=30_000)
+    expect(page.locator(".work-waiting")).to_contain_text("Record 2, “include”, was not taken: No. 2 (index 1) is")
+    assert [(one.index, one.settles) for one in client.overrides(batch_id) if one.reviewer == "Reviewer C"] == [
+        (2, True)
+    ]
+    page.get_by_role("button", name="Drop it").click()
+    everything_is_sent(page)
+
+
 def test_what_settles_is_sent_again_once_the_gateway_is_back(client: Client, key: str, opened: Open) -> None:
     batch_id, browser = differed(client, 1, 2), opened()
     page = conflicts(key, browser, batch_id)

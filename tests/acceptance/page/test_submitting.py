@@ -141,6 +141,13 @@ def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, op
     page.get_by_role("button", name=SCREEN).click()
     expect(page.get_by_role("alert")).to_contain_text("broken.csv: this is a PDF")
     expect(page.get_by_label("Research question")).to_have_value("Does it work?")
+    broken.write_text("id,title\n1,A trial\n2,Another one\n", "utf-8")
+    page.get_by_label("Files of records").set_input_files(broken)  # the same one, put right
+    button = page.get_by_role("button", name="Screen these 2 records")
+    expect(button).to_be_visible()
+    broken.unlink()
+    button.click()
+    expect(page.get_by_role("alert")).to_contain_text("broken.csv was changed, moved or deleted after it was chosen")
 
 
 def test_worked_examples_and_wordings_of_a_file_of_criteria_are_submitted_with_them(
@@ -158,6 +165,11 @@ def test_worked_examples_and_wordings_of_a_file_of_criteria_are_submitted_with_t
     page.get_by_label("Inclusion criteria").fill("adults")  # I2 is I1 now
     page.get_by_text("Panel of models, doubtful decisions").click()
     page.get_by_label("An exclusion without a quote").select_option("stands")
+    page.get_by_role("link", name="Other operations").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Filter, score, extract, answer")
+    page.go_back()
+    expect(page.get_by_text("24 records were read.")).to_be_visible()
+    expect(page.get_by_role("button", name="Screen these 21 records")).to_be_visible()
     page.get_by_role("button", name=SCREEN).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("citations.ris")
     operation = client.batch(client.batches()[0].id).operation()

@@ -1,6 +1,7 @@
 """The Work view: record by record with the keyboard or by touch, and no decision is lost on its way."""
 
 import re
+from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -90,7 +91,7 @@ def test_z_takes_the_last_decision_back_and_returns_to_its_record(client: Client
     page.keyboard.press("z")
     at_record(page, 1)
     page.keyboard.press("z")
-    expect(page.locator(".work-status")).to_have_text("There is nothing to take back.")
+    expect(page.locator(".work-status")).to_contain_text("There is nothing to take back.")
     expect(page.locator(".work-counts")).to_contain_text("6 to do, 0 decided by me")
     everything_is_sent(page)
     assert double.withdrawn == [1, 0]
@@ -172,6 +173,10 @@ def test_the_gateway_searches_filters_and_sorts_and_the_address_keeps_it(
         "q": "trial 4",
         "limit": "50",
     }
+    page.keyboard.press("/")
+    with page.expect_request("**/work?*") as pasted:
+        page.keyboard.insert_text("word " * 100)
+    assert len(parse_qs(pasted.value.url)["q"][0]) == 199  # as many as the gateway takes, without the last blank
 
 
 def test_the_next_records_are_there_before_they_are_needed(client: Client, key: str, opened: Open) -> None:
@@ -268,6 +273,19 @@ def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Ope
     assert sorted(double.said()) == [(0, "include", None), (1, "uncertain", None)]
 
 
+def test_what_was_decided_in_another_tab_is_seen_once_the_records_are_read_again(
+    client: Client, key: str, opened: Open
+) -> None:
+    double = records()
+    page = work(client, key, opened(), double)
+    page.keyboard.press("i")
+    everything_is_sent(page)
+    double.records[0]["mine"] = {"value": "exclude", "reason": None, "note": None, "at": "2026-01-01T00:00:00Z"}
+    page.get_by_label("Show", exact=True).select_option("All records")
+    at_record(page, 1)
+    expect(page.locator(".work-mine")).to_contain_text("exclude")
+
+
 def test_a_refused_decision_is_shown_with_its_reason_and_sent_again_or_dropped(
     client: Client, key: str, opened: Open
 ) -> None:
@@ -306,8 +324,12 @@ def test_whoever_signs_out_while_decisions_wait_is_told(client: Client, key: str
 
 
 def test_of_a_hidden_record_only_its_own_text_is_shown(client: Client, key: str, opened: Open) -> None:
-    page = work(client, key, opened(), WorkDouble([work_record(0, hidden=True)]))
+    double = WorkDouble([work_record(0, hidden=True)])
+    page = work(client, key, opened(), double)
     expect(page.locator(".work-card")).to_contain_text("Decided alone: others’ decisions are shown when both are in")
+    double.blind = "model_second"
+    page.reload()
+    expect(page.locator(".work-card")).to_contain_text("is shown once your own decision is in")
     expect(page.locator(".work-card mark, .work-said, .work-card .badge")).to_have_count(0)
 
 
@@ -427,7 +449,10 @@ def test_the_ledger_has_what_was_decided_with_its_reason_each_once(
     page.get_by_role("button", name="Take off: see page 3").click()
     expect(page.locator(".work-notes")).to_have_count(0)
     everything_is_sent(page)
-    assert browser.said == []
+    cut: list[str] = []
+    page.on("requestfailed", lambda request: cut.append(request.url))
+    page.goto("about:blank")
+    assert [browser.said, cut] == [[], []]  # no answer was left unread, which would end its connection
 
 
 def test_the_ledger_has_a_decision_once_although_its_answer_was_lost(

@@ -20,11 +20,24 @@ export class Problem extends Error {
 
 const headed = (headers) => ({ ...headers, Authorization: `Bearer ${key.get()}` });
 
+// The name of a form's file that the browser cannot read any more: it sends none of the form then.
+const unreadable = async (body) => {
+  for (const file of body instanceof FormData ? body.getAll("file") : []) {
+    try {
+      await file.stream().getReader().read();
+    } catch {
+      return file.name;
+    }
+  }
+  return null;
+};
+
 export const ask = async (path, { method = "GET", json, body, headers = {} } = {}) => {
   const sent = json === undefined ? { body } : { body: JSON.stringify(json) };
   const typed = json === undefined ? headers : { ...headers, "Content-Type": "application/json" };
-  const answer = await fetch(path, { method, headers: headed(typed), cache: "no-store", ...sent }).catch(() => {
-    throw new Problem(503, AWAY);
+  const answer = await fetch(path, { method, headers: headed(typed), cache: "no-store", ...sent }).catch(async () => {
+    const gone = await unreadable(body);
+    throw gone ? new Problem(422, `${gone} was changed, moved or deleted after it was chosen: choose it again.`) : new Problem(503, AWAY);
   });
   if (answer.ok) return answer;
   if (answer.status === 401) throw new Problem(401, "This key opens nothing here: it is mistyped, or was revoked.");

@@ -8,12 +8,12 @@ import { current, sayable, sayingOf, wordOf } from "/assets/work-state.js";
 
 const ROWS = 50; // records whose text is read at once
 
-const keyOf = ({ index, stage }) => `${index}.${stage}`;
+const keyOf = ({ index, stage = "own" }) => `${index}.${stage}`;
 const settling = (decision) => (decision?.settles ? decision : null);
 
 export const conflictSession = ({ id, me, owner, changed }) => {
   const batch = `/v1/batches/${encodeURIComponent(id)}`;
-  const settled = new Map(); // by key, what was said here: the gateway may not have it yet
+  const settled = new Map(); // by key, what was said here and the gateway may not have yet
   let state = begun(orderOf(location.search));
   const asked = new Set(); // places of records whose text was asked for
 
@@ -34,6 +34,7 @@ export const conflictSession = ({ id, me, owner, changed }) => {
 
   const load = async () => {
     tell({ kind: "loading" });
+    queue.forgetSent(settled, keyOf);
     try {
       const [found, facts, pairs] = await Promise.all([
         ask(`${batch}/conflicts`).then((answer) => answer.json()),

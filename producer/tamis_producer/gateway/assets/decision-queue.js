@@ -6,7 +6,7 @@ const FIRST_WAIT = 1000; // ms
 const LONGEST_WAIT = 60000; // ms
 const MUTE = 30000; // ms after which a gateway that says nothing is away
 const PASSING = new Set([408, 425, 429]); // refusals that end by themselves
-const OF_THE_KEY = new Set([401, 403]); // what is behind it would be refused as well
+const NO_KEY = 401; // what is behind it would be refused as well
 
 const silence = () => new Promise((_, refuse) => setTimeout(() => refuse(new Error("The gateway does not answer.")), MUTE));
 
@@ -37,6 +37,11 @@ export const decisionQueue = ({ owner, batch, send, told }) => {
     return { waiting: entries.filter((one) => !one.refused), refused: entries.filter((one) => one.refused), away, kept: !unkept.size };
   };
   const tell = () => told(state());
+  // Forgets of a map what is on its way no longer: the gateway knows it, and may know something newer of another tab's.
+  const forgetSent = (said, keyOf) => {
+    const here = new Set(all().map(keyOf));
+    for (const key of said.keys()) if (!here.has(key)) said.delete(key);
+  };
 
   // One tab sends at a time, where the browser can say which.
   const alone = (work) => (navigator.locks ? navigator.locks.request(prefix, work) : work());
@@ -56,7 +61,7 @@ export const decisionQueue = ({ owner, batch, send, told }) => {
         }
         away = false;
         put({ ...entry, refused: error.message });
-        if (OF_THE_KEY.has(error.status)) break;
+        if (error.status === NO_KEY) break;
       }
     }
     sending = false; // and nothing is awaited between the last look and this: what is added later begins anew
@@ -74,6 +79,7 @@ export const decisionQueue = ({ owner, batch, send, told }) => {
 
   return {
     state,
+    forgetSent,
     send: run,
     add: (said) => {
       last = Math.max(Date.now(), last + 1);
@@ -91,6 +97,7 @@ export const decisionQueue = ({ owner, batch, send, told }) => {
     drop: (id) => {
       take(id);
       tell();
+      run();
     },
   };
 };

@@ -10,7 +10,8 @@ export const newId = () => {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 };
 
-const post = (path, json) => ask(path, { method: "POST", json });
+// Reads the answer, too: one that nobody reads is cut off, and with it the connection that the next decision would take.
+const post = async (path, json) => (await ask(path, { method: "POST", json })).text();
 
 // `send` of the queue, for whoever `me` is: { kind: "decide" | "withdraw" | "remark" | "audit", index, body, stage, audit }.
 export const senderOf = (batch, me) => async ({ kind, index, body, audit, stage = "own" }) => {

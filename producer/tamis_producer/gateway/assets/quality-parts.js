@@ -2,6 +2,7 @@
 import { html, useEffect, useRef, useState } from "/assets/ui.js";
 import { addressOf } from "/assets/views.js";
 import { number } from "/assets/words.js";
+import { LONGEST_SEARCH } from "/assets/work-state.js";
 
 const IN_TABLE = 20000; // records of a batch that its table holds; of a larger one a record is searched for
 
@@ -55,7 +56,7 @@ export const Field = ({ id, text, about, children }) => html`<p class="field"><l
 const recordAddress = (batch, { index, title }) =>
   batch.counts.n_items <= IN_TABLE || !title
     ? `${addressOf(batch.id)}#record-${index + 1}`
-    : `${addressOf(batch.id, "work")}&${new URLSearchParams({ show: "all", q: title })}`;
+    : `${addressOf(batch.id, "work")}&${new URLSearchParams({ show: "all", q: title.slice(0, LONGEST_SEARCH) })}`;
 
 export const RecordLink = ({ batch, record }) => html`<a href=${recordAddress(batch, record)}>${record.index + 1}: ${record.title || record.item_id}</a>`;
 

@@ -56,14 +56,21 @@ export const fill = async (text) => {
   for (const [id, name] of Object.entries(LISTS)) at(id).value = given[name].join("\n");
   [at("first-year").value, at("last-year").value] = given.date_range || ["", ""];
   tell(doubtsOf(found));
+  keepUnseen(given);
+  const n = examples.length;
+  say(`The criteria are filled in${n ? `, with ${n} worked example${n > 1 ? "s" : ""} from the file` : ""}.`);
+};
+
+// Keeps of a file's text what has no field, where the fields are filled in already.
+export const remember = async (text) => keepUnseen((await read(text)).criteria);
+
+const keepUnseen = (given) => {
   examples = given.examples || [];
   const worded = given.exclude_as || {};
   wordings = new Map(STUDY_TYPE in worded ? [[STUDY_TYPE, worded[STUDY_TYPE]]] : []);
   for (const [id, letter] of Object.entries(LABELLED)) {
     given[LISTS[id]].forEach((text, n) => { if (`${letter}${n + 1}` in worded) wordings.set(text, worded[`${letter}${n + 1}`]); });
   }
-  const n = examples.length;
-  say(`The criteria are filled in${n ? `, with ${n} worked example${n > 1 ? "s" : ""} from the file` : ""}.`);
 };
 
 const PAUSE = 700; // ms without a key: in the middle of a word nothing is doubtful yet

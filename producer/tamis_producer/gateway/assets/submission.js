@@ -1,6 +1,6 @@
 // A new review: files of records, criteria, a model, and what it would take; each step on one page, and the last one sends.
 import { ask } from "/assets/api.js";
-import { begun, criteria, doubtSoon, fill } from "/assets/submission-criteria.js";
+import { begun, criteria, doubtSoon, fill, remember } from "/assets/submission-criteria.js";
 import { NOT_READY, showRun } from "/assets/submission-dry-run.js";
 import { formOf, readFiles, recordsRead, sources } from "/assets/submission-sources.js";
 import { offerModes, termsOf } from "/assets/submission-terms.js";
@@ -97,6 +97,14 @@ const onChange = async ({ target }) => {
   lookByItself();
 };
 
+// Whoever goes back to the page finds what they had chosen and typed: the browser puts it there, and says so to nobody.
+const restored = async () => {
+  await readFiles();
+  if (at("criteria-file").files[0]) await remember(await at("criteria-file").files[0].text());
+  doubtSoon();
+  lookByItself();
+};
+
 export const submission = (mayControl) => {
   const form = at("new-batch");
   form.hidden = false;
@@ -109,14 +117,17 @@ export const submission = (mayControl) => {
       complain(error);
     }
   };
-  showRun({ note: NOT_READY });
-  at("look").disabled = true;
+  trying(restored)();
   form.addEventListener("input", ({ target }) => { // something else is a batch of its own
     key = attempt();
     if (target.closest("#criteria")) doubtSoon();
     lookSoon();
   });
   form.addEventListener("change", trying(onChange));
+  form.addEventListener("cancel", trying((event) => { // of a file's dialog: the same file was chosen again, which may hold something else by now
+    key = attempt();
+    return onChange(event);
+  }));
   form.addEventListener("invalid", ({ target }) => { target.closest("details")?.setAttribute("open", ""); }, true); // else nobody sees what is wrong
   at("look").addEventListener("click", trying(look));
   at("use-example").addEventListener("click", trying(async () => {

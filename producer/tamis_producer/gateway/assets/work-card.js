@@ -1,7 +1,7 @@
 // One record as a person reads it: its own words first, then what was said of it.
 import { html } from "/assets/ui.js";
 import { pieces } from "/assets/marking.js";
-import { isAudited, sayingOf, wordOf } from "/assets/work-state.js";
+import { sayingOf, wordOf } from "/assets/work-state.js";
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1).replaceAll("_", " ");
 const element = (name, className, ...children) => html`<${name} class=${className}>${children}</${name}>`;
@@ -52,10 +52,17 @@ export const Software = ({ row, facts }) => {
     ${row.verdicts && html`<${Verdicts} row=${row} criteria=${facts.criteria} />`}`;
 };
 
+// Of a hidden record, by how people read.
+const ALONE = {
+  pair: "Decided alone: others’ decisions are shown when both are in.",
+  model_second: "Decided alone: what the model and others say is shown once your own decision is in.",
+  model_audited: "Judged alone: what the model said, and why, is shown once the record is judged.",
+};
+
 // What the software and others said. Of a hidden record the gateway sends nothing of it.
 const Said = ({ record, facts }) => {
   const { row } = record;
-  if (record.hidden) return html`<p class="notice">${isAudited(facts) ? "Judged alone: what the model said, and why, is shown once the record is judged." : "Decided alone: others’ decisions are shown when both are in."}</p>`;
+  if (record.hidden) return html`<p class="notice">${ALONE[facts.mode]}</p>`;
   const others = (row.voices || (row.human ? [{ ...row.human, value: facts.names[row.outcome] }] : [])).filter(({ by }) => by !== facts.me);
   return html`<section class="work-said" aria-labelledby="said-title">
     <h3 id="said-title">What the software says</h3>

@@ -1,6 +1,6 @@
 // The records that are loaded, and the filters by which the gateway chose them.
 import { html, useEffect, useRef, useState } from "/assets/ui.js";
-import { isAudited, ORDERS, sayingOf, SHOWN, wordOf } from "/assets/work-state.js";
+import { isAudited, LONGEST_SEARCH, ORDERS, sayingOf, SHOWN, wordOf } from "/assets/work-state.js";
 
 const TYPING = 300; // ms after the last letter of a search
 export const BADGES = { include: "passed", exclude: "excluded", uncertain: "uncertain" };
@@ -27,7 +27,7 @@ const Filters = ({ state, labels, filter }) => {
   const shows = Object.entries(SHOWN).filter(([show]) => !audited || ["todo", "mine"].includes(show));
   const reasons = facts ? facts.reasons.map(({ text }) => [text, text]) : [];
   return html`<form class="work-filters" role="search" aria-label="Records" onSubmit=${(event) => event.preventDefault()}>
-    <p class="field"><label for="work-q">Search</label><input type="search" id="work-q" aria-keyshortcuts="/" defaultValue=${filters.q} onInput=${search} onKeyDown=${(event) => event.key === "Escape" && event.target.blur()} /></p>
+    <p class="field"><label for="work-q">Search</label><input type="search" id="work-q" maxlength=${LONGEST_SEARCH} aria-keyshortcuts="/" defaultValue=${filters.q} onInput=${search} onKeyDown=${(event) => event.key === "Escape" && event.target.blur()} /></p>
     <${Choice} name="show" text="Show" value=${filters.show} choices=${shows} filter=${filter} />
     ${!audited && html`<${Choice} name="order" text="Order" value=${filters.order} choices=${Object.entries(ORDERS)} filter=${filter} />`}
     ${(!audited || labels.length > 0) && html`<details open=${unfolded}><summary>More filters</summary>

@@ -9,7 +9,7 @@ const AHEAD = 20; // records that are still to come when more are asked for
 
 export const workSession = ({ id, me, owner, changed }) => {
   const batch = `/v1/batches/${encodeURIComponent(id)}`;
-  const mine = new Map(); // by index, what was decided here: the gateway may not have it yet
+  const mine = new Map(); // by index, what was decided here and the gateway may not have yet
   let state = begun(filtersOf(location.search));
   let asked = 0; // a page that was asked for before the filters changed is no longer wanted
 
@@ -26,6 +26,7 @@ export const workSession = ({ id, me, owner, changed }) => {
     asked += 1;
     const number = asked;
     tell({ kind: "loading" });
+    queue.forgetSent(mine, ({ index }) => index);
     const query = queryOf(state.filters);
     query.set("limit", PAGE);
     if (!first && state.next) query.set("after", state.next);
@@ -54,7 +55,7 @@ export const workSession = ({ id, me, owner, changed }) => {
   };
   const deciding = (record, decision) => {
     if (isAudited(state.facts)) return judging(record, decision);
-    const body = { value: decision.value, decision_id: newId(), ...(decision.reason && { reason: decision.reason }), ...(decision.note && { note: decision.note }) };
+    const body = { value: decision.value, decision_id: newId(), ...(decision.reason && { reason: decision.reason }), ...(decision.note && { note: decision.note }), ...(decision.settles && { settles: true }) };
     return keep(record, { kind: "decide", body, mine: decision, before: record.mine, said: sayingOf(state.facts, wordOf(state.facts, decision)) });
   };
 
@@ -66,15 +67,15 @@ export const workSession = ({ id, me, owner, changed }) => {
     decide: (word, reason = null) => {
       const record = current(state);
       if (!record || !sayable(state.facts, word)) return;
-      const decision = { value: state.facts.values[word], reason, note: null, at: new Date().toISOString() };
+      const decision = { value: state.facts.values[word], reason, note: null, settles: Boolean(record.mine?.settles), at: new Date().toISOString() }; // who has settled it settles it anew
       const entry = deciding(record, decision);
       tell({ kind: "decided", index: record.index, mine: decision, id: entry, said: `Record ${record.number}: ${sayingOf(state.facts, word)}${reason ? `, ${reason}` : ""}.` });
     },
     undo: () => {
       if (isAudited(state.facts)) return tell({ kind: "told", said: "A judgement stays; another one replaces it. K goes back to the record." });
       const last = state.history.at(-1);
-      if (!last) return tell({ kind: "told", said: "There is nothing to take back." });
-      const record = { index: last.index, number: last.index + 1, mine: mine.get(last.index) };
+      if (!last) return tell({ kind: "told", said: "There is nothing to take back. What was decided before this view was opened is under “Decided by me”." });
+      const record = { index: last.index, number: last.index + 1, mine: last.mine };
       if (queue.state().refused.some((one) => one.id === last.id)) queue.drop(last.id);
       else if (last.before) deciding(record, last.before);
       else keep(record, { kind: "withdraw", mine: null, said: "withdrawn" });

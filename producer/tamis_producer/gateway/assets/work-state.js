@@ -2,6 +2,7 @@
 
 export const SHOWN = { todo: "To do", mine: "Decided by me", all: "All records", conflicts: "In conflict" };
 export const ORDERS = { number: "By number", next: "Best to read first", disagreement: "Where models differ" };
+export const LONGEST_SEARCH = 200; // characters, as the gateway takes them
 const FILTERS = ["show", "order", "outcome", "reason", "label", "flagged", "q"];
 
 export const filtersOf = (search) => {
@@ -50,7 +51,8 @@ const counted = (counts, before, mine) => {
 };
 
 const CHANGES = {
-  asked: (state, { filters }) => ({ ...begun(filters), facts: state.facts, counts: state.counts, history: state.history }),
+  // What was found before was of other filters.
+  asked: (state, { filters }) => ({ ...begun(filters), facts: state.facts, counts: state.counts && { ...state.counts, found: null }, history: state.history }),
   loading: (state) => ({ ...state, loading: true, problem: "" }),
   failed: (state, { problem }) => ({ ...state, loading: false, problem }),
   // A page of records; the first of them are those of a new question.
@@ -71,7 +73,7 @@ const CHANGES = {
   decided: (state, { index, mine, id, said }) => {
     const before = current(state).mine;
     const records = changed(state.records, index, () => ({ mine }));
-    const history = [...state.history, { index, before, id }];
+    const history = [...state.history, { index, before, mine, id }];
     return { ...state, records, history, counts: counted(state.counts, before, mine), place: after({ ...state, records }), open: null, said };
   },
   // Back to what was decided before, or to nothing.

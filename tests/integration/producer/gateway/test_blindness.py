@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, select
 
 from stage.gateway import gateway
-from stage.screened import SCREENING, Place, decided, write_batch, write_review
+from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review
 from tamis_producer import Batch, Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
@@ -28,14 +28,17 @@ def said(status: str) -> InclusionDecision:
     return InclusionDecision.model_validate({"status": status, "confidence": 0.8125, "rationale": f"a {MODELS}"})
 
 
-@pytest.fixture
-def batch(client: Client) -> Batch:
-    rows = [
+def screened() -> list[Ledgered]:
+    return [
         decided({"id": f"r{n}", "title": f"Title {n}", "abstract": "A randomised trial of walking."}, said(status))
         for n, status in enumerate(("include", "exclude", "include", "include"))
     ]
+
+
+@pytest.fixture
+def batch(client: Client) -> Batch:
     with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows)
+        batch_id = write_batch(connection, screened())
     return client.batch(str(batch_id))
 
 
@@ -132,7 +135,8 @@ def test_a_record_is_told_of_as_it_is_to_be_read_until_it_opens(
         (row,) = ours.get(f"/v1/batches/{batch.id}/records", params={"index": 1}).json()["rows"]
         assert row.keys() == {"i", "id", "title", "fields", "outcome", "hidden"}
         assert row["fields"] == [{"name": "abstract", "text": "A randomised trial of walking."}]
-        assert "item 1 is still read blind" in problem(ours.get(f"/v1/batches/{batch.id}/records/1/explanation"))
+        hidden = problem(ours.get(f"/v1/batches/{batch.id}/records/1/explanation"))
+        assert "No. 2 (index 1) is still read blind" in hidden
         assert ours.get(f"/v1/batches/{batch.id}/overrides").json() == []
         (mine,) = theirs.get(f"/v1/batches/{batch.id}/overrides").json()
         assert mine["system_decided"] is (mode is ScreeningMode.MODEL_SECOND)
@@ -211,9 +215,11 @@ def test_next_offers_records_by_number_where_people_read_blind(client: Client, b
         problem(ours.get(f"/v1/batches/{batch.id}/next", params={"by": "disagreement"}))
 
 
-def test_where_the_model_is_the_second_reader_its_contradictions_wait_to_be_settled(
-    client: Client, batch: Batch
-) -> None:
+def test_where_the_model_is_the_second_reader_its_contradictions_wait_to_be_settled(client: Client) -> None:
+    with client.engine.begin() as connection:
+        review = write_review(connection, "r", SCREENING, finished=True)
+        batch_id = write_batch(connection, screened(), place=Place(review, 0))
+    batch = client.batch(str(batch_id))
     batch.set_screening_mode("model_second", set_by="Lead")
     with people(client, OURS, THEIRS) as (ours, theirs):
         decide(ours, batch, 0, "include")  # as the model
@@ -222,9 +228,18 @@ def test_where_the_model_is_the_second_reader_its_contradictions_wait_to_be_sett
         (conflict,) = ours.get(at).json()
         assert (conflict["index"], conflict["system_differs"], conflict["system_value"]) == (1, True, "exclude")
         assert theirs.get(at).json() == []
+        for one, places in ((ours, [1]), (theirs, [])):
+            work = one.get(f"/v1/batches/{batch.id}/work", params={"show": "conflicts"}).json()
+            assert [record["index"] for record in work["records"]] == places
+            assert work["counts"]["conflicts"] == len(places)
+            stage = one.get(f"/v1/reviews/{review}").json()["stages"][0]
+            assert (stage["conflicts"], stage["todo"]) == (len(places), work["counts"]["todo"])
+        listed = ours.get(f"/v1/batches/{batch.id}/work", params={"show": "all", "order": "disagreement"}).json()
+        assert listed["records"][0]["index"] == 1
         assert [row.final_value for row in batch.results([1])] == ["include"]
         assert decide(ours, batch, 1, "exclude", settles=True).status_code == 201
         assert ours.get(at).json() == []
+        assert ours.get(f"/v1/reviews/{review}").json()["next_step"] == "2 records to read"
 
 
 def test_in_pairs_the_models_contradiction_is_no_conflict(client: Client, batch: Batch) -> None:
@@ -290,7 +305,7 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_on
     client.batch(str(first)).set_screening_mode("pair", set_by="Lead")
     with people(client, OURS) as (ours,):
         assert "2 records" in problem(ours.get(f"/v1/batches/{second}/report", params={"form": "md"}))
-        assert "item 1 is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
+        assert "No. 2 (index 1) is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
         for name in (OURS, THEIRS):
             client.batch(str(first)).override(1, "include", reviewer=name)
         assert ours.get(f"/v1/batches/{second}/records/0/explanation").status_code == 200
@@ -362,7 +377,7 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_of_an_audit(clie
         assert ours.get(f"/v1/reviews/{review}").json()["next_step"] == "an audit to draw"
         audit = first.draw_audit(2, seed=1)
         assert ours.get(f"/v1/reviews/{review}").json()["stages"][0]["todo"] == 2
-        assert "item 1 is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
+        assert "No. 2 (index 1) is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
         assert ours.get(f"/v1/batches/{second}/audits").json() == []
         judged = [{"index": item.index, "include": False} for item in audit.items]
         assert ours.post(f"/v1/audits/{audit.id}/decisions", json={"decisions": judged}).status_code == 201

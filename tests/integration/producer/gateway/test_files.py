@@ -75,7 +75,7 @@ def test_the_same_attempt_again_is_the_same_batch(http: httpx.Client, client: Cl
 @pytest.mark.parametrize(
     ("content", "terms", "told"),
     [
-        ("", {}, "file: there is none"),
+        ("", {}, "file: 'records.csv' is empty"),
         ("%PDF-1.7 ...", {}, "records.csv: this is a PDF"),
         ('{"id": "1"}\n{"id": ', {"strict": True}, "records.csv:2"),
         (TABLE, {"color": "red"}, "terms: color: Extra inputs are not permitted"),
@@ -129,7 +129,7 @@ def test_several_files_are_one_batch_of_several_sources(http: httpx.Client, clie
         assert told in refused.json()["detail"]
     for others, told in (
         ([paths[0], paths[0]], "two are called 'medline.csv'"),
-        ([paths[0], _written(tmp_path / "empty.csv", "")], "file: one of them is empty"),
+        ([paths[0], _written(tmp_path / "empty.csv", "")], "file: 'empty.csv' is empty"),
         ([paths[0], _written(tmp_path / "same.csv", paths[0].read_text("utf-8"))], "this is medline.csv once more"),
         ([paths[0], _written(tmp_path / "broken.csv", "%PDF-1.7 ...")], "broken.csv: this is a PDF"),
     ):
