@@ -20,14 +20,14 @@ HERE = Path(__file__).parent
 # Of each route and phase. What the description lists itself (phases `examples` and `coverage`) does not depend on it;
 # more of what is drawn at random says the same of the same checks.
 FEW, MANY = 2, 10
-# The terms of a file are those of a batch, of which each part is asked about at `POST /v1/batches`. And a method that
-# no route has is refused by the same line of code, whichever it is.
+# The terms of a file, and of a judgement, are those of a batch: each part is asked about at `POST /v1/batches`. And a
+# method that no route has is refused by the same line of code, whichever it is.
 SHORTER = """
 [phases.coverage]
 unexpected-methods = ["TRACE", "PUT"]
 
 [[operations]]
-include-path-regex = "^/v1/(files|dry-run)$"
+include-path-regex = "^/v1/(files|dry-run|batches/.batch_id./judgement.*)$"
 phases.coverage.enabled = false
 """
 WITHIN = 240.0  # s
