@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from sqlalchemy import insert, update
 
-from stage.gateway_page import ONCOLOGY, Opened, decision, few, record, write
+from stage.gateway_page import ONCOLOGY, Opened, decision, few, judged, record, write
 from stage.panelled import PANELLED, of_a_panel
 from stage.screened import SCREENING, Ledgered, Place, decided, failed, write_batch, write_review
 from stage.searches import write_searches
@@ -21,7 +21,7 @@ from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.example import CITATIONS
 from tamis_producer.report import ReportForm, write_report
-from tamis_schemas import Extract, ExtractFields, ItemStatus, Operation, Score, ScreeningMode
+from tamis_schemas import Extract, ExtractFields, ItemStatus, Judge, Operation, Score, ScreeningMode
 from tamis_schemas.ledger import batches, spending
 
 LONG = "Home-based-exercise-after-total-hip-arthroplasty-and-other-joint-replacements-of-the-lower-limb"
@@ -174,6 +174,7 @@ def batch_of_values(stage: Stage) -> Iterator[str]:
             Extract(instruction="Which design?"),
             [Ledgered(record(0), value="RCT", confidence=0.9), Ledgered(record(1), confidence=0.4)],
         ),
+        "judgements": (Judge(guidelines="Only what the abstract says.", noun="Abstract"), judged(LONG)),
     }
     page = stage.browser.sign_in(stage.key)
     for name, (operation, rows) in shown.items():
@@ -181,10 +182,11 @@ def batch_of_values(stage: Stage) -> Iterator[str]:
         page.goto(f"{stage.browser.base}/?batch={batch_id}")
         expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
         page.locator("#record-1 .toggle").click()
-        page.get_by_role("button", name="Correct the value").click()
-        expect(page.locator("#value-0")).to_be_focused()
+        if name != "judgements":
+            page.get_by_role("button", name="Correct the value").click()
+            expect(page.locator("#value-0")).to_be_focused()
         page.evaluate("scrollTo(0, 0)")  # or the table's heading, which sticks, stands over half of a row
-        yield f"{name}, one being corrected"
+        yield f"{name}, one {'opened' if name == 'judgements' else 'being corrected'}"
 
 
 def batch_going_on(stage: Stage) -> Iterator[str]:
