@@ -352,6 +352,19 @@ def quality(stage: Stage) -> Iterator[str]:
     threshold.get_by_role("button", name="Find the threshold").click()
     expect(threshold.get_by_role("row", name="guarantee")).to_be_visible()
     yield "a threshold found"
+    page.get_by_text("Have a model judge it").click()
+    judge = page.get_by_role("region", name="Judge the reasoning")
+    judge.get_by_label("Guidelines").fill("Only words of the abstract itself are evidence.")
+    judge.get_by_label("Evidence below this quality").fill("0.3")
+    judge.get_by_label("Model, if not").fill("gpt-5-mini")
+    judge.get_by_role("button", name="Dry run").click()
+    expect(judge.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
+    judge.get_by_text("Prompt 1:").click()
+    yield "what judging the reasoning would take"
+    judge.get_by_label("What a reasoning cites").fill("Abstract 1")
+    judge.get_by_role("button", name="Dry run").click()
+    expect(judge.get_by_role("alert")).to_contain_text("not the name of a thing")
+    yield "a judgement refused"
 
 
 def panel(stage: Stage) -> Iterator[str]:
