@@ -383,6 +383,21 @@ def run(stage: Stage) -> Iterator[str]:
     expect(page.get_by_role("table", name="What failed")).to_be_visible()
     expect(page.get_by_role("link", name="to discuss")).to_be_visible()
     yield "ended, some failed"
+    votes = stage.folder / "votes.csv"
+    votes.write_text(f"id,title,vote\nr0,,1\nr1,,0\nr2,,so-so\nx,Nowhere {LONG},1\nr5,,1\nr5,,0\n", "utf-8")
+    page.get_by_text("Take a file of decisions").click()
+    page.get_by_label("File of decisions").set_input_files(votes)
+    page.get_by_label("Who decided").fill("Reviewer C")
+    page.get_by_role("button", name="Look how it is read").click()
+    expect(page.get_by_label("Words that mean include")).to_be_focused()
+    yield "a file of decisions with a word that nobody knows"
+    page.get_by_label("Words that mean uncertain").fill("so-so")
+    page.get_by_role("button", name="Look how it is read").click()
+    expect(page.get_by_text("1 row not found in the batch")).to_be_visible()
+    yield "how a file of decisions is read"
+    page.get_by_role("button", name="Record 3 decisions").click()
+    expect(page.get_by_text("3 decisions recorded")).to_be_visible()
+    yield "decisions recorded"
     waiting = [Ledgered(record(n), ItemStatus.PENDING) for n in range(20, 26)]
     page.goto(f"{stage.browser.base}/?batch={write(stage.client, waiting, state='running')}&view=run")
     expect(page.get_by_role("button", name="Set the priority")).to_be_visible()
