@@ -89,6 +89,16 @@ def test_detached_the_batch_is_told_at_once_and_a_dry_run_tells_what_it_would_ta
     assert told["samples"][0]["messages"][0]["role"] == "system"
 
 
+def test_a_judgement_is_told_as_a_batch_of_its_own(run: Run, batch: Batch) -> None:
+    judging = ("judge", batch.id, "--guidelines", "guidelines.txt")
+    told = document(run(*judging, "--dry-run"))
+    assert (told["dry_run"], told["items"]) == (True, 3)
+    done = run(*judging)
+    told = document(done)
+    assert (told["operation"], told["label"], told["decided"]) == ("judge", f"judgement of {batch.id}", 3)
+    assert "3 results, 1 without a reasoning" in done.err
+
+
 def test_a_failed_item_is_exit_code_1_with_the_document_all_the_same(run: Run, house: House) -> None:
     house.double.script(faults=[Fault(Kind.REFUSAL, contains="record number 1.")])
     told = document(run("filter", "records.jsonl", "--criteria", "Is it?"), code=1)

@@ -7,7 +7,8 @@ from playwright.sync_api import Page, expect
 
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer import Client
-from tamis_schemas import Exclusion, Filter, InclusionDecision
+from tamis_schemas import Exclusion, Filter, InclusionDecision, Judgement
+from tamis_schemas.answers.judgement import EvidenceType
 from tamis_schemas.answers.results import CriterionVerdict, Quote
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
@@ -61,6 +62,30 @@ def few() -> list[Ledgered]:
         decided(record(2, title="Bananas"), decision("uncertain", 0.4)),
         failed(record(3, title="Cherries"), "timeout", "no answer within 120 s"),
         kept_out(record(4, title="apples again"), Exclusion(rule="duplicate", reason="the same DOI", duplicate_of=1)),
+    ]
+
+
+def judged(abstract: str = "In rats.") -> list[Ledgered]:
+    """Two judgements: of a decision whose reasoning is evidence, and of one that should not be kept."""
+    kinds = {"contextual": (0.7, 0.765, None), "inappropriate": (0.1, 0.09, "It names the journal alone.")}
+    classified = {"value": "exclude", "confidence": 0.9, "reasoning": "Animals were studied."}
+    return [
+        Ledgered(
+            {"id": f"r{n}", "title": f"Title {n}", **classified, "context": f"title: Title {n}\nabstract: {abstract}"},
+            value=kind,
+            confidence=left,
+            reasoning=issue,
+            detail=Judgement(
+                is_valid=issue is None,
+                quality_score=quality,
+                evidence_type=EvidenceType(kind),
+                issue=issue,
+                original_confidence=0.9,
+                adjusted_confidence=left,
+                blocked=issue is not None,
+            ).model_dump(mode="json"),
+        )
+        for n, (kind, (quality, left, issue)) in enumerate(kinds.items())
     ]
 
 

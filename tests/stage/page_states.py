@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from sqlalchemy import insert, update
 
-from stage.gateway_page import ONCOLOGY, Opened, decision, few, record, write
+from stage.gateway_page import ONCOLOGY, Opened, decision, few, judged, record, write
 from stage.panelled import PANELLED, of_a_panel
 from stage.screened import SCREENING, Ledgered, Place, decided, failed, write_batch, write_review
 from stage.searches import write_searches
@@ -21,7 +21,7 @@ from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.example import CITATIONS
 from tamis_producer.report import ReportForm, write_report
-from tamis_schemas import Extract, ExtractFields, ItemStatus, Operation, Score, ScreeningMode
+from tamis_schemas import Extract, ExtractFields, ItemStatus, Judge, Operation, Score, ScreeningMode
 from tamis_schemas.ledger import batches, spending
 
 LONG = "Home-based-exercise-after-total-hip-arthroplasty-and-other-joint-replacements-of-the-lower-limb"
@@ -174,6 +174,7 @@ def batch_of_values(stage: Stage) -> Iterator[str]:
             Extract(instruction="Which design?"),
             [Ledgered(record(0), value="RCT", confidence=0.9), Ledgered(record(1), confidence=0.4)],
         ),
+        "judgements": (Judge(guidelines="Only what the abstract says.", noun="Abstract"), judged(LONG)),
     }
     page = stage.browser.sign_in(stage.key)
     for name, (operation, rows) in shown.items():
@@ -181,10 +182,11 @@ def batch_of_values(stage: Stage) -> Iterator[str]:
         page.goto(f"{stage.browser.base}/?batch={batch_id}")
         expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
         page.locator("#record-1 .toggle").click()
-        page.get_by_role("button", name="Correct the value").click()
-        expect(page.locator("#value-0")).to_be_focused()
+        if name != "judgements":
+            page.get_by_role("button", name="Correct the value").click()
+            expect(page.locator("#value-0")).to_be_focused()
         page.evaluate("scrollTo(0, 0)")  # or the table's heading, which sticks, stands over half of a row
-        yield f"{name}, one being corrected"
+        yield f"{name}, one {'opened' if name == 'judgements' else 'being corrected'}"
 
 
 def batch_going_on(stage: Stage) -> Iterator[str]:
@@ -350,6 +352,19 @@ def quality(stage: Stage) -> Iterator[str]:
     threshold.get_by_role("button", name="Find the threshold").click()
     expect(threshold.get_by_role("row", name="guarantee")).to_be_visible()
     yield "a threshold found"
+    page.get_by_text("Have a model judge it").click()
+    judge = page.get_by_role("region", name="Judge the reasoning")
+    judge.get_by_label("Guidelines").fill("Only words of the abstract itself are evidence.")
+    judge.get_by_label("Evidence below this quality").fill("0.3")
+    judge.get_by_label("Model, if not").fill("gpt-5-mini")
+    judge.get_by_role("button", name="Dry run").click()
+    expect(judge.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
+    judge.get_by_text("Prompt 1:").click()
+    yield "what judging the reasoning would take"
+    judge.get_by_label("What a reasoning cites").fill("Abstract 1")
+    judge.get_by_role("button", name="Dry run").click()
+    expect(judge.get_by_role("alert")).to_contain_text("not the name of a thing")
+    yield "a judgement refused"
 
 
 def panel(stage: Stage) -> Iterator[str]:
@@ -368,6 +383,21 @@ def run(stage: Stage) -> Iterator[str]:
     expect(page.get_by_role("table", name="What failed")).to_be_visible()
     expect(page.get_by_role("link", name="to discuss")).to_be_visible()
     yield "ended, some failed"
+    votes = stage.folder / "votes.csv"
+    votes.write_text(f"id,title,vote\nr0,,1\nr1,,0\nr2,,so-so\nx,Nowhere {LONG},1\nr5,,1\nr5,,0\n", "utf-8")
+    page.get_by_text("Take a file of decisions").click()
+    page.get_by_label("File of decisions").set_input_files(votes)
+    page.get_by_label("Who decided").fill("Reviewer C")
+    page.get_by_role("button", name="Look how it is read").click()
+    expect(page.get_by_label("Words that mean include")).to_be_focused()
+    yield "a file of decisions with a word that nobody knows"
+    page.get_by_label("Words that mean uncertain").fill("so-so")
+    page.get_by_role("button", name="Look how it is read").click()
+    expect(page.get_by_text("1 row not found in the batch")).to_be_visible()
+    yield "how a file of decisions is read"
+    page.get_by_role("button", name="Record 3 decisions").click()
+    expect(page.get_by_text("3 decisions recorded")).to_be_visible()
+    yield "decisions recorded"
     waiting = [Ledgered(record(n), ItemStatus.PENDING) for n in range(20, 26)]
     page.goto(f"{stage.browser.base}/?batch={write(stage.client, waiting, state='running')}&view=run")
     expect(page.get_by_role("button", name="Set the priority")).to_be_visible()

@@ -45,6 +45,7 @@ class AsyncBatch(Generic[V_co]):
             """Yield what `Batch.results` does."""
     else:
         results = iterated(Batch.results)
+    to_judge = iterated(Batch.to_judge)
     frame = on_thread(Batch.frame)
     explain = awaited(Batch.explain)
     item_ids = on_thread(Batch.item_ids)

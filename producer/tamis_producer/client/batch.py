@@ -17,6 +17,7 @@ from tamis_schemas import (
     HumanStage,
     InvalidParameters,
     InvalidRequest,
+    Item,
     ItemResult,
     NextRecords,
     Operation,
@@ -230,6 +231,32 @@ class Batch(Generic[V_co]):
         Raises `LedgerUnavailable`.
         """
         return ledger.page_results(self._client.engine, self._id, places)
+
+    def to_judge(self) -> Iterator[Item]:
+        """Yield an item for the `judge` operation for each result that explains itself; the batch must be finished.
+
+        What a person decided, and a value that the record does not hold, is not judged.
+
+        Raises `InvalidRequest` where the batch is not finished or no result has a reasoning, and `LedgerUnavailable`.
+        """
+        from ..submission.judge_items import judge_item
+
+        view = self.status()
+        if not view.finished:
+            raise InvalidRequest(
+                f"batch {self.id} is {view.state.value}: judge it when it is finished; "
+                f"`tamis status {self.id} --watch` follows it"
+            )
+        found = False
+        for row in self.results():
+            if (item := judge_item(row)) is not None:
+                found = True
+                yield item
+        if not found:
+            raise InvalidRequest(
+                f"batch {self.id} has no result with a reasoning: there is nothing to judge; "
+                f"`tamis results {self.id}` shows what it has"
+            )
 
     def frame(self, library: FrameLibrary | None = None) -> Any:
         """Every item with its result as a data frame: a row an item, in item order, the columns of `tamis results`.

@@ -28,6 +28,7 @@ from . import (
     figure_routes,
     files,
     gold_routes,
+    judgement_routes,
     mode_routes,
     next_route,
     override_routes,
@@ -114,6 +115,7 @@ def create_app(
     app.include_router(figure_routes.router)
     app.include_router(files.router)
     app.include_router(gold_routes.router)
+    app.include_router(judgement_routes.router)
     app.include_router(overview.router)
     app.include_router(mode_routes.router)
     app.include_router(next_route.router)

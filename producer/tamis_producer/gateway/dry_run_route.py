@@ -1,9 +1,10 @@
 """The route of the dry run: what a batch out of files would ask, take and cost; nothing is submitted."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from http import HTTPStatus
+from itertools import islice
 from typing import TypeAlias
 
 import anyio
@@ -12,7 +13,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.datastructures import UploadFile
 
-from tamis_schemas import ConfigurationError, InvalidParameters, PanelPolicy
+from tamis_schemas import ConfigurationError, InvalidParameters, Item, Operation, PanelPolicy
 from tamis_schemas.operations import panel_of
 from tamis_schemas.values.frozen import Frozen
 
@@ -22,6 +23,7 @@ from . import problems
 from .access import Of, Submitter
 from .description import component
 from .files import FileForm, FileNote, FileTerms, identified_of, notes_of
+from .submission_body import Terms
 from .upload import MEDIA_TYPE, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES)
@@ -41,24 +43,29 @@ class DoubtfulPair(Frozen):
     reason: str  # what agrees, and what contradicts it
 
 
-class DryRun(Frozen):
-    """A batch that was not submitted."""
+class Estimate(Frozen):
+    """What a batch would ask, take and cost; it was not submitted."""
 
     records: int
-    duplicates: int = Field(description="Copies of other records, which nobody is asked about.")
-    rejected: int = Field(description="By the initial filter.")
-    asked: int = Field(description="Records that a model would be asked about.")
-    doubts: int = Field(description="Pairs of records that may be copies; both stay.")
-    doubtful: tuple[DoubtfulPair, ...] = Field(description=f"The first {DOUBTS_TOLD} of these pairs.")
-    skipped: int = Field(description="Lines and the like that belong to no record.")
-    lost: int = Field(description="Records that could not be read.")
-    notes: tuple[FileNote, ...]
+    asked: int = Field(description="Those of them that a model would be asked about.")
     models: tuple[Rehearsal, ...] = Field(description="One for each model that is asked; prompts of the first alone.")
     policy: PanelPolicy | None = Field(description="Of several models.")
     calls: int = Field(description="Of all models; of a cascade without the last.")
     cost: Decimal | None = Field(description="Dollars, about, of these calls; null: a price is not known.")
     most_cost: Decimal | None = Field(description="Dollars, with answers as long as they may be.")
     max_cost: Decimal | None = Field(description="The budget of the terms.")
+
+
+class DryRun(Estimate):
+    """A batch out of files that was not submitted."""
+
+    duplicates: int = Field(description="Copies of other records, which nobody is asked about.")
+    rejected: int = Field(description="By the initial filter.")
+    doubts: int = Field(description="Pairs of records that may be copies; both stay.")
+    doubtful: tuple[DoubtfulPair, ...] = Field(description=f"The first {DOUBTS_TOLD} of these pairs.")
+    skipped: int = Field(description="Lines and the like that belong to no record.")
+    lost: int = Field(description="Records that could not be read.")
+    notes: tuple[FileNote, ...]
 
 
 def nothing_renders(_: Planned) -> Rehearsal:
@@ -85,20 +92,38 @@ async def dry_run(
         return await to_thread.run_sync(_rehearsed, client, terms, files, rehearse, limiter=limiter)
 
 
-def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], rehearse: Rehearse) -> DryRun:
-    identified = identified_of(client, terms, files)
-    asked = identified.asked
+def estimated(terms: Terms, operation: Operation, records: int, asked: Iterable[Item], rehearse: Rehearse) -> Estimate:
+    """Return the estimate of a batch whose model would be asked about some of its records.
+
+    Raises `InvalidParameters` for more than `MOST_ASKED`, and what submitting it would raise.
+    """
+    asked = list(islice(asked, MOST_ASKED + 1))  # no more are taken in than it takes to refuse them
     if len(asked) > MOST_ASKED:
         raise InvalidParameters(
-            f"{len(asked):,} records to ask about: here {MOST_ASKED:,} at most are rehearsed; `--dry-run` on the "
-            "command line takes more"
+            f"more than {MOST_ASKED:,} records to ask about are not rehearsed here; `--dry-run` on the command line "
+            "takes more"
         )
-    operation = client.with_examples(terms.operation)
     planned = Planned(operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
     each = [rehearse(one) for one in planned.by_model]
     models = (each[0], *(replace(one, samples=()) for one in each[1:]))  # every model gets the same prompts
     panel = panel_of(operation)
     together = PanelRehearsal(PanelPolicy.ANY if panel is None else panel.policy, models)
+    return Estimate(
+        records=records,
+        asked=len(asked),
+        models=models,
+        policy=None if panel is None else panel.policy,
+        calls=together.calls,
+        cost=together.cost,
+        most_cost=together.most_cost,
+        max_cost=terms.max_cost,
+    )
+
+
+def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], rehearse: Rehearse) -> DryRun:
+    identified = identified_of(client, terms, files)
+    operation = client.with_examples(terms.operation)
+    estimate = estimated(terms, operation, len(identified.records), identified.asked, rehearse)
     skipped, lost, notes = notes_of(identified)
 
     def pair(index: int, of: int, reason: str) -> DoubtfulPair:
@@ -108,19 +133,12 @@ def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], re
         )
 
     return DryRun(
-        records=len(identified.records),
+        **dict(estimate),
         duplicates=identified.duplicates,
         rejected=identified.rejected,
-        asked=len(asked),
         doubts=len(identified.doubts),
         doubtful=tuple(pair(one.index, one.of, one.reason) for one in identified.doubts[:DOUBTS_TOLD]),
         skipped=skipped,
         lost=lost,
         notes=notes,
-        models=models,
-        policy=None if panel is None else panel.policy,
-        calls=together.calls,
-        cost=together.cost,
-        most_cost=together.most_cost,
-        max_cost=terms.max_cost,
     )

@@ -20,13 +20,15 @@ from tamis_schemas.answers.results import CriterionVerdict, QuoteState
 from tamis_schemas.operations import kind_of
 from tamis_schemas.records.item import shown_fields
 
-from ..decisions.final_outcome import NO_REASON, Outcome, by_human
+from ..decisions.final_outcome import JUDGE, NO_REASON, Outcome, by_human
 from .error_words import error_words
 
 LONGEST = 20_000  # characters of one field in the report; the ledger has the rest
 LONGEST_TEXT = 4_000  # of a rationale, a value, an error
 SHOWN = ("title", "abstract")
 HEAD = ("title", "authors", "journal", "year", "publication_date", "doi", "pmid")  # stand in the row itself
+# The fields of an item to judge, beside the judgement's own value, confidence and reasoning.
+JUDGED = {"value": "judged value", "confidence": "its confidence", "reasoning": "its reasoning"}
 AUTHORS = 3  # named before "et al."
 
 NOT_PRESENT = "not present in the record"
@@ -51,7 +53,8 @@ def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) ->
     """One row; `later` is what the later stages of a review said of the record."""
     row = _named(result) | _in_the_end(operation, result)
     row |= {"cut": result.cut_words}
-    row |= {"fields": _fields(result.item, _marks(result)), "later": list(later)}
+    called = JUDGED if operation == JUDGE else None
+    row |= {"fields": _fields(result.item, _marks(result), called), "later": list(later)}
     return _present(row)
 
 
@@ -179,7 +182,9 @@ def _decided(operation: str, result: ItemResult, answer: EvaluationResult | Fiel
         reason = kind.excluded_because or NO_REASON
         return row | {"outcome": outcome} | ({"reason": reason} if outcome is Outcome.EXCLUDED else {})
     value = NOT_PRESENT if answer.value is None else _short(_text(answer.value))
-    return row | {"outcome": Outcome.PASSED, "value": value, "weak": bool((result.detail or {}).get("blocked"))}
+    said = result.detail or {}  # of a judgement: whether it is blocked, and its confidence before
+    judged = {"weak": bool(said.get("blocked")), "before": said.get("original_confidence")}
+    return row | {"outcome": Outcome.PASSED, "value": value, **judged}
 
 
 def _inclusion(decision: InclusionDecision) -> Row:
@@ -227,11 +232,11 @@ def _mark(field: str | None, start: int | None, end: int | None, label: str, *, 
     return [Mark(field, start, end, label.replace("_", " "), altered)]
 
 
-def _fields(item: Mapping[str, Any], marks: list[Mark]) -> list[Row]:
-    """Title and abstract, every field with a mark, and, of an item that is no publication, all of them."""
+def _fields(item: Mapping[str, Any], marks: list[Mark], called: Mapping[str, str] | None = None) -> list[Row]:
+    """Title and abstract, every field with a mark; of what is no publication, or is `called` otherwise, all of them."""
     marked = {mark.field for mark in marks}
     names = [name for name in item if name in SHOWN or name in marked]
-    if not any(item.get(name) for name in SHOWN):
+    if called or not any(item.get(name) for name in SHOWN):
         names += [name for name in shown_fields(item) if name not in names and name not in HEAD]
     fields = []
     for name in names:
@@ -239,7 +244,7 @@ def _fields(item: Mapping[str, Any], marks: list[Mark]) -> list[Row]:
         text = _text(value)
         if not text or (name == "title" and name not in marked):  # a title without a mark stands in the row already
             continue
-        field: Row = {"name": name, "text": text[:LONGEST]}
+        field: Row = {"name": (called or {}).get(name, name), "text": text[:LONGEST]}
         if len(text) > LONGEST:
             field["cut"] = len(text) - LONGEST
         if isinstance(value, str):  # places count the characters of a text, not those of a list made one here

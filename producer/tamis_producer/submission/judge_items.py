@@ -1,6 +1,5 @@
 """A second stage: the results of a batch as classifications to be judged against their records (spec 5)."""
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tamis_schemas import ItemResult, ItemStatus
@@ -10,7 +9,7 @@ from tamis_schemas.records.item import shown_fields, shown_text
 def judge_item(row: ItemResult) -> dict[str, Any] | None:
     """The item for the `judge` operation; None for a result that does not explain itself: it has no evidence to judge.
 
-    `context` is the record as text, `_index` the result's place in its batch.
+    `context` is the record as text, `title` its title where it has one, `_index` the result's place in its batch.
     """
     if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
         return None
@@ -20,6 +19,7 @@ def judge_item(row: ItemResult) -> dict[str, Any] | None:
         return None
     return {
         "id": row.item_id,
+        **{name: row.item[name] for name in ("title",) if row.item.get(name)},  # for people, who look for the record
         "value": value,
         "confidence": row.result.confidence,
         "reasoning": row.result.reasoning,
@@ -28,8 +28,6 @@ def judge_item(row: ItemResult) -> dict[str, Any] | None:
     }
 
 
-def to_judge(results: Iterable[ItemResult]) -> Iterator[dict[str, Any]]:
-    """One item for the `judge` operation per result that explains itself."""
-    for row in results:
-        if (item := judge_item(row)) is not None:
-            yield item
+def judgement_label(judged: str) -> str:
+    """What people call the batch that judges the batch of this label, or id."""
+    return f"judgement of {judged}"

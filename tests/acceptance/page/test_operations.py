@@ -5,11 +5,11 @@ import json
 from playwright.sync_api import Locator, Page, Route, expect
 
 from stage.browser import needs_chromium
-from stage.gateway_page import Open, record, write
+from stage.gateway_page import Open, judged, record, write
 from stage.screened import Ledgered, failed
 from tamis_producer import Client
 from tamis_producer.example import CITATIONS
-from tamis_schemas import Answer, Extract, ExtractFields, Filter, Operation, Score
+from tamis_schemas import Answer, Extract, ExtractFields, Filter, Judge, Operation, Score
 from tamis_schemas.operations.panel import Panel, PanelPolicy
 
 pytestmark = needs_chromium
@@ -178,6 +178,23 @@ def test_values_are_shown_and_sorted_as_numbers_and_fields_each_by_its_name(
     rows = [Ledgered(record(0), value={"size": 112, "design": None}, confidence=0.9)]
     page.goto(f"{browser.base}/?batch={write(client, rows, operation=fields)}")
     expect(page.locator("#rows .pair")).to_have_text(["Size: 112", "Design: –"])
+
+
+def test_a_judgement_says_what_is_left_of_the_confidence_and_whether_the_result_is_blocked(
+    client: Client, key: str, opened: Open
+) -> None:
+    page = opened().batch(key, write(client, judged(), operation=Judge(guidelines="Only the abstract.")))
+    expect(page.locator("#rows .title")).to_have_text(["Title 0", "Title 1"])
+    expect(page.locator("#rows .why")).to_have_text(["contextual", "inappropriate"])
+    expect(page.locator("#rows .sure")).to_have_text(["0.770.90 before", "0.090.90 before"])
+    expect(page.locator("#rows .flag")).to_have_text(["blocked: evidence too weak"])
+    page.locator("#record-2 .toggle").click()
+    detail = page.locator("#record-2 + .detail")
+    expect(detail).to_contain_text("0.90 before, 0.09 with this evidence; blocked: too weak to keep")
+    for told in ("It names the journal alone.", "Animals were studied.", "abstract: In rats."):
+        expect(detail).to_contain_text(told)
+    expect(detail).not_to_contain_text("The record has none.")
+    expect(page.get_by_role("button", name="Correct the value")).to_have_count(0)
 
 
 def test_a_value_is_corrected_in_its_row_and_the_softwares_stays_beside_it(

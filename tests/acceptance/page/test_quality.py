@@ -1,5 +1,6 @@
 """The Quality view says how far the decisions of a batch can be trusted, with the numbers of the terminal."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -15,7 +16,7 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.quality.gold_labels import GoldLabels
 from tamis_producer.quality.panel_words import panel_sentences
 from tamis_producer.quality.words import rates
-from tamis_schemas import ScreeningMode
+from tamis_schemas import Judge, ScreeningMode
 
 pytestmark = needs_chromium
 
@@ -254,3 +255,48 @@ def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: O
     page.get_by_text("Look whether reading may stop").click()
     expect(page.get_by_text("Not yet: no sample is small enough")).to_be_visible()
     expect(page.get_by_role("button", name="Draw the sample")).to_have_count(0)
+
+
+def test_the_reasoning_is_judged_as_a_batch_of_its_own_once_a_dry_run_was_seen(
+    client: Client, key: str, opened: Open
+) -> None:
+    batch, browser = screened(client), opened()
+    page = quality(browser, key, batch)
+    section = page.get_by_role("region", name="Judge the reasoning")
+    section.get_by_text("Have a model judge it").click()
+    section.get_by_label("Guidelines").fill("Only words of the abstract.")
+    section.get_by_label("What a reasoning cites by number").fill("Abstract 1")
+    section.get_by_role("button", name="Dry run").click()
+    expect(section.get_by_label("What a reasoning cites by number")).to_be_focused()
+    expect(section.get_by_role("alert")).to_have_text(re.compile("^'Abstract 1' is not the name of a thing"))
+    section.get_by_label("What a reasoning cites by number").fill("Abstract")
+    section.get_by_label("Evidence below this quality").fill("0.3")
+    section.get_by_label("Model, if not").fill("gpt-5-mini")
+    section.get_by_role("button", name="Dry run").click()
+    expect(section.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
+    expect(section.locator(".headline")).to_contain_text("results to judge8")
+    expect(section).to_contain_text("Of 9 results 1 is not judged")
+    assert [one.id for one in client.batches()] == [batch.id]
+    section.get_by_label("Budget in dollars").fill("5")
+    expect(section.get_by_role("button", name="Judge 8 results")).to_be_hidden()  # that dry run was of something else
+    section.get_by_role("button", name="Dry run").click()
+    section.get_by_role("button", name="Judge 8 results").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("judgement of citations.ris")
+    made = client.batches()[0]
+    assert (made.model, made.budget and made.budget.max_cost, made.counts.n_items) == ("gpt-5-mini", 5, 8)
+    assert client.batch(made.id).operation() == Judge(
+        guidelines="Only words of the abstract.", noun="Abstract", block_threshold=0.3
+    )
+    # What decides nothing has this section alone.
+    page.get_by_role("link", name="Quality").click()
+    expect(page.get_by_role("navigation", name="Sections").get_by_role("link")).to_have_text(["Judge the reasoning"])
+    expect(page.get_by_text("once the batch is finished")).to_be_visible()
+    assert not [one for one in browser.said if "422" not in one]
+
+
+def test_whoever_may_not_submit_is_offered_no_judgement(client: Client, opened: Open) -> None:
+    reader = api_keys.create(client.engine, "A reader", [Scope.READ])
+    page = quality(opened(), reader, screened(client))
+    section = page.get_by_role("region", name="Judge the reasoning")
+    expect(section).to_contain_text("a key with the scope submit")
+    expect(section.get_by_text("Have a model judge it")).to_have_count(0)

@@ -1,6 +1,7 @@
 """The Run view: what an operator sees of a batch and does with it, beside its figure."""
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -67,6 +68,64 @@ def test_failures_labels_and_the_mode_of_reading_are_told_and_lead_on(client: Cl
     expect(page.locator("#pace")).to_contain_text("round 2")
     assert batch.status().counts.pending == 1
     assert browser.said == []
+
+
+def test_decisions_made_elsewhere_are_shown_as_they_are_read_and_then_recorded(
+    client: Client, key: str, opened: Open, tmp_path: Path
+) -> None:
+    batch, browser = client.batch(write(client, few())), opened()
+    votes = tmp_path / "votes.csv"
+    votes.write_text("id,title,vote,why\nr0,,in,\nr1,,so-so,\nr2,,out,seen\nx,Nowhere,in,\n", "utf-8")
+    page = browser.sign_in(key, f"/?batch={batch.id}&view=run")
+    section = page.get_by_role("region", name="Decisions made elsewhere")
+    section.get_by_text("Take a file of decisions").click()
+    look = section.get_by_role("button", name="Look how it is read")
+    section.get_by_label("File of decisions").set_input_files(votes)
+    look.click()
+    who = section.get_by_label("Who decided")
+    expect(who).to_be_focused()
+    expect(section.get_by_role("alert")).to_have_text(re.compile("who decided.*say “Who decided”$"))
+    expect(who).to_have_accessible_description(re.compile("who decided"))
+    who.fill("Reviewer B")
+    look.click()
+    expect(section.get_by_label("Words that mean include")).to_be_focused()
+    expect(section.get_by_role("alert")).to_contain_text("'so-so' (1)")
+    section.get_by_label("Words that mean uncertain").fill("so-so")
+    section.get_by_label("Column of the note").fill("what")
+    look.click()
+    expect(section.get_by_label("Column of the note")).to_be_focused()
+    expect(section.get_by_role("alert")).to_contain_text("votes.csv: no column 'what'")
+    section.get_by_label("Column of the note").fill("why")
+    look.click()
+    told = section.get_by_role("status")
+    expect(told).to_contain_text("note from “why”")
+    expect(told).to_contain_text("so-so = uncertain")
+    expect(told).to_contain_text("line 5: x Nowhere the batch has no such record")
+    assert batch.overrides() == []
+    section.get_by_role("button", name="Record 3 decisions").click()
+    expect(told).to_have_text(re.compile("3 decisions recorded, of Reviewer B, on titles and abstracts.$"))
+    assert [(one.index, one.value, one.reviewer, one.note) for one in batch.overrides()] == [
+        (0, "include", "Reviewer B", None),
+        (1, "uncertain", "Reviewer B", None),
+        (2, "exclude", "Reviewer B", "seen"),
+    ]
+    section.get_by_label("Who decided").fill("Reviewer C")
+    section.get_by_label("Column of the note").fill("")
+    votes.write_text("", "utf-8")
+    look.click()
+    expect(section.get_by_role("alert")).to_contain_text("choose it again")
+    third = tmp_path / "third.csv"
+    third.write_text("id,vote\nr0,out\n", "utf-8")
+    section.get_by_label("File of decisions").set_input_files(third)
+    look.click()
+    section.get_by_role("button", name="Record 1 decision").click()
+    expect(section.get_by_role("link", name="1 record is in conflict")).to_have_attribute(
+        "href", f"/?batch={batch.id}&view=conflicts"
+    )
+    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    look.click()
+    expect(section.get_by_role("alert")).to_contain_text("people read blind")
+    assert not [one for one in browser.said if "403" not in one and "422" not in one]
 
 
 def test_whoever_only_reads_is_told_and_offered_nothing(client: Client, opened: Open) -> None:

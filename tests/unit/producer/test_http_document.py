@@ -18,6 +18,7 @@ from tamis_producer.gateway import (
     figure_routes,
     files,
     gold_routes,
+    judgement_routes,
     mode_routes,
     next_route,
     override_routes,
@@ -39,13 +40,15 @@ NOWHERE = ProducerSettings(
 )
 
 
-def scope_of(route: APIRoute) -> str:
-    """The scope that one of a route's dependencies, or one of theirs, was made with."""
-    for dependency in _with_theirs(route.dependant.dependencies):
-        for cell in getattr(dependency.call, "__closure__", None) or ():
-            if isinstance(cell.cell_contents, Scope):
-                return f"`{cell.cell_contents}`"
-    return "none"
+def scopes_of(route: APIRoute) -> str:
+    """The scopes that a route's dependencies, or theirs, were made with."""
+    needed = {
+        cell.cell_contents
+        for dependency in _with_theirs(route.dependant.dependencies)
+        for cell in getattr(dependency.call, "__closure__", None) or ()
+        if isinstance(cell.cell_contents, Scope)
+    }
+    return ", ".join(f"`{scope}`" for scope in Scope if scope in needed) or "none"
 
 
 def _with_theirs(dependencies: Iterable[Dependant]) -> Iterator[Dependant]:
@@ -56,20 +59,20 @@ def _with_theirs(dependencies: Iterable[Dependant]) -> Iterator[Dependant]:
 
 def test_the_document_names_every_route_and_its_scope() -> None:
     text = (ROOT / "docs" / "http.md").read_text("utf-8")
-    told = set(re.findall(r"^\| `([A-Z]+) (/\S*)` \| (`\w+`|none) \|", text, re.MULTILINE))
+    told = set(re.findall(r"^\| `([A-Z]+) (/\S*)` \| (`\w+`(?:, `\w+`)*|none) \|", text, re.MULTILINE))
     with Client(NOWHERE) as client:
         app = create_app(client)
     routers = [
         one.router
         for one in (
             *(audit_routes, batches, dry_run_route, duplicates_route, explanations, export_route, figure_routes),
-            *(files, gold_routes, mode_routes),
+            *(files, gold_routes, judgement_routes, mode_routes),
             *(next_route, override_routes, overview, page, records, remark_routes),
             *(review_routes, services, stop_routes, work_route),
         )
     ]
     routes = {
-        (method, route.path, scope_of(route))
+        (method, route.path, scopes_of(route))
         for routes in (app.routes, *(router.routes for router in routers))
         for route in routes
         if isinstance(route, APIRoute)

@@ -1,6 +1,5 @@
 """`tamis judge`: is the reasoning behind a batch's results evidence of the right kind?"""
 
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +9,8 @@ from rich.markup import escape
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.intake.decode import read_text
-from tamis_producer.submission.judge_items import to_judge
-from tamis_schemas import InputError, InvalidRequest, Judge, Judgement
+from tamis_producer.submission.judge_items import judgement_label
+from tamis_schemas import InputError, Judge, Judgement
 
 from .app import app, err, out
 from .arguments import BatchId
@@ -41,26 +40,13 @@ def judge(
     operation = made(Judge, guidelines=text, noun=noun, block_threshold=threshold)
     with Client() as client:
         judged = client.batch(batch_id)
-        view = judged.status()
-        if not view.state.terminal:
-            raise InvalidRequest(
-                f"batch {judged.id} is {view.state.value}: judge it when it is finished; "
-                f"`tamis status {judged.id} --watch` follows it"
-            )
-        items = to_judge(judged.results())
-        first = next(items, None)
-        if first is None:
-            raise InvalidRequest(
-                f"batch {judged.id} has no result with a reasoning: there is nothing to judge; "
-                f"`tamis results {judged.id}` shows what it has"
-            )
-        items = chain([first], items)
         if submission.dry_run:
-            planned = submission.planned(operation, list(items))
+            planned = submission.planned(operation, list(judged.to_judge()))
             dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
             return
-        label = f"judgement of {view.label or judged.id}"
-        batch = client.submit(operation, items, label=label, **submission.options)
+        view = judged.status()
+        label = judgement_label(view.label or judged.id)
+        batch = client.submit(operation, judged.to_judge(), label=label, **submission.options)
         if submission.detach:
             say_submitted(batch, submission)
             return

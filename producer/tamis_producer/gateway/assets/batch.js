@@ -1,6 +1,6 @@
 // One batch: how it stands, its flow, its decisions, and what can be done with it.
 import { ask } from "/assets/api.js";
-import { corrector } from "/assets/correcting.js";
+import { correctable, corrector } from "/assets/correcting.js";
 import { decider } from "/assets/deciding.js";
 import { explainer } from "/assets/explaining.js";
 import { showFlow } from "/assets/flow.js";
@@ -74,7 +74,8 @@ export const showBatch = async (id, scopes) => {
   };
   const begin = (found) => {
     if (!decidedByPeople(found)) callValues();
-    const deciding = scopes.has("decide") ? (decidedByPeople(found) ? decider : corrector)(id, found.operation, () => table) : null;
+    const write = decidedByPeople(found) ? decider : correctable(found) ? corrector : null;
+    const deciding = scopes.has("decide") && write ? write(id, found.operation, () => table) : null;
     const explain = explainer(id);
     const below = (row) => make("div", "", ...(deciding ? [deciding.block(row)] : []), explain(row));
     table = decisionTable(found.facts, found.rows, below);

@@ -23,6 +23,11 @@ const button = (text, part, press) => {
   return made;
 };
 
+const CORRECTED = ["score", "extract", "extract_fields"];
+
+// Whether people correct the values of a batch; those of a judge or of answers are no statements about its records.
+export const correctable = ({ operation }) => CORRECTED.includes(operation);
+
 export const corrector = (id, operation, table) => {
   const batch = `/v1/batches/${encodeURIComponent(id)}`;
   const places = new Map(); // by record: a row that is drawn anew keeps what is being written below it

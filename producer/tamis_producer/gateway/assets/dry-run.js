@@ -1,4 +1,4 @@
-// What a batch out of files would ask, take and cost, with prompts as they would be sent: shown before anything runs.
+// What a batch would ask, take and cost, with prompts as they would be sent: shown before anything runs.
 import { html } from "/assets/ui.js";
 import { duration, number } from "/assets/words.js";
 
@@ -39,13 +39,16 @@ const Prompts = ({ samples }) => samples.length > 0 && html`<div class="story"><
   ${samples.map((sample, n) => html`<details key=${sample.item_id}><summary>Prompt ${n + 1}: ${sample.item_id}</summary>
     ${sample.messages.map((message) => n > 0 && sameSystem(message, samples[0]) ? html`<p class="small">${message.role}: as in prompt 1</p>` : html`<h3>${message.role}</h3><pre tabindex="0" role="region" aria-label=${`${message.role}, ${sample.item_id}`}>${message.content}</pre>`)}</details>`)}</div>`;
 
-export const Run = ({ run }) => {
+const leftOfFiles = (run) => `Of ${number(run.records)} records ${number(run.duplicates)} ${run.duplicates === 1 ? "is" : "are"} kept out as copies, and the initial filter rejects ${number(run.rejected)}. ${run.lost > 0 ? `${number(run.lost)} more could not be read. ` : ""}`;
+
+// `left` says what is not asked about; `what` is asked about.
+export const Run = ({ run, left = leftOfFiles(run), what = "records to ask about" }) => {
   const slowest = Math.max(...run.models.map((model) => model.duration.seconds));
   return html`<dl class="headline">
-      <${Fact} name="records to ask about" value=${number(run.asked)} /><${Fact} name="calls" value=${number(run.calls)} />
+      <${Fact} name=${what} value=${number(run.asked)} /><${Fact} name="calls" value=${number(run.calls)} />
       <${Fact} name="dollars, about" value=${cost(run)} /><${Fact} name="dollars, at most" value=${most(run)} />
       <${Fact} name="of time, at least" value=${slowest < 1 ? "under 1 s" : duration(slowest)} /></dl>
-    <p>Of ${number(run.records)} records ${number(run.duplicates)} ${run.duplicates === 1 ? "is" : "are"} kept out as copies, and the initial filter rejects ${number(run.rejected)}. ${run.lost > 0 && `${number(run.lost)} more could not be read. `}${budget(run)}</p>
+    <p>${left}${budget(run)}</p>
     <ul class="small">${run.models.map((model) => html`<${Model} model=${model} alone=${run.models.length === 1} />`)}
       ${run.policy === "cascade" && html`<li>The last model is asked where the others doubt; it is not in the calls and in what they cost about.</li>`}
       ${run.models.some((model) => model.more_rounds) && html`<li>The calls are those of the first round; further rounds follow from the answers.</li>`}

@@ -1,22 +1,40 @@
-// Fields of the form of operations. `form` holds what is typed: { values, set(name, value) }.
-import { html } from "/assets/ui.js";
+// Fields of the form of operations. `form` holds what is typed, and where something is wrong with it: { values, set(name, value), wrong }.
+import { Said } from "/assets/quality-parts.js";
+import { html, useEffect } from "/assets/ui.js";
+import { at } from "/assets/words.js";
 
-const idOf = (name) => `operation-${name}`;
-const described = (name, about) => (about ? `${idOf(name)}-about` : null);
-const About = ({ name, text }) => text && html`<p class="small" id=${described(name, text)}>${text}</p>`;
+export const idOf = (name) => `operation-${name}`;
+
+// What stands below a field, and what of it describes the field.
+export const Below = ({ form, name, about }) => html`
+  ${about && html`<p class="small" id=${`${idOf(name)}-about`}>${about}</p>`}
+  ${form.wrong?.name === name && html`<p class="notice" role="alert" id=${`${idOf(name)}-wrong`}><${Said} text=${form.wrong.text} /></p>`}`;
+
+export const described = ({ wrong }, name, about) => ({
+  "aria-describedby": [about && `${idOf(name)}-about`, wrong?.name === name && `${idOf(name)}-wrong`].filter(Boolean).join(" ") || null,
+  "aria-invalid": wrong?.name === name ? "true" : null,
+});
+
+// Leads to the field with which something is wrong.
+export const useWrong = (wrong) => useEffect(() => {
+  const field = wrong && at(idOf(wrong.name));
+  field?.closest("details:not([open])")?.setAttribute("open", "");
+  field?.focus();
+}, [wrong]);
 
 export const Text = ({ form, name, label, about, rows = 2, ...more }) => html`
-  <p class="field"><label for=${idOf(name)}>${label}</label><textarea id=${idOf(name)} rows=${rows} value=${form.values[name]} onInput=${(event) => form.set(name, event.target.value)} aria-describedby=${described(name, about)} ...${more}></textarea></p>
-  <${About} name=${name} text=${about} />`;
+  <p class="field"><label for=${idOf(name)}>${label}</label><textarea id=${idOf(name)} rows=${rows} value=${form.values[name]} onInput=${(event) => form.set(name, event.target.value)} ...${described(form, name, about)} ...${more}></textarea></p>
+  <${Below} form=${form} name=${name} about=${about} />`;
 
 export const Input = ({ form, name, label, about, type = "text", ...more }) => html`
-  <p class="field"><label for=${idOf(name)}>${label}</label><input type=${type} id=${idOf(name)} value=${form.values[name]} onInput=${(event) => form.set(name, event.target.value)} autocomplete="off" aria-describedby=${described(name, about)} ...${more} /></p>
-  <${About} name=${name} text=${about} />`;
+  <p class="field"><label for=${idOf(name)}>${label}</label><input type=${type} id=${idOf(name)} value=${form.values[name]} onInput=${(event) => form.set(name, event.target.value)} autocomplete="off" ...${described(form, name, about)} ...${more} /></p>
+  <${Below} form=${form} name=${name} about=${about} />`;
 
 export const Count = (props) => html`<${Input} type="number" step="any" ...${props} />`;
 
-export const Choice = ({ form, name, label, of }) => html`
-  <p class="field"><label for=${idOf(name)}>${label}</label><select id=${idOf(name)} value=${form.values[name]} onChange=${(event) => form.set(name, event.target.value)}>${of.map(([value, text]) => html`<option value=${value}>${text}</option>`)}</select></p>`;
+export const Choice = ({ form, name, label, of, about }) => html`
+  <p class="field"><label for=${idOf(name)}>${label}</label><select id=${idOf(name)} value=${form.values[name]} onChange=${(event) => form.set(name, event.target.value)} ...${described(form, name, about)}>${of.map(([value, text]) => html`<option value=${value}>${text}</option>`)}</select></p>
+  <${Below} form=${form} name=${name} about=${about} />`;
 
 export const Check = ({ form, name, label }) => html`
   <p class="field check"><input type="checkbox" id=${idOf(name)} checked=${form.values[name]} onChange=${(event) => form.set(name, event.target.checked)} /><label for=${idOf(name)}>${label}</label></p>`;

@@ -25,12 +25,12 @@ export const useCalibration = (batch, path) => {
   const send = async (file, terms) => {
     setGot({ waiting: true });
     try {
-      setGot({ found: await (await ask(`${path}/calibration`, upload(terms, file))).json(), file, terms });
+      setGot({ found: await (await ask(`${path}/calibration`, await upload(terms, file))).json(), file, terms });
     } catch (error) {
       setGot({ problem: error.message });
     }
   };
-  const save = () => download(`${path}/calibration?form=csv`, `kept-${batch.id.slice(0, SHORT)}.csv`, upload(got.terms, got.file)).then((name) => say(`${name} is saved.`), (error) => setGot({ problem: error.message }));
+  const save = () => upload(got.terms, got.file).then((how) => download(`${path}/calibration?form=csv`, `kept-${batch.id.slice(0, SHORT)}.csv`, how)).then((name) => say(`${name} is saved.`), (error) => setGot({ problem: error.message }));
   const shown = html`<div role="status">${got.found && html`<${Calibrated} found=${got.found} save=${save} />`}</div><${Problem} text=${got.problem} />`;
   return { send, shown, waiting: got.waiting };
 };

@@ -24,7 +24,7 @@ const Told = ({ batch, path, pilot, labels }) => {
   const evaluate = async () => {
     setGot({ waiting: true });
     try {
-      setGot({ found: await (await ask(`${path}/evaluation`, upload({}, tableOf(pilot, labels)))).json(), of: labels });
+      setGot({ found: await (await ask(`${path}/evaluation`, await upload({}, tableOf(pilot, labels)))).json(), of: labels });
     } catch (error) {
       setGot({ problem: error.message });
     }

@@ -1,6 +1,6 @@
 // A file of a person's labels, and what the batch's decisions are worth by it. Nothing is kept.
 import { ask } from "/assets/api.js";
-import { Figures, Problem, RecordLink, recordsOf, upload } from "/assets/quality-parts.js";
+import { anew, Figures, Problem, RecordLink, recordsOf, upload } from "/assets/quality-parts.js";
 import { html, useState } from "/assets/ui.js";
 import { number } from "/assets/words.js";
 
@@ -24,7 +24,7 @@ export const LabelsForm = ({ id, deed, waiting, send, children }) => {
     send(elements.labels.files[0], column ? { column } : {}, elements);
   };
   return html`<form class="form" onSubmit=${sent}>
-      <p class="field"><label for=${id}>File of labels: ids, and 1 for included or 0 for excluded</label><input type="file" id=${id} name="labels" required /></p>
+      <p class="field"><label for=${id}>File of labels: ids, and 1 for included or 0 for excluded</label><input type="file" id=${id} name="labels" required onClick=${anew} /></p>
       <p class="field"><label for=${`${id}-column`}>Its column of labels; found by itself if empty</label><input type="text" id=${`${id}-column`} name="column" autocomplete="off" /></p>
       ${children}
       <p><button type="submit" disabled=${waiting}>${deed}</button></p></form>`;
@@ -35,7 +35,7 @@ export const Labels = ({ batch, path }) => {
   const send = async (file, terms) => {
     setGot({ waiting: true });
     try {
-      setGot({ found: await (await ask(`${path}/evaluation`, upload(terms, file))).json() });
+      setGot({ found: await (await ask(`${path}/evaluation`, await upload(terms, file))).json() });
     } catch (error) {
       setGot({ problem: error.message });
     }

@@ -60,10 +60,20 @@ const recordAddress = (batch, { index, title }) =>
 
 export const RecordLink = ({ batch, record }) => html`<a href=${recordAddress(batch, record)}>${record.index + 1}: ${record.title || record.item_id}</a>`;
 
-// A file of labels as the gateway takes it, with how it is to be read.
-export const upload = (terms, file) => {
+const CHANGED = "The file was changed, or is gone, since it was chosen: choose it again.";
+
+// A file as the gateway takes it, with how it is to be read. A browser sends none that was changed since it was chosen.
+export const upload = async (terms, file) => {
+  await file.slice(0, 1).arrayBuffer().catch(() => {
+    throw new Error(CHANGED);
+  });
   const body = new FormData();
   body.append("terms", JSON.stringify(terms));
   body.append("file", file);
   return { method: "POST", body };
+};
+
+// Of a field of a file: the same file, chosen again after it was changed, is another one.
+export const anew = (event) => {
+  event.target.value = "";
 };

@@ -3,15 +3,15 @@ import { ask } from "/assets/api.js";
 import { Agreement } from "/assets/quality-agreement.js";
 import { Audits } from "/assets/quality-audits.js";
 import { Calibration } from "/assets/quality-calibration.js";
+import { Judge } from "/assets/quality-judge.js";
 import { Labels } from "/assets/quality-labels.js";
 import { isPanel, Panel } from "/assets/quality-panel.js";
 import { pathOf, Problem } from "/assets/quality-parts.js";
 import { Pilot } from "/assets/quality-pilot.js";
 import { Stop } from "/assets/quality-stop.js";
 import { html, render, useEffect, useState } from "/assets/ui.js";
+import { decidedByPeople } from "/assets/views.js";
 import { at } from "/assets/words.js";
-
-const READ = ["agreement", "audits"];
 
 // The sections: where each is led to, what it is called, what it asks, and what of the gateway it begins with.
 const SECTIONS = [
@@ -22,22 +22,27 @@ const SECTIONS = [
   ["evaluate", "Evaluate by labels", "What are the decisions worth by a file of a person’s labels? Nothing of it is kept.", null, ({ batch, path }) => html`<${Labels} batch=${batch} path=${path} />`],
   ["calibrate", "Calibrate", "From which score on have records to be kept, so that hardly an include is lost? By labels of a random sample; nothing of it is kept.", null, (given) => html`<${Calibration} ...${given} />`],
   ["audit", "Audit of exclusions", "How many of the excluded records should have been included, at most?", "audits", ({ batch, path, found, decide }) => html`<${Audits} batch=${batch} path=${path} first=${found} decide=${decide} />`],
+  ["judge", "Judge the reasoning", "Is what the software gives as its reasons evidence of the right kind, and how strong is it? A model judges each reasoning against its record, as a batch of its own.", null, (given) => html`<${Judge} ...${given} />`],
 ];
 
-const Quality = ({ batch, owner, decide }) => {
+// What decides nothing has reasons that can be judged, and nothing else of these.
+const offered = (batch) => SECTIONS.filter(([id]) => (id === "panel" ? isPanel(batch) : id === "judge" || decidedByPeople(batch)));
+
+const Quality = (given) => {
+  const { batch, decide } = given;
   const path = pathOf(batch);
+  const sections = offered(batch);
   const [got, setGot] = useState({});
   useEffect(() => {
     const keep = (name, one) => setGot((all) => ({ ...all, [name]: one }));
-    const reads = READ.map((name) => ask(`${path}/${name}`).then((answer) => answer.json()).then((found) => keep(name, { found }), (error) => keep(name, { problem: error.message })));
+    const reads = sections.map(([, , , name]) => name).filter(Boolean).map((name) => ask(`${path}/${name}`).then((answer) => answer.json()).then((found) => keep(name, { found }), (error) => keep(name, { problem: error.message })));
     Promise.all(reads).then(() => {
       at(location.hash.slice(1))?.scrollIntoView(); // it was not there when the browser looked for it
       document.documentElement.dataset.ready = "true";
     });
   }, []);
-  const sections = SECTIONS.filter(([id]) => id !== "panel" || isPanel(batch));
   const body = (name, show) => {
-    if (!name) return show({ batch, path, owner, decide });
+    if (!name) return show({ ...given, path });
     const { found, problem } = got[name] || {};
     if (problem) return html`<${Problem} text=${problem} />`;
     return found ? show({ batch, path, decide, found }) : html`<p class="small">It is read …</p>`;
@@ -47,4 +52,7 @@ const Quality = ({ batch, owner, decide }) => {
       <h2 id=${`quality-${id}-title`}>${title}</h2><p class="lead">${question}</p>${body(name, show)}</section>`)}</div>`;
 };
 
-export const show = ({ batch, owner, scopes }, element) => render(html`<${Quality} batch=${batch} owner=${owner} decide=${scopes.has("decide")} />`, element);
+export const show = ({ standing, batch, owner, scopes }, element) => {
+  const given = { batch, owner, finished: standing.finished, decide: scopes.has("decide"), submit: scopes.has("submit") };
+  render(html`<${Quality} ...${given} />`, element);
+};

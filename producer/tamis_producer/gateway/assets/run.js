@@ -1,5 +1,6 @@
 // The Run view: what an operator needs of a batch while it goes, and after it.
 import { html, render } from "/assets/ui.js";
+import { Decisions } from "/assets/run-decisions.js";
 import { Facts } from "/assets/run-facts.js";
 import { Failures } from "/assets/run-failures.js";
 import { Mode } from "/assets/run-mode.js";
@@ -16,7 +17,7 @@ const Run = ({ standing, scopes, act, flower }) => {
     <${Facts} batch=${batch} flower=${flower} />
     ${control && !["completed", "cancelled"].includes(batch.state) && html`<${Priority} path=${path} now=${batch.priority} />`}
     <${Failures} path=${path} standing=${standing} retry=${control && ((json) => act("retry", json))} />
-    ${decidedByPeople(batch) && html`<${Mode} path=${path} control=${control} /><${Labels} path=${path} id=${batch.id} />`}
+    ${decidedByPeople(batch) && html`<${Mode} path=${path} control=${control} />${scopes.has("decide") && html`<${Decisions} id=${batch.id} path=${path} />`}<${Labels} path=${path} id=${batch.id} />`}
   </div>`;
 };
 

@@ -9,7 +9,7 @@ const VIEWS = [
   ["work", "Work", true],
   ["conflicts", "Conflicts", true],
   ["", "Figure and report", false],
-  ["quality", "Quality", true],
+  ["quality", "Quality", false],
   ["run", "Run", false],
 ];
 

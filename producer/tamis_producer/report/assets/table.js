@@ -124,12 +124,13 @@ const decisionTable = (facts, rows, decide = null) => {
     const decision = make("td", "", badge(row));
     if (row.flagged) for (const text of quotes.flags(row.verdicts)) decision.append(make("span", "flag", text));
     if (row.because && row.outcome === "uncertain") decision.append(make("span", "by", row.because));
-    if (row.weak) decision.append(make("span", "flag", "evidence too weak"));
+    if (row.weak) decision.append(make("span", "flag", "blocked: evidence too weak"));
     if (row.cut) decision.append(make("span", "flag", "not sent whole"));
     if (row.human) decision.append(make("span", "human", byHuman(row)));
     if (inConflict(row)) decision.append(make("span", "human", row.voices.map((voice) => `${voice.by}: ${voice.value}`).join("; ")));
     const sure = make("td", "sure");
     if (row.sure !== undefined) sure.append(byHand(row) || inConflict(row) ? make("span", "by", `software: ${row.sure.toFixed(2)}`) : row.sure.toFixed(2));
+    if (row.before !== undefined) sure.append(make("span", "by", `${row.before.toFixed(2)} before`));
     const text = row.outcome === "duplicate" && row.copy !== undefined ? `copy of record ${number(row.copy + 1)}` : reasonOf(row) || (byHand(row) ? "" : row.why) || "";
     if (text) record.append(make("span", "narrow", text));
     const pairs = row.values && !byHand(row) ? row.values.map(([name, value]) => make("span", "pair", make("i", "", `${label(name)}: `), value ?? "–")) : [];
@@ -175,6 +176,7 @@ const decisionTable = (facts, rows, decide = null) => {
     if (row.outcome === "excluded") saying("Exclusion reason", row.reason);
     if (row.outcome === "ineligible") saying("Rule of the initial filter", row.reason);
     saying("Value", row.value);
+    if (row.before !== undefined) saying("Confidence", `${row.before.toFixed(2)} before, ${row.sure.toFixed(2)} with this evidence${row.weak ? "; blocked: too weak to keep" : ""}`);
     if (row.values) part("Fields", values(row.values));
     saying(row.outcome === "duplicate" || row.outcome === "ineligible" ? "Why" : byHand(row) || inConflict(row) ? "Rationale of the software" : "Rationale", row.why);
     if (row.outcome === "duplicate" && row.copy !== undefined) {
@@ -201,7 +203,7 @@ const decisionTable = (facts, rows, decide = null) => {
       const more = field.cut ? [` […] ${number(field.cut)} more characters are in the ledger.`] : [];
       record.append(make("h3", "", label(field.name)), make("p", "text", ...marked(field), ...more));
     }
-    if (row.title && !(row.fields || []).some((field) => field.name === "abstract")) {
+    if (row.title && !(row.fields || []).some((field) => field.name === "abstract" || field.name === "context")) {
       record.append(make("h3", "", "Abstract"), make("p", "", "The record has none."));
     }
     if (decide) reasons.append(decide(row));

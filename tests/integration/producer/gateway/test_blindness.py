@@ -118,6 +118,9 @@ def test_what_tells_of_all_records_at_once_waits_for_the_last_of_them(
         assert "4 records" in problem(ours.get(f"/v1/batches/{batch.id}/results", params={"limit": 2}))
         cell = {"among": "overrides", "first_said": "include", "second_said": "include"}
         assert "4 records" in problem(ours.get(f"/v1/batches/{batch.id}/agreement/records", params=cell))
+        for route in ("judgement", "judgement/dry-run"):
+            terms = {"operation": {"guidelines": "Only what the record says."}}
+            assert "4 records" in problem(ours.post(f"/v1/batches/{batch.id}/{route}", json=terms))
         for index in range(4):
             for http in (ours, theirs):
                 assert decide(http, batch, index, "include").status_code == 201

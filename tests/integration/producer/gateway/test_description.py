@@ -12,7 +12,7 @@ from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.gateway import gateway
 from tamis_producer import Client
-from tamis_producer.gateway import api_keys
+from tamis_producer.gateway import api_keys, wrong_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
 
@@ -20,14 +20,14 @@ HERE = Path(__file__).parent
 # Of each route and phase. What the description lists itself (phases `examples` and `coverage`) does not depend on it;
 # more of what is drawn at random says the same of the same checks.
 FEW, MANY = 2, 10
-# The terms of a file are those of a batch, of which each part is asked about at `POST /v1/batches`. And a method that
-# no route has is refused by the same line of code, whichever it is.
+# The terms of a file, and of a judgement, are those of a batch: each part is asked about at `POST /v1/batches`. And a
+# method that no route has is refused by the same line of code, whichever it is.
 SHORTER = """
 [phases.coverage]
 unexpected-methods = ["TRACE", "PUT"]
 
 [[operations]]
-include-path-regex = "^/v1/(files|dry-run)$"
+include-path-regex = "^/v1/(files|dry-run|batches/.batch_id./judgement.*)$"
 phases.coverage.enabled = false
 """
 WITHIN = 240.0  # s
@@ -35,8 +35,15 @@ WITHIN = 240.0  # s
 
 @pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
 def test_requests_made_from_the_description_are_answered_as_it_says(
-    client: Client, start_worker: Callable[..., WorkerProcess], double: Double, tmp_path: Path, examples: int
+    client: Client,
+    start_worker: Callable[..., WorkerProcess],
+    double: Double,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    examples: int,
 ) -> None:
+    for burst in ("BURST", "BURST_OF_ALL"):  # each route is asked with wrong keys, faster than anybody may go on
+        monkeypatch.setattr(wrong_keys, burst, 10_000)
     start_worker(concurrency="8")
     batch = client.submit(Filter(criteria="Is this about oncology?"), abstracts(3))
     batch.wait(60)

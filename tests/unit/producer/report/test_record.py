@@ -196,19 +196,20 @@ def test_extracted_fields_stand_one_by_one() -> None:
     assert row["values"] == [["n", "40"], ["arms", "a; b"], ["country", None]]
 
 
-def test_a_blocked_judgement_is_marked_as_weak() -> None:
-    row = stage_row(
-        2,
-        "judge",
-        ItemResult(
-            index=0,
-            item_id="7",
-            status=ItemStatus.DECIDED,
-            result=EvaluationResult(value="weak", confidence=0.5),
-            detail={"blocked": True},
-        ),
+def test_a_judgement_shows_what_was_judged_the_confidence_before_and_whether_it_is_blocked() -> None:
+    judgement = ItemResult(
+        index=0,
+        item_id="7",
+        status=ItemStatus.DECIDED,
+        result=EvaluationResult(value="weak", confidence=0.5),
+        detail={"blocked": True, "original_confidence": 0.9},
+        item={"id": "7", "title": "T", "value": False, "confidence": 0.9, "reasoning": "r", "context": "title: T"},
     )
-    assert row["weak"] is True
+    for row in (stage_row(2, "judge", judgement), record_row("judge", judgement)):
+        assert (row["value"], row["weak"], row["before"], row["sure"]) == ("weak", True, 0.9, 0.5)
+    assert row["title"] == "T"
+    shown = {"judged value": "false", "its confidence": "0.9", "its reasoning": "r", "context": "title: T"}
+    assert {field["name"]: field["text"] for field in row["fields"]} == shown
 
 
 def test_a_field_of_a_megabyte_is_cut_and_says_by_how_much() -> None:
