@@ -318,6 +318,7 @@ def test_words_of_the_criteria_are_marked_by_shape_and_the_switch_is_remembered(
     included, excluded = page.locator(".text .word.include"), page.locator(".text .word.exclude")
     expect(excluded).to_have_text(["rats"])
     expect(included.first).to_have_text("hip replacement")
+    expect(included.last).to_have_text("follow-up")
     expect(included.first).to_have_css("text-decoration-style", "solid")
     expect(excluded).to_have_css("text-decoration-style", "dotted")
     assert page.locator(".text mark").evaluate("mark => mark.firstChild.textContent") == "Supervised exercise at home"

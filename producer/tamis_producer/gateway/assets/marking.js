@@ -1,6 +1,6 @@
 // A text in pieces: which of them a model quoted, and which are words of the criteria.
 
-const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&").replace(/\s+/g, "\\s+");
+const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/\s+/g, "\\s+");
 
 // Whole words, the longest first, in the singular or with an s.
 const finder = (words) => {
