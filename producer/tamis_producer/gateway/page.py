@@ -75,4 +75,4 @@ def asset(name: str) -> Response:
 @cache
 def _page() -> str:
     """The page's HTML: the same for everybody, as what differs is fetched with a key."""
-    return template(ASSETS / "gateway.html.jinja", REPORT_ASSETS).render(value_heading="Reason or value")
+    return template(ASSETS / "gateway.html.jinja", REPORT_ASSETS).render(value_heading="Reason")

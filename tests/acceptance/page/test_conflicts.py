@@ -171,7 +171,7 @@ def test_it_reads_well_on_a_phone_and_in_the_dark(client: Client, key: str, open
         assert page.evaluate(CONTRAST, [".conflicts-voice *", ".conflicts-software *", ".work-side *"]) == {}
 
 
-def test_how_far_the_two_agree_stands_above_their_conflicts_and_leads_to_the_records(
+def test_how_far_the_two_agree_stands_below_a_conflict_and_leads_to_the_records(
     client: Client, key: str, opened: Open
 ) -> None:
     batch_id, browser = differed(client, 1, 2), opened(viewport=320)

@@ -1,6 +1,5 @@
 """The Work view: record by record with the keyboard or by touch, and no decision is lost on its way."""
 
-import re
 from urllib.parse import parse_qs
 
 import pytest
@@ -18,6 +17,7 @@ pytestmark = needs_chromium
 
 WAITING = "Object.keys(localStorage).filter(name => name.startsWith('tamis.waiting.')).length"
 TARGET = 44  # px high at least, so that a thumb hits it
+LINE = 30  # px of an abstract
 NARROW = [(320, 900), (390, 844), (640, 450)]  # the last is 1280 x 900 at 200 %
 
 
@@ -340,10 +340,12 @@ def test_words_of_the_criteria_are_marked_by_shape_and_the_switch_is_remembered(
     included, excluded = page.locator(".text .word.include"), page.locator(".text .word.exclude")
     expect(excluded).to_have_text(["rats"])
     expect(included.first).to_have_text("hip replacement")
+    expect(included.last).to_have_text("follow-up")
+    expect(page.locator(".text b")).to_have_text("METHODS:")
     expect(included.first).to_have_css("text-decoration-style", "solid")
     expect(excluded).to_have_css("text-decoration-style", "dotted")
     assert page.locator(".text mark").evaluate("mark => mark.firstChild.textContent") == "Supervised exercise at home"
-    page.get_by_label(re.compile("Mark the criteria’s words")).uncheck()
+    page.get_by_label("Mark words of").uncheck()
     expect(page.locator(".work-card .word")).to_have_count(0)
     page.reload()
     at_record(page, 1)
@@ -398,17 +400,20 @@ def test_text_can_be_read_on_its_ground(client: Client, key: str, opened: Open, 
 
 
 @pytest.mark.parametrize(("width", "height"), NARROW)
-def test_a_small_or_magnified_window_needs_no_sideways_scrolling(
+def test_a_small_or_magnified_window_shows_where_the_abstract_begins_and_needs_no_sideways_scrolling(
     client: Client, key: str, opened: Open, width: int, height: int
 ) -> None:
     browser = opened(viewport=width)
     browser.page.set_viewport_size({"width": width, "height": height})
     page = work(client, key, browser, records())
+    top = "element => element.getBoundingClientRect().top"
+    assert page.locator(".text").evaluate(top) + LINE < page.locator("#work-bar").evaluate(top)
+    lowest = "all => Math.min(...all.map(one => one.getBoundingClientRect().height))"
+    assert page.locator(".work-decide button, .work-tools button").evaluate_all(lowest) >= TARGET
     page.keyboard.press("e")
     expect(page.get_by_role("group", name="Exclude, because …")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    heights = page.locator(".work-decide button, .work-tools button, .work-reasons button")
-    assert heights.evaluate_all("all => Math.min(...all.map(one => one.getBoundingClientRect().height))") >= TARGET
+    assert page.locator(".work-panel button").evaluate_all(lowest) >= TARGET
 
 
 @pytest.fixture

@@ -115,7 +115,6 @@ const Conflicts = ({ id, me, owner, may }) => {
   const leave = (event) => ["Enter", "Escape"].includes(event.key) && toTitle();
   const bar = html`<${Bar} state=${record ? { ...state, facts: factsOf(state.facts, record.stage) } : state} queue=${session.queue.state()} may=${may} labels=${[]} act=${act} without=${["labels"]} />`;
   return html`<div class="work" id="work-view">
-    <${PairsAgreement} id=${id} pairs=${state.pairs} facts=${state.facts} />
     ${record
       ? html`<article class="work-card" aria-label=${`Record ${number(record.number)}`}>
           <${Conflict} key=${record.key} record=${record} row=${state.rows.get(record.index)} facts=${state.facts} finders=${finders} folded=${folded} fold=${fold} note=${may && { text: note[record.key] || "", write, leave }} />
@@ -123,6 +122,7 @@ const Conflicts = ({ id, me, owner, may }) => {
           ${bar}
         </article>`
       : html`<div class="work-card"><${Done} id=${id} state=${state} again=${session.load} />${bar}</div>`}
+    <${PairsAgreement} id=${id} pairs=${state.pairs} facts=${state.facts} />
     ${state.records.length > 0 && html`<${Side} state=${state} order=${session.order} go=${(place) => session.tell({ kind: "went", place })} />`}
     ${state.open === "help" && html`<${Help} close=${() => act("close")} keys=${KEYS} />`}
     ${leaving > 0 && html`<${Leaving} count=${leaving} stay=${() => setLeaving(0)} />`}

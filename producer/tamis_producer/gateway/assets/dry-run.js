@@ -14,6 +14,7 @@ const Fact = ({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></d
 
 export const cost = (run) => (run.cost === null ? "not known" : dollars(run.cost));
 export const most = (run) => (run.most_cost === null ? "not known" : dollars(run.most_cost));
+export const priced = (run) => (run.cost === null ? "What it costs is not known." : `About ${cost(run)}, at most ${most(run)}.`);
 const calls = (model) => model.questions - (model.cached ?? 0);
 
 const budget = ({ cost: about, max_cost: limit }) => {

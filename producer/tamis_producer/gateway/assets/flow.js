@@ -21,7 +21,7 @@ export const showFlow = async (path) => {
   } catch (error) {
     if (error.status !== 403) throw error;
     at("drawing").replaceChildren();
-    at("boxes").replaceChildren();
+    at("drawing").nextElementSibling.hidden = true;
     at("warnings").replaceChildren(make("p", "notice", ...phrased(error.message))); // while people read blind
     return;
   }
@@ -29,6 +29,7 @@ export const showFlow = async (path) => {
   const svg = drawing.documentElement;
   for (const style of svg.querySelectorAll("style")) style.remove(); // the page's own follows light and dark
   at("drawing").replaceChildren(document.importNode(svg, true));
+  at("drawing").nextElementSibling.hidden = false;
   at("boxes").replaceChildren(...figures.boxes.flatMap(box));
   at("warnings").replaceChildren(...figures.warnings.map((text) => make("p", "notice", text)));
 };

@@ -29,6 +29,7 @@ const show = async () => {
   }
   // Such a view is a module of its own: `show({ standing, batch, me, owner, scopes }, element)` fills the element.
   if (asked.has("batch") && isView(asked.get("view"))) {
+    title("Batch");
     const standing = await (await ask(`/v1/batches/${encodeURIComponent(asked.get("batch"))}`)).json();
     title(nameOf(standing.batch));
     leadToViews(at("views"), standing.batch, asked.get("view"));

@@ -1,12 +1,15 @@
 // A text in pieces: which of them a model quoted, and which are words of the criteria.
 
-const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&").replace(/\s+/g, "\\s+");
+const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/\s+/g, "\\s+");
 
 // Whole words, the longest first, in the singular or with an s.
 const finder = (words) => {
   const known = [...new Set(words.filter((word) => word.trim()))].sort((a, b) => b.length - a.length);
   return known.length ? new RegExp(`(?<![\\p{L}\\p{N}])(?:${known.map(escaped).join("|")})(?:e?s)?(?![\\p{L}\\p{N}])`, "giu") : null;
 };
+
+// The headings of a structured abstract, where a sentence may begin: in capitals, or one of the usual ones.
+export const HEADINGS = ["heading", /(?<=^|[.?!)\]]\s+|\n\s*)(?:\p{Lu}[\p{Lu} ,/&-]{3,60}|Background|Introduction|Objectives?|Aims?|Purpose|(?:(?:Materials|Patients) and )?[Mm]ethods?|Results|Findings|Discussion|Conclusions?):(?=\s)/gu];
 
 // The finders of a batch: `marked` is {"include": [words], "exclude": [words]}.
 export const findersOf = (marked) => Object.entries(marked || {}).map(([kind, words]) => [kind, finder(words)]).filter(([, found]) => found);
@@ -20,7 +23,7 @@ const inUnits = (text, marks) => {
   return marks.map(([start, end, label, altered]) => ({ start: unit(start), end: unit(end), label, altered: Boolean(altered) }));
 };
 
-// [{ text, quoted: [labels], ends: [labels of the quotes that end here], altered, word: "include" | "exclude" | null }],
+// [{ text, quoted: [labels], ends: [labels of the quotes that end here], altered, word: "heading" | "include" | "exclude" | null }],
 // which together are the text. Where a word is of both kinds it is the one that excludes.
 export const pieces = (text, { marks = [], finders = [] }) => {
   const quotes = inUnits(text, marks);

@@ -41,12 +41,12 @@ export const showReview = async (id, element, title) => {
   const path = `/v1/reviews/${encodeURIComponent(id)}`;
   const stages = document.createElement("div");
   const flow = at("flow"); // the one that stands on a batch's page, too
-  element.replaceChildren(stages, flow);
   let drawn = "";
   for (;;) {
     const review = await (await ask(path)).json();
+    if (!stages.isConnected) element.replaceChildren(stages, flow);
     title(review.label);
-    at("eyebrow").textContent = `Review ${review.id}`;
+    at("eyebrow").textContent = `Review ${review.id.slice(0, 8)}`;
     at("eyebrow").hidden = false;
     render(html`<${Review} review=${review} />`, stages);
     const now = JSON.stringify(review.stages.map(({ batch, conflicts, todo }) => [batch.counts, conflicts, todo]));

@@ -6,13 +6,9 @@ import { done, number } from "/assets/words.js";
 
 const counted = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
 
-// What is left in a stage, in a line.
-export const leftOf = ({ conflicts, todo, batch }) =>
-  [
-    conflicts && counted(conflicts, "conflict", "conflicts"),
-    todo && `${counted(todo, "record", "records")} left for you`,
-    batch.counts.failed && `${number(batch.counts.failed)} failed`,
-  ].filter(Boolean).join(" · ");
+// What is left in a stage for people, in a line.
+export const leftOf = ({ conflicts, todo }, ...more) =>
+  [conflicts && counted(conflicts, "conflict", "conflicts"), todo && `${counted(todo, "record", "records")} left for you`, ...more].filter(Boolean).join(" · ");
 
 export const when = (at) => new Date(at).toLocaleDateString(undefined, { dateStyle: "medium" });
 
@@ -21,7 +17,7 @@ const Stage = ({ n, stage, review }) => {
   return html`<li>
     <a href=${addressOf(id, "work")}>${stageName(n, stage.name)}</a>
     <span class="share"><progress max=${counts.n_items || 1} value=${done(counts)} aria-label=${`Done of ${stageName(n, stage.name)}, ${review}`}></progress>${number(done(counts))} of ${number(counts.n_items)}</span>
-    <span class="left">${leftOf(stage)}</span>
+    <span class="left">${leftOf(stage, counts.failed && `${number(counts.failed)} failed`)}</span>
   </li>`;
 };
 

@@ -22,7 +22,7 @@ const Retry = ({ batch, kinds, retry }) => {
   };
   return html`<form class="actions" onSubmit=${send} aria-label="Retry">
     ${failed > 0 && html`<label for="run-kind">Ask again about</label>
-      <select id="run-kind" name="kind"><option value="">all ${number(failed)} that failed</option>${kinds.map((kind) => html`<option value=${kind}>those that failed with ${plain(kind)}</option>`)}</select>`}
+      <select id="run-kind" name="kind"><option value="">${failed === 1 ? "the one" : `all ${number(failed)}`} that failed</option>${kinds.map((kind) => html`<option value=${kind}>those that failed with ${plain(kind)}</option>`)}</select>`}
     ${cancelled > 0 && html`<span class="field check"><input type="checkbox" id="run-cancelled" name="again" defaultChecked=${failed === 0} /><label for="run-cancelled">the ${number(cancelled)} cancelled</label></span>`}
     ${batch.budget && html`<label for="run-most">New budget in dollars; the same if empty</label><input type="number" id="run-most" name="most" min="0" step="any" />`}
     <button type="submit">Retry</button></form>`;

@@ -1,5 +1,5 @@
 // Where the form of a new review says what it would ask, take and cost.
-import { cost, most, Run } from "/assets/dry-run.js";
+import { priced, Run } from "/assets/dry-run.js";
 import { html, render } from "/assets/ui.js";
 import { at, number } from "/assets/words.js";
 
@@ -7,7 +7,7 @@ export const NOT_READY = "Choose files and write the criteria: what it would ask
 
 // `{ note }`: why there is none; `{ busy, run }`: what was found, or is being looked for.
 export const showRun = ({ busy, note, run }) => {
-  at("dry-run-said").textContent = busy ? "It is being worked out." : run ? `Nothing is submitted yet. About ${cost(run)}, at most ${most(run)}.` : "";
+  at("dry-run-said").textContent = busy ? "It is being worked out." : run ? `Nothing is submitted yet. ${priced(run)}` : "";
   render(html`${note && html`<p>${note.split("`").map((part, n) => (n % 2 ? html`<code>${part}</code>` : part))}</p>`}${run && html`<${Run} run=${run} />`}`, at("dry-run"));
   at("submit").textContent = run && !busy ? `Screen these ${number(run.asked)} ${run.asked === 1 ? "record" : "records"}` : "Screen these records";
 };

@@ -47,7 +47,7 @@ const linked = (text, address, here) => {
 
 // Says in the element which batch it is, and where it is a stage, of which review, with the way to its other stages.
 export const showPlace = async (element, batch, open = "") => {
-  element.textContent = `Batch ${batch.id}`;
+  element.textContent = `Batch ${batch.id.slice(0, 8)}`;
   element.hidden = false;
   if (!batch.review_id) return;
   let review;

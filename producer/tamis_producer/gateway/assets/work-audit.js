@@ -22,7 +22,7 @@ export const KEYS = [
 ];
 
 // Above the record: which sample it is of, and how far it is.
-export const Drawn = ({ facts, counts }) => facts?.audit && html`<p class="work-audit">Audit: <b>${number(counts.records - counts.todo)} of ${number(counts.records)}</b> drawn records judged (seed ${facts.audit.seed}).</p>`;
+export const Drawn = ({ facts, counts }) => html`<p class="work-audit">Audit: <b>${number(counts.records - counts.todo)} of ${number(counts.records)}</b> drawn records judged (seed ${facts.audit.seed}).</p>`;
 
 const Draw = ({ batch, drawn }) => {
   const [seed] = useState(newSeed);

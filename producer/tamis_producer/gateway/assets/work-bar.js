@@ -13,10 +13,9 @@ const Reasons = ({ reasons, exclude, close }) => {
   const first = useRef();
   useLayoutEffect(() => first.current.focus({ preventScroll: true }), []);
   return html`<div class="work-panel" id="work-reasons" role="group" aria-labelledby="reasons-title">
-    <p class="work-panel-title"><span id="reasons-title">Exclude, because …</span><button type="button" class="work-close" onClick=${close}>Close</button></p>
+    <p class="work-panel-title"><span id="reasons-title">Exclude, because …</span><span class="actions"><button type="button" ref=${first} onClick=${() => exclude(null)}>No reason<${Key}>E<//></button><button type="button" class="work-close" onClick=${close}>Close</button></span></p>
     <ul class="work-reasons">
       ${reasons.map(({ label, text }, n) => html`<li key=${label}><button type="button" aria-keyshortcuts=${n < 9 ? String(n + 1) : null} onClick=${() => exclude(text)}>${n < 9 && html`<${Key}>${n + 1}<//>`}<span>${text}</span></button></li>`)}
-      <li><button type="button" ref=${first} onClick=${() => exclude(null)}><${Key}>E<//><span>No reason</span></button></li>
     </ul>
   </div>`;
 };
@@ -63,7 +62,7 @@ export const Bar = ({ state, queue, may, labels, act, without = [] }) => {
       <${Waiting} queue=${queue} drop=${(entry) => act("drop", entry)} retry=${() => act("retry")} send=${() => act("send")} />
       ${open === "reasons" && html`<${Reasons} reasons=${facts.reasons} exclude=${(reason) => act("reason", reason)} close=${close} />`}
       ${(open === "notes" || open === "labels") && html`<${Writing} key=${open} field=${open} known=${labels} keep=${(field, text) => act("remark", { field, text })} close=${close} />`}
-      <p class="work-status" role="status" aria-live="polite">${said || (may ? "Letters decide: ? lists them." : "This key reads; it does not decide.")}</p>
+      <p class="work-status" role="status" aria-live="polite">${said || (may ? "" : "This key reads; it does not decide.")}</p>
       ${words.length > 0 && html`<div class="work-decide" role="group" aria-label="Decide">
         ${words.map((word) => html`<button type="button" key=${word} class=${word} disabled=${!here} aria-keyshortcuts=${LETTERS[word]} aria-expanded=${word === "exclude" && facts.reasons.length ? String(open === "reasons") : null} onClick=${() => act(word)}>${capital(sayingOf(facts, word))}<${Key}>${LETTERS[word]}<//></button>`)}
       </div>`}

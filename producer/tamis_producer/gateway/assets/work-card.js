@@ -1,6 +1,6 @@
 // One record as a person reads it: its own words first, then what was said of it.
 import { html } from "/assets/ui.js";
-import { pieces } from "/assets/marking.js";
+import { HEADINGS, pieces } from "/assets/marking.js";
 import { sayingOf, wordOf } from "/assets/work-state.js";
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1).replaceAll("_", " ");
@@ -9,7 +9,7 @@ const quotes = quotesMadeWith(element); // of the report's quotes.js
 
 export const Marked = ({ text, marks, finders, criteria }) =>
   pieces(text, { marks, finders }).map(({ text: part, quoted, ends, altered, word }) => {
-    const inner = word ? html`<span class=${`word ${word}`}>${part}</span>` : part;
+    const inner = word === "heading" ? html`<b>${part}</b>` : word ? html`<span class=${`word ${word}`}>${part}</span>` : part;
     if (!quoted.length) return inner;
     const title = quoted.map((label) => criteria[label]?.text || label).join("; ");
     return html`<mark class=${altered ? "altered" : ""} title=${title}>${inner}${ends.length > 0 && html`<sup>${ends.join(", ")}</sup>`}</mark>`;
@@ -21,13 +21,14 @@ export const Identifiers = ({ row }) => {
 };
 
 export const Texts = ({ row, shown }) => {
+  const finders = [HEADINGS, ...shown.finders];
   const fields = (row.fields || []).filter(({ name }) => name !== "title");
   const abstract = fields.some(({ name }) => name === "abstract") || !row.title;
   return html`
     ${!abstract && html`<p class="work-none">This record has no abstract.</p>`}
     ${fields.map(({ name, text, marks, cut }) => html`<section key=${name} class="work-field">
       ${name !== "abstract" && html`<h3>${capital(name)}</h3>`}
-      <p class="text"><${Marked} text=${text} marks=${marks} ...${shown} />${cut ? ` […] ${cut.toLocaleString("en")} more characters are in the ledger.` : ""}</p>
+      <p class="text"><${Marked} text=${text} marks=${marks} ...${shown} finders=${finders} />${cut ? ` […] ${cut.toLocaleString("en")} more characters are in the ledger.` : ""}</p>
     </section>`)}`;
 };
 

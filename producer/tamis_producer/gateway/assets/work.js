@@ -2,7 +2,7 @@
 import { ask } from "/assets/api.js";
 import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "/assets/ui.js";
 import { findersOf } from "/assets/marking.js";
-import { at } from "/assets/words.js";
+import { at, number } from "/assets/words.js";
 import { AuditEnd, Drawn, KEYS as AUDIT_KEYS, useVerdict } from "/assets/work-audit.js";
 import { Bar } from "/assets/work-bar.js";
 import { Card } from "/assets/work-card.js";
@@ -16,7 +16,7 @@ const MARKING = "tamis.marking"; // in localStorage: whether words are marked, "
 
 const remembered = () => localStorage.getItem(MARKING) !== "no";
 
-const Marking = ({ on, turn }) => html`<p class="work-marking"><label><input type="checkbox" checked=${on} onChange=${(event) => turn(event.target.checked)} /> Mark the criteria’s words:</label> <span class=${on ? "word include" : ""}>inclusion</span>, <span class=${on ? "word exclude" : ""}>exclusion</span></p>`;
+const Marking = ({ on, turn }) => html`<p class="work-marking"><label><input type="checkbox" checked=${on} onChange=${(event) => turn(event.target.checked)} /> Mark words of</label> <span class=${on ? "word include" : ""}>inclusion</span>, <span class=${on ? "word exclude" : ""}>exclusion</span></p>`;
 
 const Nothing = ({ state, batch, may, again }) => {
   if (state.problem) return html`<div class="work-card"><p class="notice" role="alert">${state.problem}</p><p><button type="button" onClick=${again}>Try again</button></p></div>`;
@@ -24,7 +24,7 @@ const Nothing = ({ state, batch, may, again }) => {
   const done = state.filters.show === "todo" && !state.filters.q && !state.filters.outcome && !state.filters.reason && !state.filters.label && !state.filters.flagged;
   if (done && isAudited(state.facts)) return html`<${AuditEnd} batch=${batch} may=${may} facts=${state.facts} again=${again} />`;
   return html`<div class="work-card"><h2 id="work-title" tabindex="-1">${done ? "Nothing is left to decide" : state.records.length ? "That was the last of them" : "No record matches"}</h2>
-    <p>${done ? "You have decided every record that waits for you." : "Another filter shows others."}</p>
+    <p>${done ? "You have decided every record that waits for you." : "Change the search or a filter to see others."}</p>
     <p class="actions"><button type="button" onClick=${again}>Look again</button></p></div>`;
 };
 
@@ -93,7 +93,7 @@ const Work = ({ batch, me, owner, may }) => {
   }, [shown]);
 
   return html`<div class="work" id="work-view">
-    ${!undrawn && html`<div class="work-top"><${Drawn} facts=${state.facts} counts=${state.counts} /><${Marking} on=${marking} turn=${(on) => { setMarking(on); localStorage.setItem(MARKING, on ? "yes" : "no"); }} /></div>`}
+    ${!undrawn && html`<div class="work-top">${audited ? html`<${Drawn} facts=${state.facts} counts=${state.counts} />` : state.counts && html`<p class="work-left">${number(state.counts.todo)} to do</p>`}<${Marking} on=${marking} turn=${(on) => { setMarking(on); localStorage.setItem(MARKING, on ? "yes" : "no"); }} /></div>`}
     ${record ? html`<${Card} key=${record.index} record=${record} facts=${state.facts} finders=${finders} own=${may} take=${(field, text) => session.remark(field, text, true)} />` : html`<${Nothing} state=${state} batch=${batch} may=${may} again=${() => session.filter({})} />`}
     ${!undrawn && html`<${List} state=${state} labels=${labels} filter=${session.filter} go=${(place) => session.tell({ kind: "went", place })} more=${() => session.load()} />`}
     ${(!undrawn || queue.waiting.length + queue.refused.length > 0) && html`<${Bar} state=${state} queue=${queue} may=${may} labels=${labels} act=${act} without=${audited ? ["undo"] : []} />`}

@@ -153,7 +153,8 @@ const decisionTable = (facts, rows, decide = null) => {
   const byHuman = (said, names = facts.names) =>
     said.human.confirms ? `confirmed by ${said.human.by}` : `by ${said.human.by}; software: ${names[said.system] || said.system}`;
 
-  const badge = (said, names = facts.names) => make("span", `badge ${said.outcome}`, names[said.outcome] || said.outcome);
+  const outcomeOf = (said, names = facts.names) => (said.hidden ? "hidden" : names[said.outcome] || said.outcome); // read blind: who has decided is not told
+  const badge = (said, names) => make("span", `badge ${said.outcome}`, outcomeOf(said, names));
 
   const detail = (row) => {
     const reasons = make("div", "");
@@ -194,7 +195,7 @@ const decisionTable = (facts, rows, decide = null) => {
     if ((row.system || row.outcome) === "failed") saying("Error", [row.systemReason || row.reason, row.error].filter(Boolean).join(": "));
     if (row.verdicts) part("Verdict for each criterion", verdicts(row.verdicts));
     for (const said of row.later || []) part(`Stage ${said.stage + 1}: ${facts.stages[said.stage].noun}`, later(said));
-    if (!reasons.childNodes.length) saying("Decision", facts.names[row.outcome]);
+    if (!reasons.childNodes.length) saying("Decision", outcomeOf(row));
 
     const record = make("div", "");
     const ids = [`No. ${number(row.i + 1)}`, row.id && `id ${row.id}`, row.doi && row.doi !== row.id && `DOI ${row.doi}`, row.pmid && row.pmid !== row.id && `PMID ${row.pmid}`];
