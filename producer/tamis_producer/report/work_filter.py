@@ -73,25 +73,32 @@ def read_matching(
     query: WorkQuery,
     reasons: Collection[str],
     said: Mapping[int, Said],
+    kept_out: Collection[int],
 ) -> set[int] | None:
     """Return the places that outcome, reason, label and flag leave; None where none of them is asked for.
 
-    `reasons`: the words of the reason, where one is asked for.
+    `reasons`: the words of the reason, where one is asked for. `kept_out`: what nobody reads, whose outcome stands
+    though people exclude it.
     """
     parts: list[set[int]] = []
     software = software_outcomes(batch_id, operation.operation).subquery("software")
+
+    def final(place: int, system: Outcome) -> Outcome:
+        """How a record ended about which people decided, and the software as given."""
+        one = said[place]
+        return Outcome.CONFLICT if one.conflict else by_human(operation.operation, one.value, system)
 
     def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
         """Those of the places about which people decided: each with its outcome, and the software's."""
         here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
         rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()
-        for place, system in rows:
-            one, before = said[place], Outcome(system)
-            yield place, Outcome.CONFLICT if one.conflict else by_human(operation.operation, one.value, before), before
+        return ((place, final(place, Outcome(system)), Outcome(system)) for place, system in rows)
 
     if query.outcome is not None:
         found = _places(connection, select(software.c.idx).where(software.c.system == query.outcome.value))
-        theirs = {place for place, outcome, _ in ended(said.keys()) if outcome is query.outcome}
+        read = said.keys() - kept_out  # of these the software's outcome tells nothing
+        theirs = {place for place in read if final(place, Outcome.OPEN) is query.outcome}
+        theirs |= {place for place, outcome, _ in ended(said.keys() - read) if outcome is query.outcome}
         parts.append(found - said.keys() | theirs)
     if query.reason is not None:
         found = set().union(*(_places(connection, one) for one in excluded_for(batch_id, operation, reasons)))

@@ -86,17 +86,18 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     hidden = hidden_from(connection, batch_id, me) if mode is not ScreeningMode.SINGLE else set[int]()
     differing = read_differing(connection, batch_id)
     conflicts = ({place for place, one in said.items() if one.conflict} | differing) - hidden
+    kept_out = read_kept_out(connection, batch_id)
     if audited is None:
         done = {place for place, one in said.items() if not one.waits(mode, me)}
         every = set(range(count))
-        todo = every - read_kept_out(connection, batch_id) - done
+        todo = every - kept_out - done
         mine = {place for place, one in said.items() if me in one.reviewers}
     else:
         every, todo, mine = {*audited.places}, audited.todo, {*audited.mine}
         conflicts &= every
     shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: every}
     found = shown[query.show]
-    matching = read_matching(connection, batch_id, operation, query, _reasons(labelled, query.reason), said)
+    matching = read_matching(connection, batch_id, operation, query, _reasons(labelled, query.reason), said, kept_out)
     if matching is not None:
         found = found & matching - hidden
     if audited is None:
