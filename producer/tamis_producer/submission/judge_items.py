@@ -17,9 +17,10 @@ def judge_item(row: ItemResult) -> dict[str, Any] | None:
         return None
     if (value := row.value) is None:  # the record does not hold it: nothing was claimed
         return None
+    title = row.item.get("title")
     return {
         "id": row.item_id,
-        **{name: row.item[name] for name in ("title",) if row.item.get(name)},  # for people, who look for the record
+        **({"title": title} if title else {}),  # for people, who look for the record
         "value": value,
         "confidence": row.result.confidence,
         "reasoning": row.result.reasoning,
