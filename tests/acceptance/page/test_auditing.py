@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from stage import one_ledger
 from stage.browser import needs_chromium
 from stage.gateway_page import Open, decision, few, record, write
 from stage.screened import Ledgered, decided
@@ -14,6 +15,7 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import ItemStatus, ScreeningMode
 
 pytestmark = needs_chromium
+client, base = one_ledger.client, one_ledger.base
 
 
 def audited(client: Client) -> str:

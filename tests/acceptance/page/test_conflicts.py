@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from stage import one_ledger
 from stage.browser import CONTRAST, needs_chromium
 from stage.gateway_page import Open, Opened, few, write
 from stage.screened import CRITERIA
@@ -13,6 +14,7 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import ScreeningMode
 
 pytestmark = needs_chromium
+client, base = one_ledger.client, one_ledger.base
 
 NARROW = [(320, 900), (640, 450)]  # the last is 1280 x 900 at 200 %
 

@@ -6,6 +6,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
+from stage import one_ledger
 from stage.browser import needs_chromium
 from stage.gateway_page import Open, decision, few, record, write
 from stage.screened import CRITERIA, Ledgered, decided
@@ -13,6 +14,7 @@ from tamis_producer import Client
 from tamis_schemas import HumanStage, ItemStatus
 
 pytestmark = needs_chromium
+client, base = one_ledger.client, one_ledger.base
 
 INTERACTIVE_WITHIN = 10.0  # s, with 10,000 records, from asking for the page to a sorted table
 DECIDED_WITHIN = 2.0  # s, from the key to the row that says so, among all of them

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
+from stage import one_ledger
 from stage.browser import needs_chromium
 from stage.gateway_page import Open, Opened, decision, record, write
 from stage.panelled import PANELLED, of_a_panel
@@ -19,6 +20,7 @@ from tamis_producer.quality.words import rates
 from tamis_schemas import Judge, ScreeningMode
 
 pytestmark = needs_chromium
+client, base = one_ledger.client, one_ledger.base
 
 
 def screened(client: Client) -> Batch:
@@ -276,7 +278,7 @@ def test_the_reasoning_is_judged_as_a_batch_of_its_own_once_a_dry_run_was_seen(
     expect(section.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
     expect(section.locator(".headline")).to_contain_text("results to judge8")
     expect(section).to_contain_text("Of 9 results 1 is not judged")
-    assert [one.id for one in client.batches()] == [batch.id]
+    assert client.batches()[0].id == batch.id  # the newest
     section.get_by_label("Budget in dollars").fill("5")
     expect(section.get_by_role("button", name="Judge 8 results")).to_be_hidden()  # that dry run was of something else
     section.get_by_role("button", name="Dry run").click()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from stage import abstracts
+from stage import abstracts, one_ledger
 from stage.browser import CONTRAST, needs_chromium
 from stage.gateway_page import ONCOLOGY, Open, few, write
 from tamis_producer import Client
@@ -14,6 +14,7 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Priority, ScreeningMode
 
 pytestmark = needs_chromium
+client, base = one_ledger.client, one_ledger.base
 
 
 def test_a_running_batch_gets_another_priority_and_budget_and_is_paused_and_resumed(

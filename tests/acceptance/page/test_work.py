@@ -5,6 +5,7 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from stage import one_ledger
 from stage.browser import CONTRAST, needs_chromium
 from stage.gateway_page import Open, Opened, few, write
 from stage.screened import CRITERIA
@@ -14,6 +15,7 @@ from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 
 pytestmark = needs_chromium
+client, base = one_ledger.client, one_ledger.base
 
 WAITING = "Object.keys(localStorage).filter(name => name.startsWith('tamis.waiting.')).length"
 TARGET = 44  # px high at least, so that a thumb hits it
@@ -456,7 +458,7 @@ def test_the_ledger_has_what_was_decided_with_its_reason_each_once(
     everything_is_sent(page)
     cut: list[str] = []
     page.on("requestfailed", lambda request: cut.append(request.url))
-    page.goto("about:blank")
+    page.goto(f"{browser.base}/healthz")
     assert [browser.said, cut] == [[], []]  # no answer was left unread, which would end its connection
 
 
