@@ -20,7 +20,7 @@ TASK = "tamis.filter"
 ITEMS, CANCELLED = 450, 50  # of the batch that is paused and resumed, and of the one that is cancelled
 REFUSED = range(4, ITEMS, 10)  # one in ten fails: 45
 STUMBLES = range(9, ITEMS, 90)  # whose first call fails, and the second one does not: 5
-BEGUN = 100  # items of the first batch that have ended before it is paused
+BEGUN = 100  # items of the first batch that end soon, and have ended before it is paused
 IN_FLIGHT = 16  # calls; twice as many items wait for one
 QUICK, SLOW = 0.05, 2.0  # s of a call
 BOUND = 60.0  # s
@@ -30,6 +30,7 @@ FAULTS = [
     *(Fault(Kind.REFUSAL, contains=f"Title of record number {n}.") for n in REFUSED),
     *(Fault(Kind.SERVER_ERROR, contains=f"Title of record number {n}.", limit=1) for n in STUMBLES),
 ]
+LATER = [Fault(Kind.SLOW, contains=f"Title of record number {n}.", delay=SLOW) for n in range(BEGUN, ITEMS)]
 
 
 def shown(running: FlowerProcess, batch: Batch) -> Counter[str]:
@@ -75,13 +76,12 @@ def test_flower_counts_what_the_ledger_counts_while_a_batch_is_paused_and_after_
     start_worker: Callable[..., WorkerProcess],
     tmp_path: Path,
 ) -> None:
-    double.script(latency=QUICK, faults=FAULTS)
+    double.script(latency=QUICK, faults=[*FAULTS, *LATER])
     with flower(tmp_path, secret_files(tmp_path, settings)) as running:
         start_worker(concurrency=str(3 * IN_FLIGHT), limit_concurrency=str(IN_FLIGHT), pause_check_interval="0.1")
         wait_until(running.workers, within=BOUND, what="Flower hears of the worker")
         batch = client.submit(Filter(criteria="Is it plausible?"), abstracts(ITEMS), window=ITEMS // 50)
         wait_until(lambda: batch.status().counts.finished >= BEGUN, within=BOUND, what="a part of the batch has ended")
-        double.script(latency=SLOW, faults=FAULTS)
         wait_until(lambda: batch.status().counts.running > 2 * IN_FLIGHT, within=BOUND, what="items wait for a call")
         batch.pause()
         wait_until(lambda: batch.status().counts.running == 0, within=BOUND, what="what waits is given back")
@@ -91,7 +91,7 @@ def test_flower_counts_what_the_ledger_counts_while_a_batch_is_paused_and_after_
             lambda: ends(shown(running, batch)) == ended(paused), within=BOUND, what="Flower has heard all of it"
         )
         wait_until(lambda: not shown(running, batch)["STARTED"], within=BOUND, what="what waits is not shown as begun")
-        assert shown(running, batch)["RETURNED"] > 0
+        wait_until(lambda: shown(running, batch)["RETURNED"] > 0, within=BOUND, what="what waited is shown as returned")
         seen_in_a_browser(browser, running, paused, tmp_path / "during")
 
         double.script(latency=QUICK, faults=FAULTS)
