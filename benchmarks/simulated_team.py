@@ -11,7 +11,7 @@ import random
 from collections import deque
 from dataclasses import dataclass
 
-from tamis_producer.quality import DoubleRead, Frame, Reading, Verdict, certify, records_needed, says_stop
+from tamis_producer.quality import DoubleRead, Frame, Reading, Verdict, certify, missed_recall_p, records_needed
 
 from .simulated_reviews import Review
 
@@ -69,10 +69,10 @@ class Team:
         """Read in order until the estimator says enough, or everything is read."""
         while self._unread:
             self._decide(self._best())
-            if len(self.decisions) % LOOK == 0 and says_stop(
-                self.decisions, len(self._review.true), RECALL, CONFIDENCE
-            ):
-                break
+            if len(self.decisions) % LOOK == 0:
+                p = missed_recall_p(self.decisions, len(self._review.true), RECALL)
+                if p < 1 - CONFIDENCE:
+                    break
         return self._stop(promised=True)
 
     def _read_in_order(self) -> bool:

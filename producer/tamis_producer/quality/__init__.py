@@ -2,7 +2,7 @@
 
 from .agreement import Agreement, agreement
 from .certificate import Certificate, Price, Reading, Verdict, certify, price_list, records_needed
-from .estimator import missed_recall_p, recall_frontier, says_stop, stopping_curve
+from .estimator import missed_recall_p
 from .exact import interval, lower_bound, upper_bound
 from .expected_finds import ExpectedFinds, expected_from_probabilities, expected_from_yield
 from .figure import Figure
@@ -44,9 +44,6 @@ __all__ = [
     "missed_recall_p",
     "price_list",
     "read_labels",
-    "recall_frontier",
     "records_needed",
-    "says_stop",
-    "stopping_curve",
     "upper_bound",
 ]

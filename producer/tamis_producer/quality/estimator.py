@@ -1,10 +1,9 @@
 """The sequential hypergeometric test of Callaghan and Muller-Hansen: an estimator of whether a recall is reached.
 
 It is no promise. Every run of records that were read last is looked at as if chance had drawn it from itself and the
-unread rest (bias 1), or as if includes were drawn `bias` times as readily as others. But people read in an order that
-finds includes first: where it stops to find them (a topic that the order does not know, a second database that was
-appended) the unread rest is richer than what was read last, and the test stops too early. Nor does its level account
-for the many runs that it looks at.
+unread rest. But people read in an order that finds includes first: where it stops to find them (a topic that the order
+does not know, a second database that was appended) the unread rest is richer than what was read last, and the test
+stops too early. Nor does its level account for the many runs that it looks at.
 
 The hypothesis is that the recall is not reached: then there are at least floor(r / recall + 1) includes, r of them
 found. Of each run of the last s records with x includes, p is the probability that it holds x or fewer,
@@ -16,102 +15,43 @@ both the run and the population, and the rest stays as it is; so only the longes
 sequence costs as much as it has includes.
 
 Source: Callaghan, M. W., Müller-Hansen, F. (2020), Statistical stopping criteria for automated screening in systematic
-reviews, Systematic Reviews 9:273. Equal to its authors' package buscarpy 0.0.2 (calculate_h0, recall_frontier,
-retrospective_h0), which has no number where more includes are missing than records unread; here it is 0.
+reviews, Systematic Reviews 9:273. Equal to its authors' package buscarpy 0.0.2 (calculate_h0), which has no number
+where more includes are missing than records unread; here it is 0.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
 from math import floor
 
 from .finite_population import probability_up_to
-from .wallenius import wallenius_up_to
-
-HIGHEST, STEP, CERTAIN = 0.99, 0.005, 0.01  # of the frontier: its first recall, the step down, the p where it ends
-BATCH = 1_000
 
 
-@dataclass(frozen=True)
-class Point:
-    """The test at one place."""
-
-    recall: float
-    read: int  # records
-    p: float
-
-
-def missed_recall_p(
-    decisions: Sequence[bool], total: int, recall: float = 0.95, bias: float = 1.0, above: float = 1.0
-) -> float:
+def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95) -> float:
     """The test's p that the recall is not reached; below 1 - confidence the estimator says that reading may stop.
 
     Args:
         decisions: True for an include, in the order in which people read.
         total: records of the review, read and unread; copies are none.
         recall: wanted, above 0 and at most 1.
-        bias: how much more readily the order draws an include than another record. Other than 1 it is slower.
-        above: a p of this or more is told as this, which is quicker.
 
     Raises:
-        ValueError: fewer records in all than were read, a recall or a bias that is none.
+        ValueError: fewer records in all than were read, a recall that is none.
     """
     if total < len(decisions):
         raise ValueError(f"{len(decisions)!r} records read of {total!r}")
     if not 0 < recall <= 1:
         raise ValueError(f"recall: {recall!r} does not lie between 0 and 1")
-    if not bias > 0:
-        raise ValueError(f"bias: {bias!r} is not above 0")
     found = sum(decisions)
     unread = total - len(decisions)
     if found > 2 * total * recall:  # the hypothesis is of more includes than there are records
         return 0.0
-    smallest = above
+    smallest = 1.0
     for size, includes in _runs(decisions):
         kind = floor(found / recall + 1 - (found - includes))  # as the source computes it
         population = unread + size
         if kind - includes > unread:
             return 0.0  # the rest has no room for so many
-        up_to = probability_up_to if bias == 1 else partial(wallenius_up_to, bias=bias)
-        smallest = min(smallest, up_to(includes, size, population, kind, above=smallest))
+        smallest = min(smallest, probability_up_to(includes, size, population, kind, above=smallest))
     return smallest
-
-
-def says_stop(
-    decisions: Sequence[bool], total: int, recall: float = 0.95, confidence: float = 0.95, bias: float = 1.0
-) -> bool:
-    """Return whether the estimator says that reading may stop. The arguments are those of `missed_recall_p`."""
-    doubt = 1 - confidence
-    return missed_recall_p(decisions, total, recall, bias, above=doubt) < doubt
-
-
-def recall_frontier(decisions: Sequence[bool], total: int, bias: float = 1.0) -> tuple[Point, ...]:
-    """The test for recalls of 0.99, 0.985, ... down to the first whose p is below 0.01."""
-    points = []
-    recall = HIGHEST
-    while recall > 0:
-        points.append(Point(recall, len(decisions), missed_recall_p(decisions, total, recall, bias)))
-        if points[-1].p < CERTAIN:
-            break
-        recall -= STEP  # one after the other, as the source does: the rounding is part of the recall
-    return tuple(points)
-
-
-def stopping_curve(
-    decisions: Sequence[bool],
-    total: int,
-    recall: float = 0.95,
-    confidence: float = 0.95,
-    bias: float = 1.0,
-    batch: int = BATCH,
-) -> tuple[Point, ...]:
-    """The test after each batch of records and after the last, up to the place where it would have stopped."""
-    points = []
-    for read in (*range(batch, len(decisions), batch), len(decisions)):
-        points.append(Point(recall, read, missed_recall_p(decisions[:read], total, recall, bias)))
-        if points[-1].p < 1 - confidence:
-            break
-    return tuple(points)
 
 
 def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
