@@ -11,7 +11,7 @@ from tamis_schemas.ledger import items, payloads
 from tamis_schemas.values.frozen import Frozen
 
 from ..ledger import read_overrides
-from .audit_file import text_of
+from .fill_in_sheet import text_of
 from .human_agreement import both_said, read_compared, said_by_people
 
 

@@ -1,24 +1,19 @@
 """The file of an audit: a row for each record of the sample, which a human fills in and hands back."""
 
-import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from tamis_schemas import Audit, InputError, InvalidParameters, ItemResult
 from tamis_schemas.operations.kind import yes_or_no
-from tamis_schemas.records.item import shown_fields
-from tamis_schemas.records.record_number import record_number
 
 from ..files.spreadsheet import read_table, reviewer_of
-from ..intake.formula_guard import guarded
 from .audits import AuditDecision
+from .fill_in_sheet import RECORD, write_sheet
 
-BLIND = ("audit", "index", "id", "title", "abstract")
 REASONS = ("excluded_by", "reason")  # of the software; a reader who knows them is led by them
 FILLED_IN = ("include", "reviewer", "note")
-NUMBER = "number"  # the record's, from 1, beside its index from 0: as people read it elsewhere
 
 
 @dataclass(frozen=True)
@@ -35,15 +30,14 @@ class FilledIn:
 def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, with_reasons: bool = False) -> None:
     """The sample in the order in which it was drawn, with what was decided so far. `rows`: its items, in any order."""
     by_index = {row.index: row for row in rows}
-    writer = csv.writer(stream)
-    writer.writerow([*BLIND, *(REASONS if with_reasons else ()), *FILLED_IN, NUMBER])
+    filled = {}
     for item in audit.items:
         row = by_index[item.index]
         why = [_excluded_by(row), row.exclusion_reason or _rationale(row)] if with_reasons else []
         answer = "" if item.include is None else "yes" if item.include else "no"
-        cells = [audit.id, item.index, item.item_id, text_of(row.item.get("title")), content_of(row.item)]
-        cells += [*why, answer, item.reviewer or "", item.note or "", record_number(item.index)]
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
+        filled[item.index] = [*why, answer, item.reviewer or "", item.note or ""]
+    columns = (*REASONS, *FILLED_IN) if with_reasons else FILLED_IN
+    write_sheet(stream, by_index.values(), filled, columns, audit=audit.id)
 
 
 def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
@@ -56,7 +50,7 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
     """
     decisions, lines, ids, blank = [], [], [], 0
     audit_ids: set[str] = set()
-    for row in read_table(path, (*BLIND, *FILLED_IN), required=("audit", "index", "include")):
+    for row in read_table(path, ("audit", *RECORD, *FILLED_IN), required=("audit", "index", "include")):
         audit_ids.add(row["audit"])
         if not row["audit"] or len(audit_ids) > 1:
             raise InputError(
@@ -85,15 +79,3 @@ def _excluded_by(row: ItemResult) -> str:
 
 def _rationale(row: ItemResult) -> str:
     return "" if row.result is None else row.result.reasoning or ""
-
-
-def content_of(item: dict[str, Any]) -> str:
-    """The abstract; of an item that is no publication, its fields line by line."""
-    if item.get("abstract") or item.get("title"):
-        return text_of(item.get("abstract"))
-    return "\n".join(f"{name}: {value}" for name, value in shown_fields(item).items())
-
-
-def text_of(value: object) -> str:
-    """A field's text; of none the empty one."""
-    return "" if value is None else str(value)

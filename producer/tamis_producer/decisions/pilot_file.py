@@ -3,20 +3,14 @@
 It shows nothing that the model decided: who knows it is led by it. `tamis calibrate` and `tamis evaluate` read it back.
 """
 
-import csv
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 from tamis_schemas import ItemResult
 from tamis_schemas.records.random_order import check_draw, sample
-from tamis_schemas.records.record_number import record_number
 
-from ..intake.formula_guard import guarded
-from ..quality.gold_labels import INDEX, SEED
-from .audit_file import NUMBER, content_of, text_of
-
-COLUMNS = (SEED, INDEX, "id", "title", "abstract", "include", "note", NUMBER)
+from .fill_in_sheet import write_sheet
 
 
 @dataclass(frozen=True)
@@ -45,10 +39,4 @@ def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> Non
 
     `rows`: those of the places, in any order.
     """
-    by_index = {row.index: row for row in rows}
-    writer = csv.writer(stream)
-    writer.writerow(COLUMNS)
-    for place in pilot.places:
-        row = by_index[place]
-        texts = (row.item_id, text_of(row.item.get("title")), content_of(row.item), "", "")
-        writer.writerow((pilot.seed, place, *map(guarded, texts), record_number(place)))
+    write_sheet(stream, rows, dict.fromkeys(pilot.places, ("", "")), ("include", "note"), seed=pilot.seed)

@@ -21,7 +21,7 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..client.batch import Batch
 from ..client.client import Client
-from ..decisions.audit_file import content_of, text_of
+from ..decisions.fill_in_sheet import content_of, text_of
 from ..decisions.kept_file import write_kept
 from ..decisions.pilot_file import write_pilot
 from ..decisions.stop_samples import RANDOM_SEED_BITS
@@ -139,7 +139,6 @@ def pilot(
     rows = {row.index: row for row in batch.results(drawn.places)}
     if form is TableForm.CSV:
         stream = StringIO(newline="")
-        stream.write("\ufeff")  # the mark by which spreadsheets know UTF-8
         write_pilot(drawn, list(rows.values()), stream)
         return Response(stream.getvalue(), media_type="text/csv")
     records = tuple(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from tamis_schemas import InvalidRequest, StopAnswer
 from tamis_schemas.records.random_order import LARGEST_SEED
 
-from ..decisions.sample_file import write_stop_sample
+from ..decisions.fill_in_sheet import write_stop_sample
 from . import problems
 from .access import Of, Reader, Reviewer
 from .description import BatchId
@@ -68,7 +68,6 @@ def stop(
     if answer.sample is None:
         raise InvalidRequest("no sample is open, so there is nothing to write: draw one first")
     table = StringIO(newline="")
-    table.write("\ufeff")  # the mark by which spreadsheets know UTF-8
     write_stop_sample(answer.sample, batch.results([one.index for one in answer.sample.waiting]), table)
     return Response(table.getvalue(), media_type="text/csv")
 

@@ -170,7 +170,6 @@ def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
 def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> None:
     rows = batch.results([item.index for item in audit.items])
     with replacing(path) as stream:
-        stream.write("\ufeff")  # the mark by which spreadsheets know UTF-8
         write_sample(audit, rows, stream, with_reasons=with_reasons)
 
 

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.client.client import Client
-from tamis_producer.decisions.reading_sheet import write_sheet
+from tamis_producer.decisions.fill_in_sheet import write_reading_sheet
 from tamis_producer.intake.results_file import replacing
 from tamis_producer.reading_order.exploration import EXPLORE
 from tamis_producer.reading_order.next_records import MOST, USUAL
@@ -67,8 +67,7 @@ def next_(
         if output is not None and answer.records:
             rows = batch.results([record.index for record in answer.records])
             with replacing(output) as stream:
-                stream.write("\ufeff")  # the mark by which spreadsheets know UTF-8
-                write_sheet(answer, rows, stream)
+                write_reading_sheet(answer, rows, stream)
         if as_json:
             written = output if answer.records else None
             print_json(answer.model_dump(mode="json") | {"written_to": written})

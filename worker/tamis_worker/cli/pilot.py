@@ -42,7 +42,6 @@ def pilot(
             raise InvalidRequest(f"{output} is there already, and may hold labels: name another file with --output")
         drawn = batch.draw_pilot(n, seed=secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed)
         with replacing(output) as stream:
-            stream.write("\ufeff")  # the mark by which spreadsheets know UTF-8
             write_pilot(drawn, list(batch.results(drawn.places)), stream)
     if as_json:
         facts = {"batch": view.id, "seed": drawn.seed, "population": drawn.population, "places": drawn.places}

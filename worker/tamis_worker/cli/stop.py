@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
-from tamis_producer.decisions.sample_file import write_stop_sample
+from tamis_producer.decisions.fill_in_sheet import write_stop_sample
 from tamis_producer.intake.results_file import replacing
 from tamis_schemas import InvalidRequest, StopAnswer, StopPrice, StopSample, StopVerdict
 from tamis_schemas.batches.wire import SHORT_ID
@@ -91,7 +91,6 @@ def _write(batch: Batch, sample: StopSample | None, path: Path) -> None:
         raise InvalidRequest(f"no sample is open, so there is nothing to write to {path}: say --draw")
     rows = batch.results([one.index for one in sample.waiting])
     with replacing(path) as stream:
-        stream.write("\ufeff")  # the mark by which spreadsheets know UTF-8
         write_stop_sample(sample, rows, stream)
 
 

@@ -21,7 +21,7 @@ def written(pilot: Pilot, path: Path, *, filled: int, rows: list[ItemResult] = R
     """The file of a pilot, of which somebody filled in the first rows: yes, then no, by turns."""
     stream = io.StringIO()
     write_pilot(pilot, rows, stream)
-    lines = list(csv.DictReader(io.StringIO(stream.getvalue())))
+    lines = list(csv.DictReader(io.StringIO(stream.getvalue().removeprefix("\ufeff"))))
     for number, line in enumerate(lines[:filled]):
         line["include"] = "no" if number % 2 else "yes"
     with path.open("w", encoding="utf-8-sig", newline="") as file:
@@ -46,7 +46,8 @@ def test_the_same_seed_draws_the_same_and_a_larger_pilot_begins_with_the_smaller
 def test_the_file_says_nothing_of_what_the_model_decided() -> None:
     stream = io.StringIO()
     write_pilot(draw_pilot(ORIGINALS, 301, seed=1), ROWS, stream)
-    header, *lines = list(csv.reader(io.StringIO(stream.getvalue())))
+    assert stream.getvalue().startswith("\ufeff")  # by which spreadsheets know UTF-8
+    header, *lines = list(csv.reader(io.StringIO(stream.getvalue()[1:])))
     assert header == ["seed", "index", "id", "title", "abstract", "include", "note", "number"]
     assert not any("so it is" in cell or cell in ("include", "exclude", "0.8") for line in lines for cell in line)
     assert "'=rule()" in {line[2] for line in lines}
