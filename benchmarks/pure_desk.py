@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from tamis_producer.quality import Frame, Reading, Verdict, certify, missed_recall_p
+from tamis_producer.quality.certificate import Reading, Verdict, certify
+from tamis_producer.quality.estimator import missed_recall_p
+from tamis_producer.quality.sampling_frame import Frame
 from tamis_producer.reading_order.exploration import EXPLORE
 from tamis_producer.reading_order.ranking import rank
 from tamis_producer.reading_order.text_model import TextFeatures

@@ -7,7 +7,10 @@ from typing import Any
 
 from sqlalchemy import text
 
-from tamis_producer.retention import find_subjects, give_back, purge, restore, space_taken
+from tamis_producer.retention.purge import purge
+from tamis_producer.retention.restoration import restore
+from tamis_producer.retention.space import give_back, space_taken
+from tamis_producer.retention.subjects import find_subjects
 
 from .options import Options
 from .parts import Ledger, Parts

@@ -11,7 +11,10 @@ import random
 from collections import deque
 from dataclasses import dataclass
 
-from tamis_producer.quality import DoubleRead, Frame, Reading, Verdict, certify, missed_recall_p, records_needed
+from tamis_producer.quality.certificate import Reading, Verdict, certify, records_needed
+from tamis_producer.quality.estimator import missed_recall_p
+from tamis_producer.quality.reader_errors import DoubleRead
+from tamis_producer.quality.sampling_frame import Frame
 
 from .simulated_reviews import Review
 

@@ -17,7 +17,8 @@ from stage.kept import write_kept_review
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.ledger import connect
-from tamis_producer.retention import find_subjects, purge
+from tamis_producer.retention.purge import purge
+from tamis_producer.retention.subjects import find_subjects
 from tamis_schemas import Callback, ConfigurationError, Filter
 from tamis_schemas.ledger.rights import GATEWAY, WORKER, grant, grants
 from tamis_worker.embedded.flower import Flower

@@ -3,7 +3,7 @@
 from tamis_schemas import Audit, Stratum
 from tamis_schemas.values.frozen import Frozen
 
-from ..quality import upper_bound
+from ..quality.exact import upper_bound
 from ..quality.finite_population import LEVEL, most_in_population
 
 _DRAWN_FROM = {

@@ -14,7 +14,7 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..ledger import read_audits, read_overrides
 from ..ledger.overrides import standing
-from ..quality import Agreement, agreement
+from ..quality.agreement import Agreement, agreement
 from .final_outcome import Outcome, outcomes
 
 INCLUDE, EXCLUDE = InclusionStatus.INCLUDE.value, InclusionStatus.EXCLUDE.value

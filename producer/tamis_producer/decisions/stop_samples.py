@@ -20,7 +20,9 @@ from tamis_schemas.records.random_order import check_draw, sample
 from ..ledger import find_audit, read_audit
 from ..ledger.overrides import one_at_a_time
 from ..ledger.stop_samples import Promise, StoredFrame, close_frame, extend_frame, insert_frame, read_frames
-from ..quality import DoubleRead, Frame, Reading, Verdict, certify
+from ..quality.certificate import Reading, Verdict, certify
+from ..quality.reader_errors import DoubleRead
+from ..quality.sampling_frame import Frame
 from .audited_sample import check_beginning, next_number, seen_audits, take_decisions
 from .reading_state import ReadingState, read_reading_state
 

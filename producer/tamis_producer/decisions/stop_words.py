@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from tamis_schemas import StopAnswer, StopFigure, StopSample, StopVerdict
 
-from ..quality import SPENDING
 from ..quality.expected_finds import Basis
+from ..quality.sampling_frame import SPENDING
 
 _BASES = {
     Basis.PROBABILITIES: "the probabilities of the reading order",

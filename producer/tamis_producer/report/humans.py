@@ -6,7 +6,7 @@ from tamis_schemas import HumanStage
 from tamis_schemas.operations import kind_of
 
 from ..decisions.human_agreement import two_places
-from ..quality import Agreement
+from ..quality.agreement import Agreement
 from .figures import BatchFigures, Figures, HumanFigures
 
 NONE = "–"

@@ -15,7 +15,9 @@ from stage.proven_dialect import prove_dialect
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import connect
 from tamis_producer.ledger.connection import CLIENT
-from tamis_producer.retention import find_subjects, purge, restore
+from tamis_producer.retention.purge import purge
+from tamis_producer.retention.restoration import restore
+from tamis_producer.retention.subjects import find_subjects
 from tamis_schemas import Filter
 from tamis_schemas.ledger.migrate import upgrade
 from tamis_schemas.ledger.pooler import address, session

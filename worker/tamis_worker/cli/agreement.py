@@ -4,7 +4,7 @@ from rich.markup import escape
 
 from tamis_producer.client.client import Client
 from tamis_producer.decisions.human_agreement import DRAWN, SELECTED, two_places
-from tamis_producer.quality import Agreement
+from tamis_producer.quality.agreement import Agreement
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_words
 

@@ -11,19 +11,12 @@ from rich.markup import escape
 
 from tamis_producer.client.client import Client
 from tamis_producer.ledger import ledger_errors
-from tamis_producer.retention import (
-    ArchiveFormat,
-    Purged,
-    Subject,
-    find_archives,
-    find_subjects,
-    give_back,
-    measure,
-    prune_all_answers,
-    purge,
-    restore,
-    space_taken,
-)
+from tamis_producer.retention.answers import prune_all_answers
+from tamis_producer.retention.archive import ArchiveFormat, find_archives
+from tamis_producer.retention.purge import Purged, purge
+from tamis_producer.retention.restoration import restore
+from tamis_producer.retention.space import give_back, space_taken
+from tamis_producer.retention.subjects import Subject, find_subjects, measure
 from tamis_schemas import InvalidParameters, InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 

@@ -11,7 +11,11 @@ import threading
 from sqlalchemy import Connection, Engine, func, select
 
 from tamis_producer.ledger import ledger_errors
-from tamis_producer.retention import archive_locked, delete_slice, find_subjects, prune_answers, prune_dead_letters
+from tamis_producer.retention.answers import prune_answers
+from tamis_producer.retention.deletion import delete_slice
+from tamis_producer.retention.letters import prune_dead_letters
+from tamis_producer.retention.purge import archive_locked
+from tamis_producer.retention.subjects import find_subjects
 from tamis_schemas import TamisError
 
 from ..config.retention_policy import Policy

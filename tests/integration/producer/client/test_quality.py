@@ -10,7 +10,8 @@ import pytest
 from stage import Finished
 from stage.screened import Ledgered, decided, write_batch, write_review
 from tamis_producer import AsyncClient, Client, ProducerSettings
-from tamis_producer.quality import evaluate, read_labels
+from tamis_producer.quality.gold_evaluation import evaluate
+from tamis_producer.quality.gold_labels import read_labels
 from tamis_schemas import Filter, InclusionDecision, InputError, InvalidParameters, InvalidRequest, Score, UnknownBatch
 
 IS_IT = Filter(criteria="Is it about walking?")

@@ -15,7 +15,7 @@ from stage import Finished
 from tamis_producer import AsyncClient, Client
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.ledger.dead_letters import DeadLetter, count_dead_letters
-from tamis_producer.retention import prune_dead_letters
+from tamis_producer.retention.letters import prune_dead_letters
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import BrokerUnavailable, InvalidRequest
 from tamis_schemas.ledger import dead_letters

@@ -12,9 +12,9 @@ from stage import Finished
 from stage.screened import Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer import Client
 from tamis_producer.ledger import read_operation
-from tamis_producer.quality import match
 from tamis_producer.quality.gold_labels import GoldLabels
 from tamis_producer.quality.judged import Stand
+from tamis_producer.quality.matching import match
 from tamis_producer.reading_order.candidates import stream_candidates
 from tamis_schemas import Exclusion, InclusionDecision
 

@@ -19,19 +19,14 @@ from tamis_producer.explanation import read_explanation
 from tamis_producer.ledger import read_overrides, read_summaries, stream_results
 from tamis_producer.ledger.audits import read_audits
 from tamis_producer.report import ReportForm, write_report
-from tamis_producer.retention import (
-    ArchiveFormat,
-    Purged,
-    find_archives,
-    find_subjects,
-    purge,
-    read_archive,
-    restore,
-)
 from tamis_producer.retention import archive as archive_module
 from tamis_producer.retention import rows as rows_module
+from tamis_producer.retention.archive import ArchiveFormat, find_archives, read_archive
 from tamis_producer.retention.holdings import Holding, holdings
+from tamis_producer.retention.purge import Purged, purge
+from tamis_producer.retention.restoration import restore
 from tamis_producer.retention.rows import archived_columns
+from tamis_producer.retention.subjects import find_subjects
 from tamis_schemas import ConfigurationError, IllegalTransition, InputError, OperationFailed
 from tamis_schemas.ledger import batches, items, overrides, reviews
 

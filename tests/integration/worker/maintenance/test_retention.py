@@ -11,7 +11,8 @@ from sqlalchemy import Engine, func, insert, select, text, update
 from stage.kept import age, write_kept_review
 from tamis_producer.ledger import connect
 from tamis_producer.ledger.pool_kinds import DISPATCH
-from tamis_producer.retention import find_archives, restore
+from tamis_producer.retention.archive import find_archives
+from tamis_producer.retention.restoration import restore
 from tamis_schemas.ledger import batches, items, llm_cache
 from tamis_worker.config.retention_policy import Policy
 from tamis_worker.config.settings import WorkerSettings

@@ -8,7 +8,8 @@ from tamis_producer.decisions.final_outcome import Outcome
 from tamis_producer.decisions.reading_state import ReadingState
 from tamis_producer.decisions.stop_samples import first_read, promise_of, reading_of
 from tamis_producer.ledger.stop_samples import Promise, StoredFrame
-from tamis_producer.quality import DoubleRead, Frame
+from tamis_producer.quality.reader_errors import DoubleRead
+from tamis_producer.quality.sampling_frame import Frame
 from tamis_schemas import DoubleReading
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tamis_producer.quality import agreement
+from tamis_producer.quality.agreement import agreement
 from tamis_producer.quality.agreement_interval import (
     Table,
     ac1_interval,

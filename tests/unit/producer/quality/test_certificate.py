@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_producer.quality import DoubleRead, Frame, Reading, Verdict, certify, price_list, records_needed
+from tamis_producer.quality.certificate import Reading, Verdict, certify, price_list, records_needed
 from tamis_producer.quality.finite_population import most_in_population
-from tamis_producer.quality.reader_errors import most_true_includes
+from tamis_producer.quality.reader_errors import DoubleRead, most_true_includes
+from tamis_producer.quality.sampling_frame import Frame
 from tamis_schemas import InvalidParameters
 
 

@@ -5,12 +5,14 @@ from dataclasses import replace
 import pytest
 
 from stage.judged import row
-from tamis_producer.quality import calibrate, evaluate, match
 from tamis_producer.quality.design import SELECTED, Design
 from tamis_producer.quality.design_effect import design_effect, intraclass_correlation, mean_block
 from tamis_producer.quality.exact import lower_bound
+from tamis_producer.quality.gold_evaluation import evaluate
 from tamis_producer.quality.gold_labels import GoldLabels
 from tamis_producer.quality.judged import Judged, judged
+from tamis_producer.quality.matching import match
+from tamis_producer.quality.pilot import calibrate
 from tamis_producer.quality.sampling import Lie, Sampling
 from tamis_producer.quality.threshold import choose_threshold
 from tamis_schemas import ItemResult, wilson

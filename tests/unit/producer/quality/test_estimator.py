@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tamis_producer.quality import missed_recall_p
+from tamis_producer.quality.estimator import missed_recall_p
 
 DELTA = 1e-10
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_producer.quality import interval, lower_bound, upper_bound
+from tamis_producer.quality.exact import interval, lower_bound, upper_bound
 
 SHARES = st.integers(1, 3_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 LEVELS = st.floats(0.5, 0.999)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_producer.quality import upper_bound
+from tamis_producer.quality.exact import upper_bound
 from tamis_producer.quality.finite_population import most_in_population, probability_up_to
 
 

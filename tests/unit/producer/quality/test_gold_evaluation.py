@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stage.judged import copied, failed_row, open_row, rejected, row
-from tamis_producer.quality import calibrate, evaluate, match
-from tamis_producer.quality.gold_evaluation import Stands
+from tamis_producer.quality.gold_evaluation import Stands, evaluate
 from tamis_producer.quality.gold_labels import GoldLabels
+from tamis_producer.quality.matching import match
+from tamis_producer.quality.pilot import calibrate
 from tamis_producer.quality.words import more, rates, remarks, shown
 from tamis_producer.report.gold_page import write_gold_page
 from tamis_producer.report.reliability_svg import draw_reliability

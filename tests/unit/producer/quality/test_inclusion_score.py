@@ -7,10 +7,11 @@ from math import inf
 import pytest
 
 from stage.judged import failed_row, rejected, row
-from tamis_producer.quality import calibrate, evaluate, match
-from tamis_producer.quality.gold_evaluation import GoldEvaluation
+from tamis_producer.quality.gold_evaluation import GoldEvaluation, evaluate
 from tamis_producer.quality.gold_labels import GoldLabels
 from tamis_producer.quality.inclusion_score import ScoreBasis, ScoreScale, inclusion_score
+from tamis_producer.quality.matching import match
+from tamis_producer.quality.pilot import calibrate
 from tamis_producer.quality.words import more, score_remark
 from tamis_producer.report.gold_page import write_gold_page
 from tamis_producer.report.reliability_svg import OF_PROBABILITY, draw_reliability

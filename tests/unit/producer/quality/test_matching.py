@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from stage.judged import copied, row
-from tamis_producer.quality import GoldLabel, GoldLabels, match, read_labels
+from tamis_producer.quality.gold_labels import GoldLabel, GoldLabels, read_labels
 from tamis_producer.quality.judged import Stand
+from tamis_producer.quality.matching import match
 from tamis_schemas import InputError, InvalidRequest
 
 

@@ -8,7 +8,9 @@ import pytest
 
 from stage.judged import copied, rejected, row
 from tamis_producer.decisions.pilot_file import Pilot, draw_pilot, write_pilot
-from tamis_producer.quality import calibrate, match, read_labels
+from tamis_producer.quality.gold_labels import read_labels
+from tamis_producer.quality.matching import match
+from tamis_producer.quality.pilot import calibrate
 from tamis_producer.quality.sampling import Lie
 from tamis_schemas import InputError, InvalidParameters, InvalidRequest, ItemResult
 

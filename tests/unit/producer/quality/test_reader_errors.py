@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_producer.quality import DoubleRead, upper_bound
-from tamis_producer.quality.reader_errors import most_true_includes
+from tamis_producer.quality.exact import upper_bound
+from tamis_producer.quality.reader_errors import DoubleRead, most_true_includes
 
 
 def test_the_miss_rate_comes_from_what_one_of_two_readers_missed() -> None:

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_producer.quality import Frame
 from tamis_producer.quality.finite_population import log_comb, most_in_population
-from tamis_producer.quality.sampling_frame import SPENDING, _boundaries, frame_doubt
+from tamis_producer.quality.sampling_frame import SPENDING, Frame, _boundaries, frame_doubt
 
 
 def frame(population: int, *finds: int, read: int) -> Frame:

@@ -5,7 +5,7 @@ import io
 from stage.complete_flow import COMPLETE, SEARCHED, SOURCES, complete_figures, tallies
 from stage.reported import batch, figures
 from tamis_producer.decisions.human_agreement import AgreementFigures, PairAgreement
-from tamis_producer.quality import agreement
+from tamis_producer.quality.agreement import agreement
 from tamis_producer.report.figures import Figures, HumanFigures
 from tamis_producer.report.markdown import write_markdown
 from tamis_producer.report.methods import methods, warnings
