@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from tamis_producer.quality.certificate import Reading, Verdict, certify
+from tamis_producer.quality.certificate import Reading, certify
 from tamis_producer.quality.estimator import missed_recall_p
 from tamis_producer.quality.sampling_frame import Frame
 from tamis_producer.reading_order.exploration import EXPLORE
 from tamis_producer.reading_order.ranking import rank
 from tamis_producer.reading_order.text_model import TextFeatures
+from tamis_schemas import StopVerdict
 from tamis_schemas.records.random_order import sample
 
 from .reading_team import CONFIDENCE, RECALL, Look
@@ -38,8 +39,8 @@ class PureDesk:
     def look(self) -> Look:
         certificate = certify(self._reading(), RECALL, CONFIDENCE)
         return Look(
-            promised=certificate.verdict is Verdict.ENOUGH,
-            refused=certificate.verdict is Verdict.IMPOSSIBLE,
+            promised=certificate.verdict is StopVerdict.ENOUGH,
+            refused=certificate.verdict is StopVerdict.IMPOSSIBLE,
             p=missed_recall_p(tuple(self._decided.values()), len(self._features), RECALL),
             sampled=len(self._waiting()),
         )

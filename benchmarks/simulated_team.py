@@ -11,10 +11,11 @@ import random
 from collections import deque
 from dataclasses import dataclass
 
-from tamis_producer.quality.certificate import Reading, Verdict, certify, records_needed
+from tamis_producer.quality.certificate import Reading, certify, records_needed
 from tamis_producer.quality.estimator import missed_recall_p
 from tamis_producer.quality.reader_errors import DoubleRead
 from tamis_producer.quality.sampling_frame import Frame
+from tamis_schemas import StopVerdict
 
 from .simulated_reviews import Review
 
@@ -66,7 +67,7 @@ class Team:
             if self._read_in_order():
                 self._sample()
         verdict = certify(self._reading(), RECALL, CONFIDENCE).verdict
-        return self._stop(promised=verdict is Verdict.ENOUGH)
+        return self._stop(promised=verdict is StopVerdict.ENOUGH)
 
     def read_with_estimator(self) -> Stop:
         """Read in order until the estimator says enough, or everything is read."""

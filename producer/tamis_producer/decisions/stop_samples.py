@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, select
 
-from tamis_schemas import BatchStatus, InvalidParameters, InvalidRequest, SampledRecord, StopSample
+from tamis_schemas import BatchStatus, InvalidParameters, InvalidRequest, SampledRecord, StopSample, StopVerdict
 from tamis_schemas.ledger import batches, items
 from tamis_schemas.operations import kind_of
 from tamis_schemas.records.random_order import check_draw, sample
@@ -20,7 +20,7 @@ from tamis_schemas.records.random_order import check_draw, sample
 from ..ledger import find_audit, read_audit
 from ..ledger.overrides import one_at_a_time
 from ..ledger.stop_samples import Promise, StoredFrame, close_frame, extend_frame, insert_frame, read_frames
-from ..quality.certificate import Reading, Verdict, certify
+from ..quality.certificate import Reading, certify
 from ..quality.reader_errors import DoubleRead
 from ..quality.sampling_frame import Frame
 from .audited_sample import check_beginning, next_number, seen_audits, take_decisions
@@ -70,9 +70,9 @@ def draw_sample(
     number = next_number(frames, seen_audits(connection, batch_id, frames))
     reading = reading_of(state, frames, number, human_errors=human_errors)
     certificate = certify(reading, promise.recall, promise.confidence)
-    if certificate.verdict is Verdict.IMPOSSIBLE:
+    if certificate.verdict is StopVerdict.IMPOSSIBLE:
         raise InvalidRequest(f"batch {batch_id}: it cannot be promised, because {certificate.reason}")
-    if certificate.verdict is Verdict.ENOUGH:
+    if certificate.verdict is StopVerdict.ENOUGH:
         return
     if frame is None:
         seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, select
 
-from tamis_schemas import ExpectedIncludes, StopAnswer, StopEstimate, StopPrice, StopVerdict
+from tamis_schemas import ExpectedIncludes, StopAnswer, StopEstimate, StopPrice
 from tamis_schemas.ledger import batches, reading_orders
 
 from ..ledger.stop_samples import Promise, StoredFrame, read_frames
@@ -55,24 +55,15 @@ def read_stop(
     double, hoped = state.double, _probabilities(connection, batch_id, state)
     return in_words(
         StopAnswer(
+            **certificate.model_dump(exclude={"reason"}),
             batch_id=str(batch_id),
-            verdict=StopVerdict(certificate.verdict),
             headline=certificate.reason or "",
-            recall=promise.recall,
-            confidence=promise.confidence,
             records=state.records,
             read=state.read,
-            found=state.found,
-            unread=len(state.unread),
             conflicts=len(state.conflicts),
             uncertain=len(state.uncertain),
             excluded_by_rules=state.unread_by_software[Outcome.INELIGIBLE],
             excluded_by_model=state.unread_by_software[Outcome.EXCLUDED],
-            promised=certificate.promised,
-            missed=certificate.missed,
-            includes=certificate.includes,
-            needed=certificate.needed,
-            miss_rate=certificate.miss_rate,
             double_reading=double and double.model_copy(update={"counts": double.counts and human_errors}),
             estimate=_estimate(state, promise),
             expected=_expected(state, hoped),
@@ -100,12 +91,8 @@ def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) 
 
 def _expected(state: ReadingState, probabilities: Sequence[float]) -> ExpectedIncludes:
     if probabilities:
-        found = expected_from_probabilities(probabilities)
-    else:
-        found = expected_from_yield([*state.included.values()], len(state.unread))
-    return ExpectedIncludes(
-        records=found.records, expected=found.expected, low=found.low, high=found.high, basis=found.basis.value
-    )
+        return expected_from_probabilities(probabilities)
+    return expected_from_yield([*state.included.values()], len(state.unread))
 
 
 def _prices(reading: Reading, frames: Sequence[StoredFrame], probabilities: Sequence[float]) -> tuple[StopPrice, ...]:
@@ -114,13 +101,4 @@ def _prices(reading: Reading, frames: Sequence[StoredFrame], probabilities: Sequ
     if frames and reading.frames[-1].read:
         frame = reading.frames[-1]
         expected = frame.found / frame.read * reading.unread
-    return tuple(
-        StopPrice(
-            recall=one.recall,
-            confidence=one.confidence,
-            none_found=one.none_found,
-            as_expected=one.as_expected,
-            finds=one.finds,
-        )
-        for one in price_list(reading, expected)
-    )
+    return price_list(reading, expected)

@@ -15,12 +15,11 @@ Source of the division: Bonferroni's inequality.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from math import floor
 
-from tamis_schemas import InvalidParameters
+from tamis_schemas import InvalidParameters, StopPrice, StopVerdict
 from tamis_schemas.values.frozen import Frozen
 
 from .reader_errors import DoubleRead, may_have_been, most_true_includes
@@ -30,14 +29,6 @@ SAMPLES, MISS_RATE, HIDDEN = 0.8, 0.1, 0.1  # of the doubt, where a miss rate is
 FURTHER = 4  # numbers of further finds for which the price is told: none, one, two, three
 RECALLS = (0.8, 0.9, 0.95, 0.98, 1.0)
 CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
-
-
-class Verdict(StrEnum):
-    """Whether people may stop reading."""
-
-    NOT_YET = "not yet"
-    ENOUGH = "enough"
-    IMPOSSIBLE = "cannot be promised"
 
 
 @dataclass(frozen=True)
@@ -69,7 +60,7 @@ class Reading:
 class Certificate(Frozen):
     """What can be promised of a review as it stands, and what is missing to what was asked for."""
 
-    verdict: Verdict
+    verdict: StopVerdict
     reason: str | None  # "cannot be promised, because ..."
     recall: float  # asked for
     confidence: float
@@ -82,16 +73,6 @@ class Certificate(Frozen):
     needed: tuple[int, ...]  # more records of the sample with none, one, two, three further finds; empty unless not yet
 
 
-class Price(Frozen):
-    """What a promise costs from here."""
-
-    recall: float
-    confidence: float
-    none_found: int | None  # more records of the sample if no further include is in it; None: cannot be promised
-    as_expected: int | None  # with as many further includes as are expected; None: cannot be promised, or none expected
-    finds: int | None  # so many are expected in it
-
-
 def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) -> Certificate:
     """Whether people may stop reading with this promise.
 
@@ -99,12 +80,12 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
         InvalidParameters: not 0 < recall <= 1, or not 0 < confidence < 1.
     """
     promise = _Promise(reading, recall, confidence)
-    verdict, reason = Verdict.NOT_YET, promise.refusal()
+    verdict, reason = StopVerdict.NOT_YET, promise.refusal()
     needed: tuple[int, ...] = ()
     if promise.kept:
-        verdict, reason = Verdict.ENOUGH, None
+        verdict, reason = StopVerdict.ENOUGH, None
     elif reason is not None:
-        verdict = Verdict.IMPOSSIBLE
+        verdict = StopVerdict.IMPOSSIBLE
     else:
         needed = tuple(promise.needed(further) for further in range(FURTHER))
     return Certificate(
@@ -127,7 +108,7 @@ def price_list(
     expected: float | None = None,
     recalls: Sequence[float] = RECALLS,
     confidences: Sequence[float] = CONFIDENCES,
-) -> tuple[Price, ...]:
+) -> tuple[StopPrice, ...]:
     """What each promise costs: more records of the sample, or of a new one where no frame is open.
 
     Args:
@@ -249,21 +230,21 @@ class _Promise:
         return low
 
 
-def _price(promise: _Promise, expected: float | None) -> Price:
+def _price(promise: _Promise, expected: float | None) -> StopPrice:
     reading = promise.reading
     words = {"recall": promise.recall, "confidence": promise.confidence}
     if promise.refusal():
-        return Price(**words, none_found=None, as_expected=None, finds=None)
+        return StopPrice(**words, none_found=None, as_expected=None, finds=None)
     if promise.kept:
-        return Price(**words, none_found=0, as_expected=0, finds=0)
+        return StopPrice(**words, none_found=0, as_expected=0, finds=0)
     finds = 0
     cost = none_found = promise.needed(0)
     if expected is None or not reading.unread:
-        return Price(**words, none_found=none_found, as_expected=None, finds=None)
+        return StopPrice(**words, none_found=none_found, as_expected=None, finds=None)
     while finds < round(expected * cost / reading.unread):
         finds += 1
         cost = promise.needed(finds)
-    return Price(**words, none_found=none_found, as_expected=cost, finds=finds)
+    return StopPrice(**words, none_found=none_found, as_expected=cost, finds=finds)
 
 
 def _share(found: int, includes: int | None) -> float:

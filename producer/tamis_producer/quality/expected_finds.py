@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from heapq import nlargest
 
-from tamis_schemas import wilson
-from tamis_schemas.values.frozen import Frozen
+from tamis_schemas import ExpectedIncludes, wilson
 
 NEXT = 100  # records
 RECENT = 100  # records read last
@@ -27,18 +26,7 @@ class Basis(StrEnum):
     RECENT_YIELD = "recent yield"
 
 
-class ExpectedFinds(Frozen):
-    """The includes that reading on would bring."""
-
-    records: int  # to be read
-    expected: float | None  # None: nothing is known
-    low: float
-    high: float
-    level: float
-    basis: Basis
-
-
-def expected_from_probabilities(probabilities: Iterable[float], records: int = NEXT) -> ExpectedFinds:
+def expected_from_probabilities(probabilities: Iterable[float], records: int = NEXT) -> ExpectedIncludes:
     """The includes among the `records` unread ones with the highest probabilities; all of them where there are fewer.
 
     The interval is that of the number, if the probabilities are right; it says nothing about whether they are.
@@ -53,17 +41,16 @@ def expected_from_probabilities(probabilities: Iterable[float], records: int = N
             without[found + 1] += share * one
         shares = without
     side = (1 - LEVEL) / 2
-    return ExpectedFinds(
+    return ExpectedIncludes(
         records=len(best),
         expected=sum(best),
         low=_quantile(shares, side),
         high=_quantile(shares, 1 - side),
-        level=LEVEL,
-        basis=Basis.PROBABILITIES,
+        basis=Basis.PROBABILITIES.value,
     )
 
 
-def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = NEXT) -> ExpectedFinds:
+def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = NEXT) -> ExpectedIncludes:
     """The includes among the next records, if they yield as the last `RECENT` of these decisions did.
 
     Args:
@@ -78,14 +65,13 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
     share = wilson(sum(last), len(last), LEVEL)
     ahead = min(records, unread)
     if share.estimate is None or share.low is None or share.high is None:
-        return ExpectedFinds(records=ahead, expected=None, low=0, high=ahead, level=LEVEL, basis=Basis.RECENT_YIELD)
-    return ExpectedFinds(
+        return ExpectedIncludes(records=ahead, expected=None, low=0, high=ahead, basis=Basis.RECENT_YIELD.value)
+    return ExpectedIncludes(
         records=ahead,
         expected=ahead * share.estimate,
         low=ahead * share.low,
         high=ahead * share.high,
-        level=LEVEL,
-        basis=Basis.RECENT_YIELD,
+        basis=Basis.RECENT_YIELD.value,
     )
 
 

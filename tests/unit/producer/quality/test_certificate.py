@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_producer.quality.certificate import Reading, Verdict, certify, price_list, records_needed
+from tamis_producer.quality.certificate import Reading, certify, price_list, records_needed
 from tamis_producer.quality.finite_population import most_in_population
 from tamis_producer.quality.reader_errors import DoubleRead, most_true_includes
 from tamis_producer.quality.sampling_frame import Frame
-from tamis_schemas import InvalidParameters
+from tamis_schemas import InvalidParameters, StopVerdict
 
 
 def sampled(read: int, *, unread: int = 1_000, found: int = 40) -> Reading:
@@ -30,8 +30,8 @@ def test_a_worked_example() -> None:
     assert comb(418, 5) / ways > 0.0125 >= comb(417, 5) / ways
     assert certify(Reading(40, 1_000), 0.9).needed[0] == 583
     almost, enough = certify(sampled(582), 0.9), certify(sampled(583), 0.9)
-    assert (almost.verdict, almost.needed[0], almost.missed) == (Verdict.NOT_YET, 1, 5)
-    assert (enough.verdict, enough.needed, enough.missed, enough.includes) == (Verdict.ENOUGH, (), 4, 44)
+    assert (almost.verdict, almost.needed[0], almost.missed) == (StopVerdict.NOT_YET, 1, 5)
+    assert (enough.verdict, enough.needed, enough.missed, enough.includes) == (StopVerdict.ENOUGH, (), 4, 44)
     assert enough.promised == pytest.approx(40 / 44)
 
 
@@ -56,7 +56,7 @@ def test_includes_found_beside_the_sample_count_as_found() -> None:
 def test_each_frame_bounds_all_includes_and_the_best_bound_counts() -> None:
     first = Frame(1_000, (False,) * 583, 40)
     useless = replace(sampled(583), frames=(first, Frame(417, (), 40)))
-    assert certify(useless, 0.9).verdict is Verdict.ENOUGH
+    assert certify(useless, 0.9).verdict is StopVerdict.ENOUGH
     # Records that are no part of a frame may be includes, each of them.
     with_others = replace(useless, unread=517, frames=(replace(first, unread_outside=100),))
     assert certify(with_others, 0.9).missed == 104
@@ -91,12 +91,12 @@ def test_another_frame_has_a_smaller_part_of_the_doubt() -> None:
 def test_who_has_read_everything_needs_no_sample() -> None:
     for found in (0, 7):
         whole = certify(Reading(found, 0), 1.0, 0.99)
-        assert (whole.verdict, whole.missed, whole.promised) == (Verdict.ENOUGH, 0, 1.0)
+        assert (whole.verdict, whole.missed, whole.promised) == (StopVerdict.ENOUGH, 0, 1.0)
 
 
 def test_a_recall_that_is_met_whatever_the_unread_are_is_enough_at_once() -> None:
-    assert certify(Reading(90, 10), 0.9).verdict is Verdict.ENOUGH
-    assert certify(Reading(90, 11), 0.9).verdict is Verdict.NOT_YET
+    assert certify(Reading(90, 10), 0.9).verdict is StopVerdict.ENOUGH
+    assert certify(Reading(90, 11), 0.9).verdict is StopVerdict.NOT_YET
 
 
 def test_of_nothing_found_a_recall_is_promised_only_where_nothing_can_be_missed() -> None:
@@ -104,23 +104,23 @@ def test_of_nothing_found_a_recall_is_promised_only_where_nothing_can_be_missed(
     nothing = certify(Reading(0, 1_000), 0.8)
     assert nothing.needed[0] == 988
     end = certify(Reading(0, 12, (Frame(1_000, (False,) * 988, 0),)), 0.8)
-    assert (end.verdict, end.missed, end.promised) == (Verdict.ENOUGH, 0, 1.0)
+    assert (end.verdict, end.missed, end.promised) == (StopVerdict.ENOUGH, 0, 1.0)
 
 
 def test_a_share_of_as_many_as_are_needed_is_exact() -> None:
     # 19 of 20 is 0.95, though 19 / 0.95 is 20.000000000000004 or 19.999999999999996 as rounding has it
-    assert certify(Reading(19, 1), 0.95).verdict is Verdict.ENOUGH
-    assert certify(Reading(7, 3), 0.7).verdict is Verdict.ENOUGH
+    assert certify(Reading(19, 1), 0.95).verdict is StopVerdict.ENOUGH
+    assert certify(Reading(7, 3), 0.7).verdict is StopVerdict.ENOUGH
 
 
 def test_a_reader_who_overlooks_too_much_is_told_why_nothing_can_be_promised() -> None:
     alone = certify(Reading(100, 500, (), DoubleRead(60, 6)), 0.95)
-    assert alone.verdict is Verdict.IMPOSSIBLE
+    assert alone.verdict is StopVerdict.IMPOSSIBLE
     assert alone.reason is not None
     assert "of 60 includes that two people read, 6 were missed by one of them" in alone.reason
     assert alone.needed == ()
     pairs = certify(Reading(300, 0, (), DoubleRead(300, 20), readers=2), 0.95)
-    assert (pairs.verdict, pairs.missed) == (Verdict.ENOUGH, 0)
+    assert (pairs.verdict, pairs.missed) == (StopVerdict.ENOUGH, 0)
     assert 300 < (pairs.includes or 0) < 315
     assert pairs.promised == pytest.approx(300 / (pairs.includes or 0))
     assert all(one.none_found is None for one in price_list(Reading(100, 500, (), DoubleRead(60, 6)), recalls=(0.95,)))
@@ -138,7 +138,7 @@ def test_what_is_overlooked_takes_part_of_the_doubt_and_of_the_recall() -> None:
     same = Reading(200, 2_000, (Frame(2_000, (), 200),))
     assert found.needed[0] == same.frames[0].needed(seen - 200, 0.8 * 0.05 / 2)
     unknown = certify(replace(reading, double_read=DoubleRead(0, 0)), 0.5)
-    assert (unknown.verdict, unknown.includes, unknown.promised) == (Verdict.IMPOSSIBLE, None, 0.0)
+    assert (unknown.verdict, unknown.includes, unknown.promised) == (StopVerdict.IMPOSSIBLE, None, 0.0)
 
 
 def test_the_price_list_has_each_promise_and_grows_with_it() -> None:
@@ -179,7 +179,7 @@ def test_the_documented_prices_and_rates_are_those_that_are_computed() -> None:
     assert DoubleRead(100, 6).miss_rate(0.995) == pytest.approx(0.081, abs=5e-4)
     assert pairs.miss_rate == pytest.approx(0.006, abs=5e-4)
     assert pairs.promised == pytest.approx(0.971, abs=5e-4)
-    assert certify(Reading(100, 0, (), DoubleRead(100, 6))).verdict is Verdict.IMPOSSIBLE
+    assert certify(Reading(100, 0, (), DoubleRead(100, 6))).verdict is StopVerdict.IMPOSSIBLE
 
 
 @settings(max_examples=50, deadline=None)
@@ -197,8 +197,8 @@ def test_more_found_more_read_and_less_asked_never_make_it_dearer(
     read = data.draw(st.integers(0, needed))
     there = replace(reading, unread=unread - read, frames=(Frame(unread, (False,) * read, found),))
     certificate = certify(there, recall, confidence)
-    assert (certificate.verdict is Verdict.ENOUGH) == (read == needed)
-    assert certificate.verdict is not Verdict.ENOUGH or certificate.promised >= recall - 1e-12
+    assert (certificate.verdict is StopVerdict.ENOUGH) == (read == needed)
+    assert certificate.verdict is not StopVerdict.ENOUGH or certificate.promised >= recall - 1e-12
 
 
 def test_teams_that_stop_at_the_first_chance_break_the_promise_in_at_most_the_doubt_of_all_orders() -> None:
@@ -241,7 +241,7 @@ def test_readers_who_overlook_includes_break_it_no_more_often() -> None:
         found = sum(first or second for first, second in seen)
         by_one = sum(first != second for first, second in seen)
         certificate = certify(Reading(found, 0, (), DoubleRead(found, by_one), readers=2), 0.9, 0.8)
-        promised += certificate.verdict is Verdict.ENOUGH
+        promised += certificate.verdict is StopVerdict.ENOUGH
         broken += found / 80 < certificate.promised
     assert promised > 250
     assert broken <= 0.2 * 500
