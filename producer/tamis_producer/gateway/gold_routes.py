@@ -1,26 +1,21 @@
 """Routes of labels: the sample that a person labels, and what a batch's decisions are worth by such labels."""
 
 import secrets
-from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
 from http import HTTPStatus
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
-from starlette.datastructures import UploadFile
 
-from tamis_schemas import InvalidParameters, InvalidRequest
+from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
 
-from ..client.batch import Batch
-from ..client.client import Client
 from ..decisions.fill_in_sheet import content_of, text_of
 from ..decisions.kept_file import write_kept
 from ..decisions.pilot_file import write_pilot
@@ -34,7 +29,7 @@ from .description import BatchId, component
 from .gold_views import CalibrationView, EvaluationView, EvaluationWords
 from .result_forms import TableForm
 from .sight import check_open
-from .upload import MEDIA_TYPE, on_disk, uploaded
+from .upload import MEDIA_TYPE, answered_by_file
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}",
@@ -44,8 +39,6 @@ router = APIRouter(
 UNREADABLE = problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 MOST_DRAWN = 10_000  # records of one sample
 SEALED = {"Content-Security-Policy": "sandbox allow-downloads"}  # a page of figures runs nothing here
-Kind = TypeVar("Kind", bound=BaseModel)
-Answer = TypeVar("Answer")
 
 
 class EvaluationForm(StrEnum):
@@ -167,7 +160,8 @@ async def evaluation(
 ) -> EvaluationView | Response:
     """Rates, lost evidence, calibration and agreement, in figures and in words. Nothing is kept."""
 
-    def evaluated(batch: Batch, terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
+    def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
+        batch = client.batch(batch_id)
         view, found = batch.status(), batch.evaluate(path, terms.column)
         if form is EvaluationForm.SVG:
             return Response(draw_reliability(found.reliability), media_type="image/svg+xml", headers=SEALED)
@@ -178,7 +172,7 @@ async def evaluation(
         told = EvaluationWords.of(found)
         return EvaluationView(**dict(found), batch=view.id, finished=view.finished, labels=name, words=told)
 
-    return await _with_labels(request, client, batch_id, LabelTerms, evaluated)
+    return await answered_by_file(request, LabelTerms, "labels", evaluated, largest=client.settings.max_file_bytes)
 
 
 @router.post(
@@ -197,7 +191,8 @@ async def calibration(
 ) -> CalibrationView | Response:
     """`refusal` says why there is no threshold, where there is none; the table of what is kept is refused then."""
 
-    def calibrated(batch: Batch, terms: CalibrationTerms, path: Path, name: str) -> CalibrationView | Response:
+    def calibrated(terms: CalibrationTerms, path: Path, name: str) -> CalibrationView | Response:
+        batch = client.batch(batch_id)
         view, found = batch.status(), batch.calibrate(path, terms.recall, terms.delta, column=terms.column)
         if form is TableForm.CSV:
             if found.calibration.refusal is not None:
@@ -207,25 +202,6 @@ async def calibration(
             return Response(table.getvalue(), media_type="text/csv")
         return CalibrationView.of_calibrated(found, batch=view.id, finished=view.finished, labels=name)
 
-    return await _with_labels(request, client, batch_id, CalibrationTerms, calibrated)
-
-
-async def _with_labels(
-    request: Request,
-    client: Client,
-    batch_id: str,
-    kind: type[Kind],
-    answer: Callable[[Batch, Kind, Path, str], Answer],
-) -> Answer:
-    """Answer by the one file of a form. Raises `InvalidParameters` for several, else what `uploaded` does."""
-
-    def answered(terms: Kind, file: UploadFile) -> Answer:
-        batch = client.batch(batch_id)
-        with on_disk([file], [name := file.filename or "the file"]) as called:
-            (path,) = called
-            return answer(batch, terms, path, name)
-
-    async with uploaded(request, kind, largest=client.settings.max_file_bytes) as (terms, files):
-        if len(files) > 1:
-            raise InvalidParameters("file: labels are taken from one file at a time")
-        return await run_in_threadpool(answered, terms, files[0])
+    return await answered_by_file(
+        request, CalibrationTerms, "labels", calibrated, largest=client.settings.max_file_bytes
+    )

@@ -7,13 +7,8 @@ from pydantic import Field
 from tamis_schemas.values.frozen import Frozen
 
 from ..quality import words
-from ..quality.figure import Figure
 from ..quality.gold_evaluation import GoldEvaluation
-from ..quality.inclusion_score import ScoreBasis
-from ..quality.matching import Matching
 from ..quality.pilot import Calibrated, Calibration
-from ..quality.sampling import Sampling
-from ..quality.threshold import Threshold
 from ..quality.threshold_words import holds_for, threshold_rows
 from ..quality.words import FigureRow
 
@@ -71,20 +66,12 @@ class CalibrationWords(Frozen):
         )
 
 
-class CalibrationView(Frozen):
-    """A threshold with its guarantee, or why there is none."""
+class CalibrationView(Calibration):
+    """A calibration, of which batch and by which labels."""
 
     batch: str
     finished: bool
     labels: str  # the name of their file
-    refusal: str | None = Field(description="Why there is no threshold, and what to do about it.")
-    matching: Matching
-    sampling: Sampling
-    score: ScoreBasis
-    threshold: Threshold
-    saved: Figure
-    below: int
-    of: int = Field(description="Of the whole batch, copies of others left out.")
     below_ids: tuple[str, ...]
     words: CalibrationWords
 
@@ -94,17 +81,10 @@ class CalibrationView(Frozen):
         one = found.calibration
         below = (record.item_id for record in found.records if not found.kept(record))
         return cls(
+            **dict(one),
             batch=batch,
             finished=finished,
             labels=labels,
-            refusal=one.refusal,
-            matching=one.matching,
-            sampling=one.sampling,
-            score=one.score,
-            threshold=one.threshold,
-            saved=one.saved,
-            below=one.below,
-            of=one.of,
             below_ids=tuple(below) if one.refusal is None else (),
             words=CalibrationWords.of(one),
         )

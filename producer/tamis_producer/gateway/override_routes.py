@@ -1,13 +1,13 @@
 """Routes of human decisions: they stand beside the model's, never over them, and beside each other."""
 
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
-from starlette.datastructures import UploadFile
 
 from tamis_schemas import Blinded, HumanStage, InvalidParameters
 from tamis_schemas.answers.override import Override
@@ -22,7 +22,7 @@ from .access import Of, Reader, Reviewer
 from .api_keys import ApiKey
 from .description import BatchId, Index, component
 from .sight import sight_of
-from .upload import MEDIA_TYPE, on_disk, uploaded
+from .upload import MEDIA_TYPE, answered_by_file
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}", tags=["human decisions"], responses=problems.KEYED | problems.UNKNOWN
@@ -105,11 +105,28 @@ def conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
 )
 async def import_decisions(batch_id: BatchId, request: Request, client: Of, key: Reviewer) -> Imported:
     """Rows without a record, and rows that might mean several, are listed and left out; the rest is recorded as one."""
+
+    def imported(terms: DecisionTerms, path: Path, _: str) -> Imported:
+        return client.batch(batch_id).import_decisions(
+            path,
+            reviewer=terms.reviewer,
+            stage=terms.stage,
+            settles=terms.settles,
+            columns=TableColumns(
+                terms.id_column,
+                terms.decision_column,
+                terms.reviewer_column,
+                terms.reason_column,
+                terms.note_column,
+                terms.retrieval_column,
+            ),
+            words=NamedWords(tuple(terms.include), tuple(terms.exclude), tuple(terms.uncertain)),
+            everything=terms.everything,
+            dry_run=terms.dry_run,
+        )
+
     await run_in_threadpool(_check_import, client, batch_id, key)
-    async with uploaded(request, DecisionTerms, largest=client.settings.max_file_bytes) as (terms, files):
-        if len(files) > 1:
-            raise InvalidParameters("file: decisions are taken from one file at a time")
-        return await run_in_threadpool(_imported, client, batch_id, terms, files[0])
+    return await answered_by_file(request, DecisionTerms, "decisions", imported, largest=client.settings.max_file_bytes)
 
 
 @router.post(
@@ -169,25 +186,3 @@ def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:
     """Raise `Blinded` while people read blind: a file may hold others' decisions, and the answer tells of them."""
     if sight_of(client, batch_id, key).blind:
         raise Blinded("people read blind: `tamis import-decisions` records a file, on the terminal")
-
-
-def _imported(client: Client, batch_id: str, terms: DecisionTerms, file: UploadFile) -> Imported:
-    with on_disk([file], [file.filename or "the file"]) as called:
-        (path,) = called
-        return client.batch(batch_id).import_decisions(
-            path,
-            reviewer=terms.reviewer,
-            stage=terms.stage,
-            settles=terms.settles,
-            columns=TableColumns(
-                terms.id_column,
-                terms.decision_column,
-                terms.reviewer_column,
-                terms.reason_column,
-                terms.note_column,
-                terms.retrieval_column,
-            ),
-            words=NamedWords(tuple(terms.include), tuple(terms.exclude), tuple(terms.uncertain)),
-            everything=terms.everything,
-            dry_run=terms.dry_run,
-        )

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, HTTPException, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import ExtraValues, JsonValue
 
-from tamis_schemas import EvaluationResult, IterationData, parse_operation, resolve_item_id
+from tamis_schemas import AnswerResult, EvaluationResult, parse_operation, resolve_item_id
 from tamis_schemas.values.words import Words
 
 from ..services.iterative_answer import ITEM_ID, answer_of
@@ -84,14 +84,8 @@ class Results(BaseModel):
     results: list[Evaluated]
 
 
-class GenerateAnswerResponse(BaseModel):
+class GenerateAnswerResponse(AnswerResult):
     """The answer, and how it came about."""
-
-    final_answer: str
-    iterations: list[IterationData]
-    success: bool
-    total_iterations: int
-    final_score: float
 
 
 @router.post("/tablizer/filter", operation_id="filter_items", summary="Filter or score items", response_model=Results)

@@ -1,6 +1,6 @@
 """An upload: a form of a browser's or of `curl --form`, with what is asked as JSON, and files."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from fastapi import HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
@@ -18,6 +19,7 @@ from .submission_body import decoded, validated
 
 MEDIA_TYPE = "multipart/form-data"
 Asked = TypeVar("Asked", bound=BaseModel)
+Answer = TypeVar("Answer")
 LONGEST_TERMS = 1_000_000  # bytes: ten times the longest parameters
 MOST_FILES = 100  # of one form; a review searches a dozen sources
 
@@ -51,6 +53,25 @@ async def uploaded(
         if not isinstance(terms, str):
             raise InvalidParameters("terms: there are none; they say as JSON what to ask of the file's records")
         yield validated(kind, decoded(terms, "terms"), "terms: "), files
+
+
+async def answered_by_file(
+    request: Request, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer], *, largest: int
+) -> Answer:
+    """Answer, on a thread, by the terms of a form and its one file, which has a path and the name that its owner knows.
+
+    Raises `InvalidParameters` for several files; else what `uploaded`, `on_disk` and `answer` do.
+    """
+
+    def answered(terms: Asked, file: UploadFile) -> Answer:
+        with on_disk([file], [name := file.filename or "the file"]) as called:
+            (path,) = called
+            return answer(terms, path, name)
+
+    async with uploaded(request, kind, largest=largest) as (terms, files):
+        if len(files) > 1:
+            raise InvalidParameters(f"file: {noun} are taken from one file at a time")
+        return await run_in_threadpool(answered, terms, files[0])
 
 
 @contextmanager

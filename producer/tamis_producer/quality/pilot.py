@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import Field, computed_field
+
 from tamis_schemas import InvalidRequest
 from tamis_schemas.values.frozen import Frozen
 
@@ -26,8 +28,9 @@ class Calibration(Frozen):
     threshold: Threshold
     saved: Figure  # the share of the pilot's records below the threshold, which nobody reads
     below: int  # records of the whole batch below it, labelled or not
-    of: int  # records of the whole batch, copies of others left out
+    of: int = Field(description="Records of the whole batch, copies of others left out.")
 
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def refusal(self) -> str | None:
         """The reason why there is no threshold, and what to do about it; None where there is one."""

@@ -110,8 +110,8 @@ def calibrate(
         refusal += f". `{words.proper_sample(view.id)}` draws one, with a file to fill in"
     if as_json:
         below = [record.item_id for record in found.records if not found.kept(record)] if refusal is None else []
-        facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), "refusal": refusal}
-        print_json(facts | found.calibration.model_dump(mode="json") | {"below_ids": below})
+        facts = {"batch": view.id, "finished": view.finished, "labels": str(labels)}
+        print_json(facts | found.calibration.model_dump(mode="json") | {"refusal": refusal, "below_ids": below})
     if refusal is not None:
         if not as_json:
             err.say(f"[bold red]no threshold:[/] {escape(refusal)}")
