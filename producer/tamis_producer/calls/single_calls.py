@@ -4,14 +4,16 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from tamis_schemas import NO_STEERING, InvalidParameters, Operation, Steering
 
-from ..ledger import CallResult, connect_to_listen
+from ..ledger import CallResult
+from ..ledger.connection import connect_without_transactions
+from ..ledger.pool_kinds import LISTENER
 from ..submission.bounds import Bounds
 from ..submission.item_conversion import to_item
 from ..submission.new_batch import rows_of
@@ -188,7 +190,8 @@ class SingleCalls:
             if loop not in self._groups:
                 self._groups = {other: group for other, group in self._groups.items() if not other.is_closed()}
                 database = self._client.settings.database
-                self._groups[loop] = CallGroups(self._submit, CallResults(lambda: connect_to_listen(database)))
+                connect = partial(connect_without_transactions, database, LISTENER)
+                self._groups[loop] = CallGroups(self._submit, CallResults(connect))
             return self._groups[loop]
 
     async def _submit(self, question: CallQuestion, items: list[dict[str, Any]], at_once: int) -> UUID:

@@ -7,7 +7,6 @@ from .calls import read_call_results as read_call_results
 from .calls import read_hindrance as read_hindrance
 from .connection import connect as connect
 from .connection import connect_on_loop as connect_on_loop
-from .connection import connect_to_listen as connect_to_listen
 from .connection import connected as connected
 from .connection import ledger_errors as ledger_errors
 from .dead_letters import read_dead_letters as read_dead_letters
@@ -32,7 +31,6 @@ from .overrides import read_reviewers as read_reviewers
 from .pool_kinds import CLIENT as CLIENT
 from .pool_kinds import DISPATCH as DISPATCH
 from .pool_kinds import GATEWAY as GATEWAY
-from .pool_kinds import NOTICE_A_LOST_NETWORK as NOTICE_A_LOST_NETWORK
 from .pool_kinds import PoolKind as PoolKind
 from .remarks import read_label_counts as read_label_counts
 from .remarks import read_labelled as read_labelled

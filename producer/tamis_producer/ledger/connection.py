@@ -16,7 +16,7 @@ from tamis_schemas.ledger.outages import outage, unusable
 from tamis_schemas.ledger.pooler import Address, address, session, set_in_transactions
 
 from .direct import no_tables
-from .pool_kinds import CLIENT, LISTENER, NOTICE_A_LOST_NETWORK, PoolKind
+from .pool_kinds import CLIENT, NOTICE_A_LOST_NETWORK, PoolKind
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -45,8 +45,8 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
     return engine
 
 
-def connect_to_listen(database_url: str) -> "AsyncEngine":
-    """The same for one event loop that reads and listens: each statement is a transaction of its own.
+def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEngine":
+    """The same, where each statement is a transaction of its own, in one round trip instead of four.
 
     A connection that was lost is noticed by the first statement over it.
     """
@@ -54,9 +54,7 @@ def connect_to_listen(database_url: str) -> "AsyncEngine":
 
     with _readable():
         where = address(database_url)
-        return create_async_engine(
-            where.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **_usual(where, LISTENER)
-        )
+        return create_async_engine(where.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **_usual(where, kind))
 
 
 @asynccontextmanager

@@ -6,28 +6,24 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import psycopg
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from tamis_producer.ledger import NOTICE_A_LOST_NETWORK
+from tamis_producer.ledger.connection import connect_on_loop, connect_without_transactions
+from tamis_producer.ledger.pool_kinds import PoolKind
 from tamis_schemas.ledger.outages import outage
-from tamis_schemas.ledger.pooler import address, session, set_in_transactions
 
-NAME = "tamis worker"  # in `pg_stat_activity`
-CONNECTIONS = 6  # claims, results, heartbeat, aggregates, reconciler, one spare
-ANSWER_WITHIN = 30  # s; a statement that takes longer is the server's trouble, not ours to wait for
 GIVE_UP_AFTER = 40.0  # s for a transaction; a server that did not even end its statement by then is not there
 # A process that is stopped as a whole in the middle of a transaction (SIGSTOP, a machine that sleeps) keeps its locks,
 # the one of the sweep among them. It loses them before its lease is over, with the usual lease.
 IDLE_WITHIN = 10  # s between two statements of a transaction
-SETTINGS = {
-    "statement_timeout": f"{ANSWER_WITHIN}s",
-    "idle_in_transaction_session_timeout": f"{IDLE_WITHIN}s",
-}
+# Six connections: claims, results, heartbeat, aggregates, reconciler, one spare. A statement that takes longer is the
+# server's trouble, not ours to wait for.
+WORKER = PoolKind("tamis worker", statement_within=30, idle_within=IDLE_WITHIN, kept=6, most=8)
 
 log = logging.getLogger(__name__)
 
@@ -35,31 +31,11 @@ log = logging.getLogger(__name__)
 def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngine:
     """An engine for the worker's loop; connects on first use.
 
-    With `single_statements` every statement is a transaction of its own, in one round trip instead of four; a
-    connection that was lost is noticed by the first statement over it, which raises `LedgerUnavailable`.
+    With `single_statements` every statement is a transaction of its own, see `connect_without_transactions`.
     """
-    where = address(database_url)
     if single_statements:
-        return create_async_engine(
-            where.url,
-            hide_parameters=True,  # records and answers, in the messages of errors
-            pool_size=CONNECTIONS,
-            max_overflow=0,
-            pool_timeout=ANSWER_WITHIN,
-            isolation_level="AUTOCOMMIT",
-            connect_args={**NOTICE_A_LOST_NETWORK, "fallback_application_name": NAME, **session(where, SETTINGS)},
-        )
-    engine = create_async_engine(
-        where.url,
-        hide_parameters=True,
-        pool_size=CONNECTIONS,
-        max_overflow=2,
-        pool_timeout=ANSWER_WITHIN,
-        pool_pre_ping=True,
-        connect_args={**NOTICE_A_LOST_NETWORK, "fallback_application_name": NAME, **session(where, SETTINGS)},
-    )
-    set_in_transactions(engine.sync_engine, where, SETTINGS)
-    return engine
+        return connect_without_transactions(database_url, replace(WORKER, most=WORKER.kept))
+    return connect_on_loop(database_url, WORKER)
 
 
 @dataclass(frozen=True)

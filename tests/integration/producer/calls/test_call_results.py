@@ -13,7 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from stage import abstracts
 from tamis_producer import Client
 from tamis_producer.calls.call_results import CallResults, FollowedBatch
-from tamis_producer.ledger import CallResult, connect_to_listen
+from tamis_producer.ledger import CallResult
+from tamis_producer.ledger.connection import connect_without_transactions
+from tamis_producer.ledger.pool_kinds import LISTENER
 from tamis_schemas import (
     EvaluationResult,
     Filter,
@@ -44,7 +46,7 @@ class Calls:
         self.results = CallResults(self._connect)
 
     def _connect(self) -> AsyncEngine:
-        self.engines.append(connect_to_listen(self.client.settings.database))
+        self.engines.append(connect_without_transactions(self.client.settings.database, LISTENER))
         return self.engines[-1]
 
     async def follow(self, items: int = 1) -> FollowedBatch:

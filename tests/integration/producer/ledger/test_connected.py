@@ -4,11 +4,13 @@ import asyncio
 
 from sqlalchemy import QueuePool, text
 
-from tamis_producer.ledger import connect_to_listen, connected
+from tamis_producer.ledger import connected
+from tamis_producer.ledger.connection import connect_without_transactions
+from tamis_producer.ledger.pool_kinds import LISTENER
 
 
 def test_a_loop_that_ends_while_a_connection_is_given_back_drops_none(database_url: str) -> None:
-    engine = connect_to_listen(database_url)
+    engine = connect_without_transactions(database_url, LISTENER)
 
     async def read(has_read: asyncio.Event, may_leave: asyncio.Event) -> None:
         async with connected(engine) as connection:
