@@ -149,31 +149,24 @@ def read_originals(connection: Connection, batch_id: UUID) -> Sequence[int]:
 def _item_result(batch_id: UUID, row: Any) -> ItemResult:
     humans = overrides_of(batch_id, row, row.decisions or (), HumanStage.OWN, row.value)
     counts = [one["id"] == row.counts and not row.conflict for one in row.decisions or ()]
-    human = next(compress(humans, counts), None)
+    item = {
+        "index": row.idx,
+        "item_id": row.item_id,
+        "origin": row.origin,
+        "source": row.source,
+        "status": row.state,
+        "item": row.payload,
+        "override": next(compress(humans, counts), None),
+        "decisions": tuple(humans),
+        "remarks": row.remarks or (),
+    }
     if row.fence is None:
-        exclusion = None if row.exclusion is None else Exclusion.model_validate(row.exclusion)
-        return ItemResult(
-            index=row.idx,
-            item_id=row.item_id,
-            origin=row.origin,
-            source=row.source,
-            status=row.state,
-            item=row.payload,
-            exclusion=exclusion,
-            override=human,
-            decisions=tuple(humans),
-            remarks=row.remarks or (),
-        )
+        return ItemResult(**item, exclusion=row.exclusion and Exclusion.model_validate(row.exclusion))
     inclusion = row.operation == operation_name(Inclusion)
     ended = row.state in _ENDED
     detail, panel = apart(row.detail)
     return ItemResult(
-        index=row.idx,
-        item_id=row.item_id,
-        origin=row.origin,
-        source=row.source,
-        status=row.state,
-        item=row.payload,
+        **item,
         result=result_of(row) if ended else None,
         probability=row.probability if ended else None,
         relevance=row.relevance if ended else None,
@@ -203,9 +196,6 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
             latency_ms=row.latency_ms,
             deviations=tuple(row.deviations or ()),
         ),
-        override=human,
-        decisions=tuple(humans),
-        remarks=row.remarks or (),
     )
 
 

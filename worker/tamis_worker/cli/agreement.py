@@ -2,7 +2,6 @@
 
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
 from tamis_producer.decisions.human_agreement import DRAWN, SELECTED, two_places
 from tamis_producer.quality.agreement import Agreement
 from tamis_schemas.batches.wire import SHORT_ID
@@ -11,7 +10,8 @@ from tamis_schemas.records.record_number import record_words
 from .app import app, out
 from .arguments import BatchId, stage_name
 from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
-from .override import batch_of, words_of
+from .opened import opened
+from .override import words_of
 from .tables import listing
 
 NUMBERS = ("n", "agree", "Cohen's kappa", "Gwet's AC1")
@@ -20,8 +20,7 @@ NUMBERS = ("n", "agree", "Cohen's kappa", "Gwet's AC1")
 @app.command(examples=("tamis conflicts 3f2a91c0", "tamis conflicts 3f2a91c0 --json"))
 def conflicts(batch_id: BatchId, as_json: AsJsonLines = False) -> None:
     """List the records on which people decided differently, with who said what and why, and the model's decision."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         found = batch.conflicts()
     if as_json:
         print_json_lines(found)
@@ -49,8 +48,7 @@ def agreement(
     as_json: AsJson = False,
 ) -> None:
     """Say how far the software agrees with the people who decided about the same records, and they among themselves."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         figures = batch.agreement()
     if as_json:
         print_json({"id": batch.id, **figures.model_dump(mode="json")})

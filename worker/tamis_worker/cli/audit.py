@@ -22,7 +22,8 @@ from .app import app, err, out
 from .arguments import BatchId
 from .commands import Commands
 from .json_document import AsJson, print_json
-from .override import NOT_FOLLOWING, Reviewer, batch_of
+from .opened import opened
+from .override import NOT_FOLLOWING, Reviewer
 from .tables import facts_by_name, listing
 
 DRAW = "draw"
@@ -68,8 +69,7 @@ def draw(
     as_json: AsJson = False,
 ) -> None:
     """Draw a sample of the excluded records, as a table that a human fills in."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
         drawn = batch.draw_audit(n, seed=seed, stratum=stratum)
         output = output or Path(f"audit-{drawn.id[:SHORT_ID]}.csv")
@@ -149,8 +149,7 @@ def show(
 @audit_app.command("list", examples=("tamis audit list 3f2a91c0",))
 def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
     """List the audits of a batch."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         audits = batch.audits()
     if as_json:
         print_json([_facts(audit) for audit in audits])

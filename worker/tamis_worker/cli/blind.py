@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
 from tamis_schemas import InvalidParameters, ScreeningMode, ScreeningModeSet
 
 from .app import app, out
 from .arguments import BatchId
 from .json_document import AsJson, print_json
-from .override import Reviewer, batch_of
+from .opened import opened
+from .override import Reviewer
 
 
 class Blind(StrEnum):
@@ -65,8 +65,7 @@ def blind(
     as_json: AsJson = False,
 ) -> None:
     """Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of exclusions."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         if mode is None:
             found = batch.screening_mode()
         elif not (reviewer or "").strip():

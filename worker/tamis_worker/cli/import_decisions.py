@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
 from tamis_producer.decisions.decision_words import NamedWords
 from tamis_producer.decisions.foreign_columns import TableColumns
 from tamis_producer.decisions.import_decisions import Astray, Everything, Imported
@@ -19,7 +18,8 @@ from tamis_schemas.batches.wire import SHORT_ID
 from .app import app, out
 from .arguments import BatchId, Stage, StageName, stage_name
 from .json_document import AsJson, print_json
-from .override import NOT_FOLLOWING, batch_of
+from .opened import opened
+from .override import NOT_FOLLOWING
 
 NAMED = 10  # rows that are listed, of each kind
 Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column's name, where it is not to be guessed.")]
@@ -73,8 +73,7 @@ def import_decisions(
     as_json: AsJson = False,
 ) -> None:
     """Record what people decided elsewhere. Records are found by id, DOI, PMID and title; others are listed."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         done = batch.import_decisions(
             file,
             reviewer=(reviewer or "").strip() or None,

@@ -6,7 +6,6 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
 from tamis_producer.decisions.override_file import find_record
 from tamis_schemas import InvalidParameters, InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
@@ -14,7 +13,8 @@ from tamis_schemas.batches.wire import SHORT_ID
 from .app import app, out
 from .arguments import BatchId, Record
 from .json_document import AsJson, print_json
-from .override import Reviewer, batch_of
+from .opened import opened
+from .override import Reviewer
 from .tables import listing
 
 Remove = Annotated[bool, typer.Option("--remove", help="Take it off instead.")]
@@ -35,8 +35,7 @@ def label(
     as_json: AsJson = False,
 ) -> None:
     """Put a label on records, beside every decision; `tamis results --label` finds them again."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         ids = batch.item_ids()
         places = [find_record(record, ids) for record in records]
         changed = batch.remark(places, labels=[words], reviewer=_who(reviewer), remove=remove)
@@ -64,8 +63,7 @@ def note(
     as_json: AsJson = False,
 ) -> None:
     """Write a note on a record, beside every decision; results and exports hold it."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         index = find_record(record, batch.item_ids())
         changed = batch.remark([index], notes=[text], reviewer=_who(reviewer), remove=remove)
         (row,) = batch.results([index])
@@ -81,8 +79,7 @@ def note(
 @app.command(examples=("tamis labels 3f2a91c0",))
 def labels(batch_id: BatchId, as_json: AsJson = False) -> None:
     """List the labels on a batch's records, and how many bear each."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         counted = batch.labels()
     if as_json:
         print_json({"id": batch.id, "labels": counted})

@@ -17,7 +17,7 @@ from tamis_schemas.records.record_number import record_number
 from .app import app, err, out
 from .arguments import BatchId
 from .json_document import AsJson, print_json
-from .override import batch_of
+from .opened import batch_of
 from .tables import listing
 
 TITLE_WIDTH = 40  # of a hundred columns

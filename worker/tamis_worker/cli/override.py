@@ -10,8 +10,6 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
-from tamis_producer.client.review import Review
 from tamis_producer.decisions.override_file import find_record, read_decisions
 from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest, ItemResult, Operation, Override
@@ -21,6 +19,7 @@ from tamis_schemas.records.record_number import record_number, record_words
 from .app import app, out
 from .arguments import BatchId, Record, Stage, StageName, stage_name
 from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
+from .opened import opened
 from .tables import listing
 
 Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
@@ -79,8 +78,7 @@ def override(
             raise InvalidRequest("a table of decisions on full texts: `tamis import-decisions` reads it")
     elif record is None or (decision is None) is not withdraw:
         raise InvalidRequest("say a record and a decision, or a record and --withdraw, or --file TABLE")
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         done = _from_file(batch, file, reviewer, settle=settle, quiet=as_json) if file else None
         if record is not None:
             index = find_record(record, batch.item_ids())
@@ -112,8 +110,7 @@ def overrides(
     as_json: AsJsonLines = False,
 ) -> None:
     """List what people decided about a batch's records."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         decisions = batch.overrides(history=history)
     if as_json:
         print_json_lines(decisions)
@@ -133,15 +130,6 @@ def overrides(
             str(record_number(one.index)), escape(one.item_id), stage_name(one.stage), human, software, *cells
         )
     out.print(table)
-
-
-def batch_of(client: Client, of: str) -> Batch:
-    """The batch of an id; of a review's, an error that names the batches of its stages."""
-    subject = client.batch_or_review(of)
-    if isinstance(subject, Review):
-        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in subject.status().stages)
-        raise InvalidRequest(f"{of} is a review: name the batch of one of its stages, which are {stages}")
-    return subject
 
 
 def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool, quiet: bool) -> list[Override]:

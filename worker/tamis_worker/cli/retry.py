@@ -19,7 +19,7 @@ from .arguments import BatchId, NewBudget
 from .exit_codes import EXIT_FAILED, EXIT_OK
 from .facts import batch_facts
 from .json_document import AsJson, print_json
-from .override import batch_of
+from .opened import batch_of, opened
 from .rounds import print_failures
 from .submit import follow
 
@@ -62,8 +62,7 @@ def retry(
 @app.command(examples=("tamis failures 3f2a91c0",))
 def failures(batch_id: BatchId, as_json: AsJson = False) -> None:
     """Say what failed in each round of a batch, and whether it depends on length, year or neighbours."""
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         bias = batch.failures()
         failed = batch.status().counts.failed
     if as_json:

@@ -7,7 +7,6 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
 from tamis_producer.decisions.fill_in_sheet import write_stop_sample
 from tamis_producer.intake.results_file import replacing
 from tamis_schemas import InvalidRequest, StopAnswer, StopPrice, StopSample, StopVerdict
@@ -17,7 +16,7 @@ from tamis_schemas.records.record_number import record_words
 from .app import app, err, out
 from .arguments import BatchId
 from .json_document import AsJson, print_json
-from .override import batch_of
+from .opened import opened
 from .tables import facts_by_name, listing
 
 
@@ -65,8 +64,7 @@ def stop(
         raise InvalidRequest("--seed and --audit are of a new sample: say --draw, too")
     if output is not None and output.exists():
         raise InvalidRequest(f"{output} is there already, and may hold decisions: name another file with --output")
-    with Client() as client:
-        batch = batch_of(client, batch_id)
+    with opened(batch_id) as batch:
         if close:
             answer = batch.close_stop_sample()
         elif draw:

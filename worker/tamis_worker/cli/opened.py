@@ -1,0 +1,26 @@
+"""The batch that a command is about, over a client that is closed behind it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
+from tamis_producer.client.review import Review
+from tamis_schemas import InvalidRequest
+from tamis_schemas.batches.wire import SHORT_ID
+
+
+@contextmanager
+def opened(of: str) -> Iterator[Batch]:
+    """Yield the batch of an id, as `batch_of` finds it."""
+    with Client() as client:
+        yield batch_of(client, of)
+
+
+def batch_of(client: Client, of: str) -> Batch:
+    """The batch of an id; of a review's, an error that names the batches of its stages."""
+    subject = client.batch_or_review(of)
+    if isinstance(subject, Review):
+        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in subject.status().stages)
+        raise InvalidRequest(f"{of} is a review: name the batch of one of its stages, which are {stages}")
+    return subject
