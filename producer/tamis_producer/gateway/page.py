@@ -1,7 +1,5 @@
 """The page at `/`, and the files that it loads: all of them from here, none from elsewhere."""
 
-import base64
-import hashlib
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -12,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 from ..example import CITATIONS, CRITERIA
 from ..report.flow_svg import STYLE
 from ..report.page import ASSETS as REPORT_ASSETS
-from ..report.templates import template
+from ..report.templates import policy_hash, template
 from . import problems
 
 router = APIRouter(tags=["page"])
@@ -31,12 +29,11 @@ TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", 
 
 # No script but ours runs, none is made from text, and nothing is sent elsewhere. The one style that is not a file is
 # that of the flow's drawing, which is fetched with it and taken out before it is shown.
-_STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        f"style-src 'self' 'sha256-{_STYLE_HASH}'",
+        f"style-src 'self' 'sha256-{policy_hash(STYLE)}'",
         "img-src 'self'",
         "connect-src 'self'",
         "base-uri 'none'",

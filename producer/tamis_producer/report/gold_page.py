@@ -1,21 +1,16 @@
 """An evaluation as one HTML file that holds everything it shows and loads nothing; it looks like the report."""
 
-import base64
-import hashlib
 from datetime import datetime
-from pathlib import Path
 from typing import TextIO
 
 from markupsafe import Markup
 
 from ..quality import words
 from ..quality.gold_evaluation import GoldEvaluation
-from .page import ASSETS as REPORT_ASSETS
+from .page import ASSETS
 from .panels import MEMBERS, PAIRS, panel_part
 from .reliability_svg import OF_PROBABILITY, draw_reliability
-from .templates import template
-
-ASSETS = Path(__file__).parent / "assets"
+from .templates import policy_hash, template
 
 
 def write_gold_page(
@@ -32,7 +27,7 @@ def write_gold_page(
         written: when the batch was read.
     """
     weighed = evaluation.probability
-    css = (REPORT_ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
+    css = (ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
     page = template(ASSETS / "gold.html.jinja").render(
         found=evaluation,
         name=name,
@@ -56,6 +51,6 @@ def write_gold_page(
         score=words.score_remark(evaluation.score),
         calibration=words.calibration_sentences(evaluation.calibration),
         css=Markup(css),  # noqa: S704
-        css_hash=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
+        css_hash=policy_hash(css),
     )
     stream.write(page)

@@ -1,7 +1,5 @@
 """The report as one HTML file that holds everything it shows and loads nothing."""
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -30,7 +28,7 @@ from .source_rows import source_rows
 from .stage_methods import costs
 from .steps import steps
 from .table import MOST_ROWS, outcome_names, table_facts
-from .templates import template
+from .templates import policy_hash, template
 
 ASSETS = Path(__file__).parent / "assets"
 MOST_REPORTS = 2_000  # rows of the page's table of reports
@@ -119,8 +117,8 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "histogram_svg": Markup(histogram(screening.confidence, names)),  # noqa: S704
         "css": Markup(css),  # noqa: S704
         "js": Markup(js),  # noqa: S704
-        "css_hash": _hash(css),
-        "js_hash": _hash(js),
+        "css_hash": policy_hash(css),
+        "js_hash": policy_hash(js),
         "facts": _script_json(table_facts(screening.labelled, [batch.operation for batch in figures.batches])),
         "rows": _separated(rows),
     }
@@ -215,8 +213,3 @@ def _script_json(value: object) -> Markup:
     """JSON that can stand in a script element: with no `<`, nothing in it ends the element or begins a comment."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe in this line
-
-
-def _hash(text: str) -> str:
-    """Return the hash by which a content security policy names an inline script or style."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,5 +1,7 @@
 """Templates of pages: every text is escaped, and a name that is not given is an error."""
 
+import base64
+import hashlib
 from functools import cache
 from pathlib import Path
 
@@ -20,3 +22,8 @@ def template(path: Path, *more: Path) -> Template:
         lstrip_blocks=True,
     )
     return environment.get_template(path.name)
+
+
+def policy_hash(text: str) -> str:
+    """Return the hash by which a content security policy names an inline script or style."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -52,11 +52,6 @@ class WorkQuery:
         """Return the words that are searched for."""
         return [] if self.q is None else self.q.split()
 
-    @property
-    def tells_decisions(self) -> bool:
-        """Return whether who is found tells something of what was decided, which may have to stay hidden."""
-        return self.outcome is not None or self.reason is not None or self.label is not None or self.flagged
-
 
 @dataclass(frozen=True)
 class Said:

@@ -1,6 +1,6 @@
 """The stages of a review in the ledger: begin the first, and from each the next, exactly once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from uuid import UUID, uuid4
 
@@ -55,7 +55,7 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
         for before, now in zip(ReviewPlan.model_validate(review.plan).stages, plan.stages, strict=True):
             check_budget(f"the review's stage {now.name}", has=before.max_cost, asked=now.max_cost)
         return Begun(review.review_id, review.id)
-    return Begun(made, insert_batch(connection, first.at(Stage(made, 0))))
+    return Begun(made, insert_batch(connection, replace(first, stage=Stage(made, 0))))
 
 
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:

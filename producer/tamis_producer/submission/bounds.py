@@ -35,14 +35,7 @@ class Bounds:
     @classmethod
     def of(cls, settings: ProducerSettings) -> Self:
         """Return the bounds of these settings."""
-        return cls(
-            max_items=settings.max_items,
-            max_item_bytes=settings.max_item_bytes,
-            max_item_depth=settings.max_item_depth,
-            max_parameter_bytes=settings.max_parameter_bytes,
-            max_schema_depth=settings.max_schema_depth,
-            max_schema_properties=settings.max_schema_properties,
-        )
+        return cls(**{name: getattr(settings, name) for name in cls.__dataclass_fields__})
 
     @classmethod
     def usual(cls) -> Self:

@@ -3,7 +3,7 @@
 import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import accumulate
@@ -97,10 +97,6 @@ class NewBatch:
         for name in ("model", "label", "idempotency_key"):
             if UNSTORABLE.search(getattr(self, name) or ""):
                 raise InvalidParameters(f"{name}: it holds a character that the ledger cannot store")
-
-    def at(self, stage: Stage) -> "NewBatch":
-        """The same batch, in its place in a review."""
-        return replace(self, stage=stage)
 
     @cached_property
     def content_sha256(self) -> str:

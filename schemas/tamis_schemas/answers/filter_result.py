@@ -49,15 +49,7 @@ class FilterResult(Frozen):
         """Return the ledger's exclusion of a rejected paper; None for a paper that passed."""
         if self.rule is None:
             return None
-        return Exclusion(
-            rule=self.rule.value,
-            reason=self.reason,
-            confidence=self.confidence,
-            matched=self.matched,
-            field=self.field,
-            start=self.start,
-            end=self.end,
-        )
+        return Exclusion(**self.model_dump(mode="json", exclude={"passed"}))
 
 
 class RejectedPaper(Frozen):

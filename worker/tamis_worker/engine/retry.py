@@ -97,7 +97,7 @@ def decide(
     elapsed: float,
     policy: RetryPolicy,
     jitter: float,
-    earlier: Collection[ErrorKind] | None = None,
+    earlier: Collection[ErrorKind] = (),
     in_a_row: int = 1,
     anew: bool = False,
     hopeless: bool = False,
@@ -110,8 +110,7 @@ def decide(
         elapsed: seconds that the item has taken, rate-limit waits taken out.
         policy: the item's patience.
         jitter: in [0, 1), drawn anew for every decision.
-        earlier: the kinds of this question's errors before this one; where it is not given, every earlier attempt is
-            taken to have failed in the same way, so that a second chance is only given to a first attempt.
+        earlier: the kinds of this question's errors before this one.
         in_a_row: calls refused like this one without an answer between, by whichever item of the process they were
             made, this one included.
         anew: the answer could not be used because of the way in which the model was asked, which is another one now.
@@ -126,7 +125,7 @@ def decide(
         after = unasked if error.retry_after is None else max(0.0, error.retry_after)
         return RetryDecision.retry(after, counts=False, blocks=True)
     if error.everyone or kind is ErrorKind.PERMISSION:
-        return _refused(error, attempt, earlier, in_a_row)
+        return _refused(error, earlier, in_a_row)
     if hopeless:
         return RetryDecision.halt(kind)
     if attempt >= policy.max_calls:
@@ -137,9 +136,9 @@ def decide(
         decision = RetryDecision.retry(after, counts=True, blocks=retry_after is not None)
     elif anew and (kind in UNUSABLE or kind is ErrorKind.TRUNCATED):
         decision = RetryDecision.retry(0.0, counts=True, anew=True)
-    elif kind is ErrorKind.TRUNCATED and not _met({kind}, earlier, attempt):
+    elif kind is ErrorKind.TRUNCATED and kind not in earlier:
         decision = RetryDecision.retry(0.0, counts=True, larger_budget=True)
-    elif kind in UNUSABLE and not _met(UNUSABLE, earlier, attempt):
+    elif kind in UNUSABLE and UNUSABLE.isdisjoint(earlier):
         decision = RetryDecision.retry(0.0, counts=True)
     else:
         return RetryDecision.give_up(kind)
@@ -154,16 +153,9 @@ def backoff(attempt: int, policy: RetryPolicy, jitter: float) -> float:
     return jitter * min(policy.cap, policy.base * 2.0**doublings)
 
 
-def _refused(error: CallError, attempt: int, earlier: Collection[ErrorKind] | None, in_a_row: int) -> RetryDecision:
+def _refused(error: CallError, earlier: Collection[ErrorKind], in_a_row: int) -> RetryDecision:
     if in_a_row >= (REFUSALS if error.everyone else FORBIDDEN):
         return RetryDecision.halt(error.kind)
-    own = attempt if earlier is None else 1 + sum(kind in REFUSED for kind in earlier)
-    if error.everyone and own < REFUSALS:
+    if error.everyone and 1 + sum(kind in REFUSED for kind in earlier) < REFUSALS:
         return RetryDecision.retry(0.0, counts=False)
     return RetryDecision.give_up(error.kind)  # others are answered meanwhile: it is this item
-
-
-def _met(kinds: Collection[ErrorKind], earlier: Collection[ErrorKind] | None, attempt: int) -> bool:
-    if earlier is None:
-        return attempt > 1
-    return any(kind in kinds for kind in earlier)

@@ -140,10 +140,6 @@ def test_unusable_answers_of_different_kinds_share_one_second_chance() -> None:
     assert second == RetryDecision.give_up(ErrorKind.INVALID)
 
 
-def test_without_a_history_only_a_first_attempt_gets_a_second_chance() -> None:
-    assert not decision(ErrorKind.EMPTY, attempt=2).again
-
-
 @pytest.mark.parametrize(
     "kind",
     [
@@ -197,9 +193,9 @@ def test_the_bound_of_a_wait_never_shrinks_with_attempts(policy: RetryPolicy, ji
     assert backoff(attempt, policy, jitter) <= backoff(attempt + 1, policy, jitter)
 
 
-@given(st.lists(st.tuples(kinds, waits), min_size=40, max_size=60), policies, st.floats(0.0, 0.99), st.booleans())
+@given(st.lists(st.tuples(kinds, waits), min_size=40, max_size=60), policies, st.floats(0.0, 0.99))
 def test_an_item_never_costs_more_calls_than_its_budget(
-    errors: list[tuple[ErrorKind, float | None]], policy: RetryPolicy, jitter: float, history: bool
+    errors: list[tuple[ErrorKind, float | None]], policy: RetryPolicy, jitter: float
 ) -> None:
     counted = 0
     elapsed = 0.0
@@ -213,7 +209,7 @@ def test_an_item_never_costs_more_calls_than_its_budget(
             elapsed=elapsed,
             policy=policy,
             jitter=jitter,
-            earlier=earlier if history else None,
+            earlier=earlier,
         )
         assert made.counts is (kind is not ErrorKind.RATE_LIMITED)
         assert made.after >= 0.0
