@@ -88,6 +88,7 @@ def create_app(
         version=version("tamis"),
         summary="Push records through LLM evaluation and keep what passes.",
         servers=SERVERS,
+        generate_unique_id_function=lambda route: route.name,  # the function's: what generated clients call it
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
     )
@@ -139,8 +140,8 @@ def create_app(
     # Who has no key is answered from the ledger, too: by two threads, however many ask.
     keyless = anyio.CapacityLimiter(KEYLESS)
 
-    @app.get("/metrics", operation_id="get_metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
-    async def figures() -> Response:
+    @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
+    async def get_metrics() -> Response:
         figures_text = await to_thread.run_sync(metrics.exposition, limiter=keyless)
         return Response(figures_text, media_type=CONTENT_TYPE)
 
@@ -148,11 +149,10 @@ def create_app(
 
     @app.get(
         "/healthz",
-        operation_id="get_health",
         summary="Whether the gateway answers, and gets connections to the ledger",
         responses=_UNREADY,
     )
-    async def healthz() -> Health:
+    async def get_health() -> Health:
         """503 where for a minute no connection came free. It asks neither for one nor for a thread."""
         if pool.stuck:
             raise LedgerUnavailable(f"no connection to the ledger came free for {STUCK_AFTER:g} s")
@@ -160,11 +160,10 @@ def create_app(
 
     @app.get(
         "/readyz",
-        operation_id="get_readiness",
         summary="Whether the ledger answers, without which nothing else does",
         responses=_UNREADY,
     )
-    async def readyz() -> Health:
+    async def get_readiness() -> Health:
         await to_thread.run_sync(_ask, client, limiter=keyless)
         return Health()
 

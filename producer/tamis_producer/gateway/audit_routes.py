@@ -95,43 +95,39 @@ class AuditRecorded(Frozen):
 
 @router.post(
     "/batches/{batch_id}/audits",
-    operation_id="draw_audit",
     status_code=HTTPStatus.CREATED,
     summary="Draw a random sample of the excluded records, for a person to judge",
     responses=problems.OF_BODIES,
 )
-def draw(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -> AuditView:
+def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -> AuditView:
     check_open(batch_id, client, key)
     return AuditView.of(client.batch(batch_id).draw_audit(wanted.n, seed=wanted.seed, stratum=wanted.stratum))
 
 
 @router.get(
     "/batches/{batch_id}/audits",
-    operation_id="list_audits",
     summary="The audits of a batch, the first first",
     dependencies=[Depends(check_audit_open)],
 )
-def audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
+def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
     return [AuditView.of(audit) for audit in client.batch(batch_id).audits()]
 
 
 @router.get(
     "/audits/{audit_id}",
-    operation_id="get_audit",
     summary="How far an audit is, and how many records were missed at most, in figures and in words",
 )
-def audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
+def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
     return AuditView.of(_open_audit(client, audit_id, key))
 
 
 @router.post(
     "/audits/{audit_id}/decisions",
-    operation_id="record_audit_decisions",
     status_code=HTTPStatus.CREATED,
     summary="Decide records of a sample: all of the decisions count, or none",
     responses=problems.OF_BODIES,
 )
-def record(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
+def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
     reviewer = said.reviewer or key.label
     decisions = [AuditDecision(one.index, one.include, reviewer, one.note) for one in said.decisions]
     found = _open_audit(client, audit_id, key)

@@ -64,7 +64,6 @@ class NewPriority(BaseModel):
 
 @router.post(
     "",
-    operation_id="submit_batch",
     status_code=HTTPStatus.CREATED,
     summary="Submit a batch: one JSON object, or NDJSON whose first line holds all but the items",
     openapi_extra={
@@ -82,7 +81,7 @@ class NewPriority(BaseModel):
     | problems.OF_BODIES
     | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
-async def submit(
+async def submit_batch(
     request: Request,
     response: Response,
     client: Of,
@@ -97,11 +96,10 @@ async def submit(
 
 @router.get(
     "",
-    operation_id="list_batches",
     summary="The latest batches, newest first, or those before one of them; those of no review alone",
     responses=problems.UNKNOWN,
 )
-def batches(
+def list_batches(
     client: Of,
     _: Reader,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
@@ -116,19 +114,18 @@ def batches(
     return [BatchStatusView.of(view) for view in views]
 
 
-@router.get("/{batch_id}", operation_id="get_batch", summary="How a batch stands", responses=problems.UNKNOWN)
-def batch(batch_id: BatchId, client: Of, _: Reader) -> BatchStatusView:
+@router.get("/{batch_id}", summary="How a batch stands", responses=problems.UNKNOWN)
+def get_batch(batch_id: BatchId, client: Of, _: Reader) -> BatchStatusView:
     return BatchStatusView.of(client.batch(batch_id).status())
 
 
 @router.get(
     "/{batch_id}/events",
-    operation_id="follow_batch",
     summary="How a batch stands, as server-sent events until its end",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}} | problems.UNKNOWN,
 )
-async def events(batch_id: BatchId, request: Request, client: Of, key: Reader) -> Stream:
+async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Reader) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
     updates = progress(request.app.state.lookout, UUID(batch.id))
     return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
@@ -136,7 +133,6 @@ async def events(batch_id: BatchId, request: Request, client: Of, key: Reader) -
 
 @router.get(
     "/{batch_id}/results",
-    operation_id="get_results",
     summary="Every item with its result, in order, as NDJSON, as JSON or as a table; with a limit, page by page",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {kind: {} for kind in RESULT_TYPES.values()}, "headers": NEXT_PAGE}}
@@ -144,7 +140,7 @@ async def events(batch_id: BatchId, request: Request, client: Of, key: Reader) -
     | problems.UNKNOWN,
     dependencies=[Depends(check_open), Depends(tagged)],
 )
-async def results(
+async def get_results(
     batch_id: BatchId,
     request: Request,
     client: Of,
@@ -168,11 +164,10 @@ async def results(
 
 @router.get(
     "/{batch_id}/summary",
-    operation_id="get_summary",
     summary="The batch in numbers, once it is completed",
     responses=problems.UNKNOWN,
 )
-def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
+def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     written = client.batch(batch_id).summary()
     if written is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"batch {batch_id} has no summary yet: it is not completed")
@@ -181,13 +176,12 @@ def summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
 
 @router.get(
     "/{batch_id}/report",
-    operation_id="get_report",
     summary="The report: one page, its flow as SVG or PNG, its text as Markdown, or its figures as JSON",
     response_class=Response,
     responses=REPORTS | problems.UNCHANGED | problems.UNKNOWN,
     dependencies=[Depends(check_open), Depends(tagged)],
 )
-async def report(
+async def get_report(
     batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
@@ -196,11 +190,10 @@ async def report(
 
 @router.post(
     "/{batch_id}/pause",
-    operation_id="pause_batch",
     summary="Begin no further item",
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
-def pause(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
+def pause_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     batch = client.batch(batch_id)
     batch.pause()
     return BatchStatusView.of(batch.status())
@@ -208,11 +201,10 @@ def pause(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
 
 @router.post(
     "/{batch_id}/resume",
-    operation_id="resume_batch",
     summary="Go on where it was paused",
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
-def resume(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | None = None) -> BatchStatusView:
+def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | None = None) -> BatchStatusView:
     batch = client.batch(batch_id)
     if budget is not None and budget.max_cost is not None:
         check_spending(key, batch)
@@ -222,11 +214,10 @@ def resume(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget | Non
 
 @router.post(
     "/{batch_id}/cancel",
-    operation_id="cancel_batch",
     summary="End it; results are kept",
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
-def cancel(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
+def cancel_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
     batch = client.batch(batch_id)
     batch.cancel()
     return BatchStatusView.of(batch.status())
@@ -234,11 +225,10 @@ def cancel(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
 
 @router.post(
     "/{batch_id}/retry",
-    operation_id="retry_batch",
     summary="Ask about the failed items again, in a new round",
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
 )
-def retry(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> BatchStatusView:
+def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> BatchStatusView:
     batch, terms = client.batch(batch_id), again or Again()
     check_spending(key, batch)
     batch.retry(terms.kinds, cancelled=terms.cancelled, max_cost=terms.max_cost)
@@ -247,7 +237,6 @@ def retry(batch_id: BatchId, client: Of, key: Operator, again: Again | None = No
 
 @router.put(
     "/{batch_id}/priority",
-    operation_id="set_priority",
     summary="Go before, or behind, other batches; effective on all workers within seconds",
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
 )

@@ -79,13 +79,12 @@ class PairsView(Frozen):
 
 @router.post(
     "/duplicates",
-    operation_id="find_duplicates",
     summary="Say how some files are read, and which of their records are copies or may be, each pair with its reason",
     response_model=PairsView,
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(DuplicatesForm)}}}},
     responses=problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE) | {200: {"content": {"text/csv": {}}}},
 )
-async def duplicates(
+async def find_duplicates(
     request: Request,
     client: Of,
     _: Submitter,

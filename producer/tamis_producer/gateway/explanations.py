@@ -20,13 +20,12 @@ router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=
 
 @router.get(
     "/records/{index}/explanation",
-    operation_id="explain_record",
     summary="One record's whole story: prompts as sent, answers, rules and formulas, human decisions, and the bill",
     response_model=Explanation,
     responses={HTTPStatus.OK: {"content": {"text/plain": {}}}},
     dependencies=[Depends(check_record_open)],
 )
-def explanation(
+def explain_record(
     batch_id: BatchId,
     index: Index,
     client: Of,

@@ -52,13 +52,12 @@ class _Export:
 
 @router.get(
     "/export",
-    operation_id="export_records",
     summary="The records with their decisions, as reference managers read them: every field of the file they came from",
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type, _ in SENT_AS.values()}}},
     dependencies=[Depends(check_open)],
 )
-async def export(
+async def export_records(
     batch_id: BatchId,
     request: Request,
     client: Of,

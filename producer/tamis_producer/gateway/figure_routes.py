@@ -27,21 +27,19 @@ Name = Annotated[
 
 @router.get(
     "/agreement",
-    operation_id="get_agreement",
     summary="How far the software agrees with the people who decided about the same records, and they among themselves",
     dependencies=[Depends(check_open)],
 )
-def agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
+def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
     return client.batch(batch_id).agreement()
 
 
 @router.get(
     "/agreement/records",
-    operation_id="get_agreement_records",
     summary="The records behind a cell of a table of agreement, in the order of the batch, page by page",
     dependencies=[Depends(check_open)],
 )
-def agreement_records(
+def get_agreement_records(
     batch_id: BatchId,
     client: Of,
     _: Reader,
@@ -62,20 +60,18 @@ def agreement_records(
 
 @router.get(
     "/failures",
-    operation_id="get_failures",
     summary="What failed in each round, and whether it depends on length, year or neighbours",
 )
-def failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
+def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
     """No rounds where nothing ever failed."""
     return client.batch(batch_id).failures()
 
 
 @router.get(
     "/panel",
-    operation_id="get_panel_figures",
     summary="How far the models of a batch's panel agree, whether they err together, and what each of them brought",
     dependencies=[Depends(check_open)],
 )
-def panel(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
+def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
     """Errors are measured by what people decided about the batch. 422 where it asks one model."""
     return PanelView.of(client.batch(batch_id).panel())

@@ -116,12 +116,11 @@ class CalibrationUpload(BaseModel):
 
 @router.post(
     "/pilots",
-    operation_id="draw_pilot",
     summary="Draw a random sample of the records for a person to label, blind to what was decided; kept nowhere",
     response_model=PilotView,
     responses={200: {"content": {"text/csv": {}}}},
 )
-def pilot(
+def draw_pilot(
     batch_id: BatchId, wanted: NewPilot, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> PilotView | Response:
     """As CSV it is the table that a person fills in, for `evaluation` and `calibration`."""
@@ -148,14 +147,13 @@ def pilot(
 
 @router.post(
     "/evaluation",
-    operation_id="evaluate_batch",
     summary="Compare its decisions with a person's labels: a form with their file, and with terms that say how to read",
     response_model=EvaluationView,
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(EvaluationUpload)}}}},
     responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
     dependencies=[Depends(check_open)],
 )
-async def evaluation(
+async def evaluate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
 ) -> EvaluationView | Response:
     """Rates, lost evidence, calibration and agreement, in figures and in words. Nothing is kept."""
@@ -177,7 +175,6 @@ async def evaluation(
 
 @router.post(
     "/calibration",
-    operation_id="calibrate_batch",
     summary="Find, by a labelled random sample, the score from which on records are kept, with a guaranteed recall",
     response_model=CalibrationView,
     openapi_extra={
@@ -186,7 +183,7 @@ async def evaluation(
     responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
     dependencies=[Depends(check_open)],
 )
-async def calibration(
+async def calibrate_batch(
     batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON
 ) -> CalibrationView | Response:
     """`refusal` says why there is no threshold, where there is none; the table of what is kept is refused then."""

@@ -22,16 +22,15 @@ class NewMode(BaseModel):
     mode: ScreeningMode
 
 
-@router.get("/mode", operation_id="get_screening_mode", summary="How people read a batch, and who set it when")
-def mode(batch_id: BatchId, client: Of, _: Reader) -> ScreeningModeSet:
+@router.get("/mode", summary="How people read a batch, and who set it when")
+def get_screening_mode(batch_id: BatchId, client: Of, _: Reader) -> ScreeningModeSet:
     return client.batch(batch_id).screening_mode()
 
 
 @router.put(
     "/mode",
-    operation_id="set_screening_mode",
     summary="Set how people read a batch: openly, in pairs, beside the model, or a sample of what it excluded",
     responses=problems.OF_BODIES,
 )
-def set_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Operator) -> ScreeningModeSet:
+def set_screening_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Operator) -> ScreeningModeSet:
     return client.batch(batch_id).set_screening_mode(wanted.mode, set_by=key.label)

@@ -22,10 +22,9 @@ LARGEST_SEED = 2**63 - 1
 
 @router.get(
     "/next",
-    operation_id="get_next_records",
     summary="The records that a person should read next, each with the reason for its place",
 )
-def next_records(
+def get_next_records(
     batch_id: BatchId,
     client: Of,
     key: Reader,

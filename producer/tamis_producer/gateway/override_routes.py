@@ -80,24 +80,22 @@ class DecisionForm(BaseModel):
     file: Annotated[bytes, Field(description="CSV or TSV, an export of Rayyan or Covidence, a project of ASReview.")]
 
 
-@router.get("/overrides", operation_id="list_overrides", summary="What people decided, each reviewer's latest decision")
-def overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
+@router.get("/overrides", summary="What people decided, each reviewer's latest decision")
+def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
     return sight_of(client, batch_id, key).overrides(client.overrides(batch_id))
 
 
 @router.get(
     "/conflicts",
-    operation_id="list_conflicts",
     summary="Records on which people decided differently, and who said what",
 )
-def conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
+def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
     hidden = sight_of(client, batch_id, key).hidden
     return [one for one in client.conflicts(batch_id) if one.index not in hidden]
 
 
 @router.post(
     "/decisions",
-    operation_id="import_decisions",
     status_code=HTTPStatus.CREATED,
     summary="Record decisions made elsewhere: a form with their file, and with terms that say whose they are",
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(DecisionForm)}}}},
@@ -131,12 +129,11 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, key:
 
 @router.post(
     "/items/{index}/override",
-    operation_id="override_item",
     status_code=HTTPStatus.CREATED,
     summary="Decide an item, beside the model's decision and other people's",
     responses=problems.CONFLICT | problems.OF_BODIES,
 )
-def override(batch_id: BatchId, index: Index, decision: Decision, client: Of, key: Reviewer) -> Override:
+def override_item(batch_id: BatchId, index: Index, decision: Decision, client: Of, key: Reviewer) -> Override:
     sight = sight_of(client, batch_id, key)
     sight.check_name(decision.reviewer)
     sight.check_decision(index, decision.stage, settles=decision.settles)
@@ -156,11 +153,10 @@ def override(batch_id: BatchId, index: Index, decision: Decision, client: Of, ke
 
 @router.delete(
     "/items/{index}/override",
-    operation_id="withdraw_override",
     status_code=HTTPStatus.NO_CONTENT,
     summary="Withdraw what you decided of an item",
 )
-def withdraw(
+def withdraw_override(
     batch_id: BatchId,
     index: Index,
     client: Of,

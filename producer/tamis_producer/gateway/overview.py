@@ -38,20 +38,19 @@ class About(BaseModel):
     flower_url: str | None = Field(description="Where Flower shows the tasks; its password is for operators alone.")
 
 
-@router.get("/about", operation_id="get_about", summary="What runs here, whose key it is, and what the key allows")
-def about(client: Of, key: Reader) -> About:
+@router.get("/about", summary="What runs here, whose key it is, and what the key allows")
+def get_about(client: Of, key: Reader) -> About:
     flower = client.settings.flower_url or (client.settings.stack and client.settings.stack.flower_url)
     return About(version=version("tamis"), key=key, flower_url=flower and shown_url(flower))
 
 
 @router.get(
     "/events",
-    operation_id="follow_batches",
     summary="The latest batches as server-sent events, at every change; those of no review alone, at the same changes",
     response_class=StreamingResponse,
     responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
 )
-async def events(
+async def follow_batches(
     request: Request,
     key: Reader,
     limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20,
@@ -63,10 +62,9 @@ async def events(
 
 @router.get(
     "/service-traffic",
-    operation_id="get_service_traffic",
     summary="Single calls of services, counted by service and hour",
 )
-def service_traffic(
+def get_service_traffic(
     client: Of, _: Reader, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
 ) -> list[ServiceTraffic]:
     return client.service_traffic(hours)

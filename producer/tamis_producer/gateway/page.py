@@ -50,19 +50,18 @@ HEADERS = {
 }
 
 
-@router.get("/", operation_id="get_page", summary="The page", response_class=HTMLResponse)
-def page() -> HTMLResponse:
+@router.get("/", summary="The page", response_class=HTMLResponse)
+def get_page() -> HTMLResponse:
     return HTMLResponse(_page(), headers=HEADERS)
 
 
 @router.get(
     "/assets/{name}",
-    operation_id="get_asset",
     summary="A file that the page loads",
     response_class=Response,
     responses=problems.UNKNOWN | problems.described(HTTPStatus.UNPROCESSABLE_ENTITY),
 )
-def asset(name: str) -> Response:
+def get_asset(name: str) -> Response:
     path = FILES.get(name)
     if path is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"the page loads no file {name!r}")

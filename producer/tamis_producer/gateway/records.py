@@ -28,13 +28,12 @@ Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
 @router.get(
     "/records",
-    operation_id="get_records",
     summary="Every record as the table of the report shows it: outcome, reason, verdicts, quotes and their places",
     response_class=StreamingResponse,
     responses=problems.UNCHANGED | {200: {"content": {"application/json": {}}}},
     dependencies=[Depends(tagged)],
 )
-async def records(
+async def get_records(
     request: Request,
     batch_id: BatchId,
     client: Of,

@@ -40,8 +40,8 @@ class Changed(BaseModel):
     changed: int = Field(description="How many were not so already.")
 
 
-@router.get("/labels", operation_id="list_labels", summary="The labels on a batch's items, and how many bear each")
-def labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
+@router.get("/labels", summary="The labels on a batch's items, and how many bear each")
+def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
     """Of records that are still read blind, the caller's own labels alone are counted."""
     sight = sight_of(client, batch_id, key)
     with ledger_errors(), client.engine.connect() as connection:
@@ -50,12 +50,11 @@ def labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
 
 @router.post(
     "/items/{index}/remarks",
-    operation_id="remark_item",
     status_code=HTTPStatus.CREATED,
     summary="Put labels and notes on an item, or take them off",
     responses=problems.OF_BODIES,
 )
-def remark(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:
+def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:
     sight = sight_of(client, batch_id, key)
     sight.check_name(remarks.reviewer)
     if index in sight.hidden:  # whether somebody else has said so is not told either

@@ -24,8 +24,8 @@ MOST_LISTED = 100
 ReviewId = Annotated[str, Path(description="A review's id, or its beginning.", examples=["3f2a"])]
 
 
-@router.get("", operation_id="list_reviews", summary="The latest reviews, newest first, each with what comes next")
-def reviews(
+@router.get("", summary="The latest reviews, newest first, each with what comes next")
+def list_reviews(
     client: Of,
     key: Reader,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
@@ -36,19 +36,18 @@ def reviews(
     return _read(client, key.label, limit=limit, after=after)
 
 
-@router.get("/{review_id}", operation_id="get_review", summary="How a review stands, and what comes next")
-def review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
+@router.get("/{review_id}", summary="How a review stands, and what comes next")
+def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
     return _read(client, key.label, review_id=UUID(client.review(review_id).id))[0]
 
 
 @router.get(
     "/{review_id}/report",
-    operation_id="get_review_report",
     summary="The report of all stages of a review, in the forms that a batch's has",
     response_class=Response,
     responses=REPORTS,
 )
-async def report(
+async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
     """403 while a record of any stage is read blind, and hidden from the key's holder."""

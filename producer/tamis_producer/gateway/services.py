@@ -88,22 +88,19 @@ class GenerateAnswerResponse(AnswerResult):
     """The answer, and how it came about."""
 
 
-@router.post("/tablizer/filter", operation_id="filter_items", summary="Filter or score items", response_model=Results)
+@router.post("/tablizer/filter", summary="Filter or score items", response_model=Results)
 async def filter_items(request: FilterRequest, waits: Waits) -> Results | Response:
     named = "filter" if request.output_type == "boolean" else "score"
     return await _results(waits, request, {"operation": named, "criteria": request.criteria}, "tablizer filter")
 
 
-@router.post(
-    "/tablizer/extract", operation_id="extract_from_items", summary="Extract a text from items", response_model=Results
-)
+@router.post("/tablizer/extract", summary="Extract a text from items", response_model=Results)
 async def extract_from_items(request: ExtractRequest, waits: Waits) -> Results | Response:
     return await _results(waits, request, {"operation": "extract", "instruction": request.prompt}, "tablizer extract")
 
 
 @router.post(
     "/lab/generate-answer",
-    operation_id="generate_answer",
     summary="Generate an answer, evaluate it, and refine it",
     response_model=GenerateAnswerResponse,
     responses=problems.CONFLICT,

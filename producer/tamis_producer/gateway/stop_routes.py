@@ -46,12 +46,11 @@ class NewStopSample(BaseModel):
 
 @router.get(
     "/stop",
-    operation_id="get_stop_answer",
     summary="Whether people may stop reading with a promise, and what it costs",
     response_model=StopAnswer,
     responses={200: {"content": {"text/csv": {}}}},
 )
-def stop(
+def get_stop_answer(
     batch_id: BatchId,
     client: Of,
     key: Reader,
@@ -74,11 +73,10 @@ def stop(
 
 @router.post(
     "/stop-samples",
-    operation_id="draw_stop_sample",
     status_code=HTTPStatus.CREATED,
     summary="Draw as many unread records as the promise needs, or more of the sample that is open",
 )
-def draw(batch_id: BatchId, wanted: NewStopSample, client: Of, key: Reviewer) -> StopAnswer:
+def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: Reviewer) -> StopAnswer:
     answer = client.batch(batch_id).stop_sample(
         wanted.recall, wanted.confidence, seed=wanted.seed, audit=wanted.audit, human_errors=wanted.human_errors
     )
@@ -87,9 +85,8 @@ def draw(batch_id: BatchId, wanted: NewStopSample, client: Of, key: Reviewer) ->
 
 @router.post(
     "/stop-samples/close",
-    operation_id="close_stop_sample",
     summary="Draw nothing more from the sample that is open; the next is another attempt",
 )
-def close(batch_id: BatchId, client: Of, key: Reviewer) -> StopAnswer:
+def close_stop_sample(batch_id: BatchId, client: Of, key: Reviewer) -> StopAnswer:
     answer = client.batch(batch_id).close_stop_sample()
     return sight_of(client, batch_id, key).stop(answer)

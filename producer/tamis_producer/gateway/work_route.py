@@ -21,10 +21,9 @@ LONGEST = 2_000  # characters of a reason
 
 @router.get(
     "/work",
-    operation_id="get_work",
     summary="The records that whoever asks reads, with what is said of them: filtered, in order, page by page",
 )
-def work(
+def get_work(
     batch_id: BatchId,
     client: Of,
     key: Reader,
