@@ -32,12 +32,7 @@ class Notifications:
         """`engine` commits each statement by itself, and gives two connections at once."""
         self._engine = engine
         self._told = on_event
-        self._heard = False
-
-    @property
-    def heard(self) -> bool:
-        """True where notifications arrive: one of our own did, over the connection that listens now."""
-        return self._heard
+        self.heard = False  # notifications arrive: one of our own did, over the connection that listens now
 
     async def listen(self) -> None:
         """Listen until cancelled, over a new connection whenever one is lost."""
@@ -47,9 +42,9 @@ class Notifications:
                 await self._listen()
             except (SQLAlchemyError, psycopg.Error, OSError) as error:
                 log.debug("nothing is heard of batches: %s", type(error).__name__)
-            if self._heard:
+            if self.heard:
                 pause = FIRST_PAUSE
-            self._heard = False
+            self.heard = False
             await asyncio.sleep(pause)
             pause = min(LONGEST_PAUSE, 2 * pause)
 
@@ -66,7 +61,7 @@ class Notifications:
                     await other.execute(select(func.pg_notify(wire.BATCHES_CHANNEL, own)))
                 async for notification in driver.notifies():
                     if notification.payload == own:
-                        self._heard = True
+                        self.heard = True
                     else:
                         self._tell(notification)
             finally:

@@ -3,7 +3,6 @@
 import threading
 import time
 from abc import ABC, abstractmethod
-from types import TracebackType
 from typing import ClassVar, NoReturn, Self
 
 from tamis_schemas import OperationFailed
@@ -96,9 +95,7 @@ class Part(ABC):
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.stop()
 
     def _fail(self, what: str) -> NoReturn:

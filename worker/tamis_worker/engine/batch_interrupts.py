@@ -57,8 +57,8 @@ class BatchInterrupts:
     def __init__(self, write: Write) -> None:
         """`write` pauses a batch in the ledger."""
         self._write = write
-        self._stopped = False
-        self._generation = 0
+        self.stopped = False  # whether the worker stops
+        self.generation = 0  # the present one; taken before a claim is asked for
         self._batches: dict[UUID, _Batch] = {}
         self._waiting: dict[asyncio.Task[Any], _Wait] = {}
         self._revoked: set[Item] = set()
@@ -67,19 +67,9 @@ class BatchInterrupts:
         self._interrupted: set[asyncio.Task[Any]] = set()
         self._pausing = asyncio.Lock()
 
-    @property
-    def generation(self) -> int:
-        """The present one; taken before a claim is asked for."""
-        return self._generation
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the worker stops."""
-        return self._stopped
-
     def stop(self) -> None:
         """Stop the worker: end every interruptible wait, those to come too."""
-        self._stopped = True
+        self.stopped = True
         self._end_waits(self._waiting)
 
     async def pause(self, batch_id: UUID, pause: Pause) -> None:
@@ -133,9 +123,9 @@ class BatchInterrupts:
         self._revoked.discard(item)  # it came too late, for a claim before this one
         before = _item.set(item)
         batch = self._batches.setdefault(batch_id, _Batch())
-        self._generation += 1
+        self.generation += 1
         batch.items += 1
-        batch.granted = self._generation
+        batch.granted = self.generation
         if batch.halted is not None and batch.halted <= generation:
             batch.halted = None
         try:
@@ -149,7 +139,7 @@ class BatchInterrupts:
     def interruptible(self, batch_id: UUID) -> Iterator[None]:
         """Around a wait on behalf of a batch: it ends with `Halted` where the worker stops or the batch is halted."""
         item = _item.get()
-        if self._stopped or self._is_halted(batch_id) or item in self._revoked or item in self._cancelled:
+        if self.stopped or self._is_halted(batch_id) or item in self._revoked or item in self._cancelled:
             raise Halted
         task = _this_task()
         self._waiting[task] = _Wait(batch_id, item)
@@ -188,7 +178,7 @@ class BatchInterrupts:
         """
         if not self._batches:
             return []
-        generation = self._generation
+        generation = self.generation
         batches = dict(self._batches)
         empty = [batch_id for batch_id, batch in batches.items() if batch.items == 0]
         halted = await not_running(batches)
@@ -211,8 +201,8 @@ class BatchInterrupts:
     def _halt(self, batch_id: UUID) -> None:
         batch = self._batches.setdefault(batch_id, _Batch())
         if batch.halted is None:
-            self._generation += 1
-            batch.halted = self._generation
+            self.generation += 1
+            batch.halted = self.generation
         self._end_waits([task for task, wait in self._waiting.items() if wait.batch_id == batch_id])
 
     def _end_waits(self, tasks: Collection[asyncio.Task[Any]]) -> None:

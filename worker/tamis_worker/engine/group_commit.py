@@ -61,7 +61,7 @@ class GroupCommit(Generic[Entry, Reply]):
         self._measures = measures
         self._gather_busy = gather_busy
         self._slow = slow
-        self._name = name
+        self.name = name  # of what it writes
         self._write = write
         self._queue: asyncio.Queue[_Waiting[Entry, Reply]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
@@ -71,7 +71,7 @@ class GroupCommit(Generic[Entry, Reply]):
 
     async def start(self) -> None:
         """Begin to write."""
-        self._task = asyncio.create_task(self._run(), name=f"group commit of {self._name}")
+        self._task = asyncio.create_task(self._run(), name=f"group commit of {self.name}")
 
     async def submit(self, entry: Entry) -> Reply:
         """The reply to one entry, once it is committed. Raises what the ledger refuses it with."""
@@ -82,11 +82,6 @@ class GroupCommit(Generic[Entry, Reply]):
         waiting: _Waiting[Entry, Reply] = _Waiting(entry, loop.create_future())
         self._queue.put_nowait(waiting)
         return await waiting.reply
-
-    @property
-    def name(self) -> str:
-        """The name of what it writes."""
-        return self._name
 
     @property
     def ended(self) -> bool:
@@ -127,16 +122,16 @@ class GroupCommit(Generic[Entry, Reply]):
                 replies = await self._write_noticing_delay(group)
             except LedgerConflict as error:
                 self._began = None
-                log.debug("%s: %d are written once more: %s", self._name, len(group), error)
+                log.debug("%s: %d are written once more: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
             except LedgerUnavailable as error:
                 self._began = None
-                self._backpressure.failed(Server.LEDGER, self._name, error)
-                log.debug("%s: %d kept until the ledger is back: %s", self._name, len(group), error)
+                self._backpressure.failed(Server.LEDGER, self.name, error)
+                log.debug("%s: %d kept until the ledger is back: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
             except Exception as error:  # the ledger refuses something: find out which entry it is
-                self._backpressure.worked(Server.LEDGER, self._name)
+                self._backpressure.worked(Server.LEDGER, self.name)
                 if len(group) > 1:
                     middle = len(group) // 2
                     await self._commit(group[:middle])
@@ -146,8 +141,8 @@ class GroupCommit(Generic[Entry, Reply]):
                 return
             else:
                 if self.writing < self._slow or self._queue.empty():  # slow, and more to write: not over yet
-                    self._backpressure.worked(Server.LEDGER, self._name)
-                self._measures.wrote(self._name, len(group))
+                    self._backpressure.worked(Server.LEDGER, self.name)
+                self._measures.wrote(self.name, len(group))
                 for waiting, reply in zip(group, replies, strict=True):
                     if not waiting.reply.done():
                         waiting.reply.set_result(reply)
@@ -156,9 +151,9 @@ class GroupCommit(Generic[Entry, Reply]):
                 self._began = None
 
     async def _write_noticing_delay(self, group: Sequence[_Waiting[Entry, Reply]]) -> Sequence[Reply]:
-        delay = f"{self._name} wait for Postgres for more than {self._slow:g} s"
+        delay = f"{self.name} wait for Postgres for more than {self._slow:g} s"
         late = asyncio.get_running_loop().call_later(
-            self._slow, self._backpressure.failed, Server.LEDGER, self._name, delay
+            self._slow, self._backpressure.failed, Server.LEDGER, self.name, delay
         )
         try:
             return await self._write([waiting.entry for waiting in group])

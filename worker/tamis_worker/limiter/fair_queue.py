@@ -47,7 +47,7 @@ class FairQueue(Generic[T]):
         self._clock = 0.0
         self._waiting = 0
         self._tokens = 0
-        self._weight = 0
+        self.weight = 0  # of all batches that wait, together
 
     def __len__(self) -> int:
         return self._waiting
@@ -56,11 +56,6 @@ class FairQueue(Generic[T]):
     def mean(self) -> int:
         """Tokens that those who wait have estimated, on average, rounded up."""
         return -(-self._tokens // self._waiting) if self._waiting else 0
-
-    @property
-    def weight(self) -> int:
-        """Of all batches that wait, together."""
-        return self._weight
 
     def join(self, waiter: Waiter[T], batch: Hashable, weight: int) -> None:
         """Begin to wait, as one of a batch."""
@@ -71,7 +66,7 @@ class FairQueue(Generic[T]):
             entry = self._batches[batch] = _Batch(weight, self._clock)
         if not entry.waiting:
             entry.weight = weight
-            self._weight += weight
+            self.weight += weight
         if not entry.queued:
             entry.clock = max(entry.clock, self._clock)
             entry.queued = True
@@ -88,7 +83,7 @@ class FairQueue(Generic[T]):
         if entry is None or entry.weight == weight:
             return
         if entry.waiting:
-            self._weight += weight - entry.weight
+            self.weight += weight - entry.weight
         entry.weight = weight
         if entry.clock > self._clock + 1 / weight:
             entry.clock = self._clock + 1 / weight
@@ -130,7 +125,7 @@ class FairQueue(Generic[T]):
             return
         batch.waiting -= 1
         if not batch.waiting:
-            self._weight -= batch.weight
+            self.weight -= batch.weight
         self._waiting -= 1
         self._tokens -= waiter.estimate
 

@@ -15,7 +15,6 @@ import random
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 
 from .bounded_store import BoundedStore
 from .dialect_store import LEASE, DialectStore, MemoryDialects
@@ -237,9 +236,7 @@ class DialectTurn:
     def __enter__(self) -> "DialectTurn":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         if self._first is not None:
             self._first.release()
         if self._holder is not None:
