@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from uuid import UUID
 
 from celery import Celery
@@ -45,40 +45,27 @@ class Swept:
         return any(asdict(self).values())
 
 
+@dataclass(frozen=True)
 class Reconciler:
-    """Sweeps the ledger every `interval` seconds; `grace` is how long a thing may take before it looks lost."""
+    """Sweeps the ledger every `interval` seconds."""
 
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        dispatch_engine: Engine,
-        app: Celery,
-        dispatcher: Dispatcher,
-        *,
-        worker: str,
-        interval: float,
-        grace: float,
-        max_claims: int,
-        backpressure: Backpressure,
-        measures: Measures = NULL_MEASURES,
-    ) -> None:
-        """`worker`: the one that sweeps."""
-        self._measures = measures
-        self._engine = engine
-        self._dispatch_engine = dispatch_engine
-        self._app = app
-        self._dispatcher = dispatcher
-        self._worker = worker
-        self._backpressure = backpressure
-        self._interval = interval
-        self._grace = grace
-        self._max_claims = max_claims
+    engine: AsyncEngine
+    dispatch_engine: Engine
+    app: Celery
+    dispatcher: Dispatcher
+    _: KW_ONLY
+    worker: str  # the one that sweeps
+    interval: float
+    grace: float  # seconds that a thing may take before it looks lost
+    max_claims: int
+    backpressure: Backpressure
+    measures: Measures = NULL_MEASURES
 
     async def run(self) -> None:
         """Sweep until cancelled."""
         while True:
-            await asyncio.sleep(self._interval)
-            await self._backpressure.clear()  # nothing could be repaired, and much would look as if it were lost
+            await asyncio.sleep(self.interval)
+            await self.backpressure.clear()  # nothing could be repaired, and much would look as if it were lost
             try:
                 swept = await self.sweep()
             except Unavailable as error:
@@ -91,41 +78,41 @@ class Reconciler:
 
     async def sweep(self) -> Swept:
         """One sweep; finds nothing where another worker is sweeping. Raises `Unavailable`."""
-        depths = await asyncio.to_thread(queue_depths, self._app)
+        depths = await asyncio.to_thread(queue_depths, self.app)
         empty = [queue for queue, depth in depths.items() if depth == 0]
-        async with transaction(self._engine) as connection:
+        async with transaction(self.engine) as connection:
             if not await recovery.try_lock(connection):
                 return Swept()
             given_up, released = 0, list[recovery.LostItem]()
-            if await recovery.may_judge(connection, self._worker):
-                given_up = await recovery.give_up_poison(connection, max_claims=self._max_claims)
+            if await recovery.may_judge(connection, self.worker):
+                given_up = await recovery.give_up_poison(connection, max_claims=self.max_claims)
                 released += await recovery.release_dead(connection)
-            lost = await recovery.find_lost(connection, grace=self._grace, empty=empty)
-            unclosed = await recovery.find_unclosed(connection, grace=self._grace)
-            waiting = await recovery.find_undispatched(connection, grace=self._grace)
-            passed = await recovery.find_unadvanced(connection, grace=self._grace)
+            lost = await recovery.find_lost(connection, grace=self.grace, empty=empty)
+            unclosed = await recovery.find_unclosed(connection, grace=self.grace)
+            waiting = await recovery.find_undispatched(connection, grace=self.grace)
+            passed = await recovery.find_unadvanced(connection, grace=self.grace)
             cancelled = await recovery.find_unfinished(connection)
         await self._republish([*released, *lost])
         closed = 0
         for shard in unclosed:
             with tracing.aggregating(str(shard.batch_id), shard.round, shard.shard, of=shard.traceparent):
-                closing = await close_shard(self._engine, shard.batch_id, shard.round, shard.shard)
+                closing = await close_shard(self.engine, shard.batch_id, shard.round, shard.shard)
             closed += closing is not Closing.OPEN
         for batch_id in cancelled:
-            closed += await close_cancelled(self._engine, batch_id)
+            closed += await close_cancelled(self.engine, batch_id)
         dispatched = 0
         for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *waiting]):
-            dispatched += await asyncio.to_thread(self._dispatcher.fill_window, batch_id)
+            dispatched += await asyncio.to_thread(self.dispatcher.fill_window, batch_id)
         begun = 0
         for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *passed]):
-            following = await asyncio.to_thread(advance, self._dispatch_engine, batch_id)
+            following = await asyncio.to_thread(advance, self.dispatch_engine, batch_id)
             if following is not None:
                 begun += 1
-                dispatched += await asyncio.to_thread(self._dispatcher.fill_window, following)
+                dispatched += await asyncio.to_thread(self.dispatcher.fill_window, following)
         swept = Swept(given_up, len(released), len(lost), closed, dispatched, begun)
         if swept.anything:
-            self._measures.swept(asdict(swept))
-            async with transaction(self._engine) as connection:
+            self.measures.swept(asdict(swept))
+            async with transaction(self.engine) as connection:
                 await recovery.count(connection, asdict(swept))
         return swept
 
@@ -134,4 +121,4 @@ class Reconciler:
         for item in found:
             by_batch[item.batch_id, item.operation].append(ItemAddress(item.index, item.item_id))
         for (batch_id, operation), addresses in by_batch.items():
-            await asyncio.to_thread(self._dispatcher.republish, batch_id, operation, addresses)
+            await asyncio.to_thread(self.dispatcher.republish, batch_id, operation, addresses)
