@@ -21,7 +21,7 @@ from tamis_schemas.records.random_order import check_draw, sample
 from tamis_schemas.records.record_number import indexed_words
 
 from ..ledger import insert_audit, read_audit, read_audits
-from ..ledger.overrides import one_at_a_time, standing
+from ..ledger.overrides import one_at_a_time, read_operation_name, standing
 from .final_outcome import Outcome, outcomes
 from .record_overrides import HumanDecision, RefusedDecision, checked_words
 from .record_overrides import record as record_overrides
@@ -102,8 +102,7 @@ def record(
 def _include(connection: Connection, audit: Audit) -> list[Override]:
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
-    operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
-    value = kind_of(operation).includes
+    value = kind_of(read_operation_name(connection, batch_id)).includes
     human = standing(batch_id)
     there = set(connection.execute(select(human.c.idx)).scalars())
     decisions = [

@@ -8,12 +8,11 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
 
 from tamis_schemas import Audit, HumanStage, InclusionStatus, InvalidRequest, Override
-from tamis_schemas.ledger import batches
 from tamis_schemas.operations import kind_of, verdict
 from tamis_schemas.values.frozen import Frozen
 
 from ..ledger import read_audits, read_overrides
-from ..ledger.overrides import standing
+from ..ledger.overrides import read_operation_name, standing
 from ..quality.agreement import Agreement, agreement
 from .final_outcome import Outcome, outcomes
 
@@ -65,7 +64,7 @@ class Compared:
 
 def read_compared(connection: Connection, batch_id: UUID) -> Compared:
     """What was said of a filter's or an inclusion's records. Raises `InvalidRequest` for other operations."""
-    operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
+    operation = read_operation_name(connection, batch_id)
     if not kind_of(operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} is of {operation}: only `tamis filter` and `tamis screen` decide about records"

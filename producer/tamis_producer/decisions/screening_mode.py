@@ -6,15 +6,13 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, select
 
 from tamis_schemas import HumanStage, InvalidRequest, ItemStatus, ScreeningMode, ScreeningModeSet
-from tamis_schemas.ledger import batches, items, screening_modes
+from tamis_schemas.ledger import items, screening_modes
 from tamis_schemas.operations import kind_of
 
 from ..ledger.audits import read_unjudged
-from ..ledger.overrides import one_at_a_time, standing
+from ..ledger.overrides import one_at_a_time, read_operation_name, standing
 from .blindness import is_hidden
 from .record_overrides import checked_words
-
-__all__ = ["ScreeningMode", "ScreeningModeSet", "hidden_from", "read_mode", "read_mode_set", "set_mode"]
 
 
 def read_mode(connection: Connection, batch_id: UUID) -> ScreeningMode:
@@ -39,7 +37,7 @@ def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set
     """
     name, _ = checked_words(set_by, None)
     one_at_a_time(connection, batch_id)
-    operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
+    operation = read_operation_name(connection, batch_id)
     if mode is not ScreeningMode.SINGLE and not kind_of(operation).decides():
         raise InvalidRequest(f"batch {batch_id} is of {operation}: people decide blind on filters and screenings")
     before = read_mode_set(connection, batch_id)

@@ -10,8 +10,9 @@ from uuid import UUID
 from sqlalchemy import Connection, select
 
 from tamis_schemas import ExpectedIncludes, StopAnswer, StopEstimate, StopPrice
-from tamis_schemas.ledger import batches, reading_orders
+from tamis_schemas.ledger import reading_orders
 
+from ..ledger.overrides import read_operation_name
 from ..ledger.stop_samples import Promise, StoredFrame, read_frames
 from ..quality.certificate import Reading, certify, price_list
 from ..quality.estimator import missed_recall_p
@@ -45,8 +46,8 @@ def read_stop(
         InvalidParameters: a recall or a confidence that is none.
         InvalidRequest: the batch decides about no records.
     """
-    operation = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
-    state = read_reading_state(connection, batch_id, checked_operation(batch_id, operation))
+    operation = checked_operation(batch_id, read_operation_name(connection, batch_id))
+    state = read_reading_state(connection, batch_id, operation)
     frames = read_frames(connection, batch_id)
     promise = promise_of(frames, recall, confidence)
     number = next_number(frames, seen_audits(connection, batch_id, frames))

@@ -96,7 +96,7 @@ class HumanCounts(Frozen):
 
 def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | None:
     """Count what people decided; None where nobody did."""
-    human, excludes = standing(batch_id), kind_of(_operation_name(connection, batch_id)).excludes
+    human, excludes = standing(batch_id), kind_of(read_operation_name(connection, batch_id)).excludes
     same = (items.c.state == ItemStatus.DECIDED.value) & (cast(results.c.value, JSONB) == cast(human.c.value, JSONB))
     kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
     agreed = is_value(human.c.value, excludes) if excludes is not None else literal(False)
@@ -112,11 +112,6 @@ def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | N
     )
     counts = HumanCounts.model_validate(connection.execute(statement).one()._asdict())
     return counts if counts.records else None
-
-
-def _operation_name(connection: Connection, batch_id: UUID) -> str:
-    name: str = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
-    return name
 
 
 def read_overrides(
@@ -191,6 +186,12 @@ def _instant(value: datetime | str) -> datetime:
 def read_operation(connection: Connection, batch_id: UUID) -> Operation:
     """Return the operation that a batch's items are put to."""
     return parse_operation(connection.execute(select(batches.c.params).where(batches.c.id == batch_id)).scalar_one())
+
+
+def read_operation_name(connection: Connection, batch_id: UUID) -> str:
+    """Return the name of that operation."""
+    name: str = connection.execute(select(batches.c.operation).where(batches.c.id == batch_id)).scalar_one()
+    return name
 
 
 def read_places(connection: Connection, batch_id: UUID, places: Collection[int]) -> set[int]:

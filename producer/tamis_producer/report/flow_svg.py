@@ -8,9 +8,7 @@ from .boxes import IDENTIFICATION, INCLUDED, Step
 from .prisma import columns_of, follows_template, heading, joint_steps
 from .steps import screening_steps
 from .svg_box import (
-    BOLD,
     HEADING_HEIGHT,
-    PADDING,
     Placed,
     arrow_svg,
     band_svg,
@@ -20,8 +18,6 @@ from .svg_box import (
     place,
     xml_text,
 )
-
-__all__ = ["BOLD", "MOST", "PADDING", "SIDE_WIDTH", "SIDE_X", "STYLE", "draw", "in_words"]
 
 MAIN_X, MAIN_WIDTH = 46.0, 360.0
 SIDE_X, SIDE_WIDTH = 462.0, 420.0

@@ -24,8 +24,6 @@ from .row_files import ArchiveFormat, check, read_file, write_file
 from .rows import Row, archived_columns, in_one_notation, read_rows
 from .subjects import Subject
 
-__all__ = ["Archive", "ArchiveFormat", "TableFile", "archive_rows", "check", "find_archives", "read_archive", "verify"]
-
 MANIFEST = "manifest.json"
 
 

@@ -12,9 +12,10 @@ from rich.markup import escape
 from tamis_producer.client.client import Client
 from tamis_producer.ledger import ledger_errors
 from tamis_producer.retention.answers import prune_all_answers
-from tamis_producer.retention.archive import ArchiveFormat, find_archives
+from tamis_producer.retention.archive import find_archives
 from tamis_producer.retention.purge import Purged, purge
 from tamis_producer.retention.restoration import restore
+from tamis_producer.retention.row_files import ArchiveFormat
 from tamis_producer.retention.space import give_back, space_taken
 from tamis_producer.retention.subjects import Subject, find_subjects, measure
 from tamis_schemas import InvalidParameters, InvalidRequest

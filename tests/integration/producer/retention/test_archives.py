@@ -21,10 +21,11 @@ from tamis_producer.ledger.audits import read_audits
 from tamis_producer.report import ReportForm, write_report
 from tamis_producer.retention import archive as archive_module
 from tamis_producer.retention import rows as rows_module
-from tamis_producer.retention.archive import ArchiveFormat, find_archives, read_archive
+from tamis_producer.retention.archive import find_archives, read_archive
 from tamis_producer.retention.holdings import Holding, holdings
 from tamis_producer.retention.purge import Purged, purge
 from tamis_producer.retention.restoration import restore
+from tamis_producer.retention.row_files import ArchiveFormat
 from tamis_producer.retention.rows import archived_columns
 from tamis_producer.retention.subjects import find_subjects
 from tamis_schemas import ConfigurationError, IllegalTransition, InputError, OperationFailed

@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 import pytest
 
 from stage.reported import FLOW
-from tamis_producer.report.flow_svg import BOLD, MOST, PADDING, SIDE_WIDTH, SIDE_X, draw
+from tamis_producer.report.flow_svg import MOST, SIDE_WIDTH, SIDE_X, draw
+from tamis_producer.report.svg_box import BOLD, PADDING
 from tamis_producer.report.text_width import width
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 
