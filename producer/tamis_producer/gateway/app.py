@@ -60,6 +60,14 @@ from .wrong_keys import WrongKeys
 _UNREADY = problems.described(HTTPStatus.SERVICE_UNAVAILABLE)
 KEYLESS = 2  # threads for callers without a key
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
+ROUTERS = tuple(
+    part.router
+    for part in (
+        *(audit_routes, batches, records, dry_run_route, duplicates_route, work_route, review_routes, explanations),
+        *(export_route, figure_routes, files, gold_routes, judgement_routes, overview, mode_routes, next_route),
+        *(override_routes, remark_routes, stop_routes, services, page),
+    )
+)
 
 
 class Health(BaseModel):
@@ -104,27 +112,8 @@ def create_app(
     app.state.lookout = Lookout(partial(look, client), stops)
     app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))
-    app.include_router(audit_routes.router)
-    app.include_router(batches.router)
-    app.include_router(records.router)
-    app.include_router(dry_run_route.router)
-    app.include_router(duplicates_route.router)
-    app.include_router(work_route.router)
-    app.include_router(review_routes.router)
-    app.include_router(explanations.router)
-    app.include_router(export_route.router)
-    app.include_router(figure_routes.router)
-    app.include_router(files.router)
-    app.include_router(gold_routes.router)
-    app.include_router(judgement_routes.router)
-    app.include_router(overview.router)
-    app.include_router(mode_routes.router)
-    app.include_router(next_route.router)
-    app.include_router(override_routes.router)
-    app.include_router(remark_routes.router)
-    app.include_router(stop_routes.router)
-    app.include_router(services.router)
-    app.include_router(page.router)
+    for router in ROUTERS:
+        app.include_router(router)
 
     of_files = client.settings.max_file_bytes + 2 * LONGEST_TERMS
     of_batch = ("decisions", "evaluation", "calibration")

@@ -8,31 +8,8 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from tamis_producer import Client, ProducerSettings
-from tamis_producer.gateway import (
-    audit_routes,
-    batches,
-    dry_run_route,
-    duplicates_route,
-    explanations,
-    export_route,
-    figure_routes,
-    files,
-    gold_routes,
-    judgement_routes,
-    mode_routes,
-    next_route,
-    override_routes,
-    overview,
-    page,
-    records,
-    remark_routes,
-    review_routes,
-    services,
-    stop_routes,
-    work_route,
-)
 from tamis_producer.gateway.api_keys import Scope
-from tamis_producer.gateway.app import create_app
+from tamis_producer.gateway.app import ROUTERS, create_app
 
 ROOT = Path(__file__).parents[3]
 NOWHERE = ProducerSettings(
@@ -62,18 +39,9 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     told = set(re.findall(r"^\| `([A-Z]+) (/\S*)` \| (`\w+`(?:, `\w+`)*|none) \|", text, re.MULTILINE))
     with Client(NOWHERE) as client:
         app = create_app(client)
-    routers = [
-        one.router
-        for one in (
-            *(audit_routes, batches, dry_run_route, duplicates_route, explanations, export_route, figure_routes),
-            *(files, gold_routes, judgement_routes, mode_routes),
-            *(next_route, override_routes, overview, page, records, remark_routes),
-            *(review_routes, services, stop_routes, work_route),
-        )
-    ]
     routes = {
         (method, route.path, scopes_of(route))
-        for routes in (app.routes, *(router.routes for router in routers))
+        for routes in (app.routes, *(router.routes for router in ROUTERS))
         for route in routes
         if isinstance(route, APIRoute)
         for method in route.methods
