@@ -13,6 +13,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 import redis
+from sqlalchemy import Engine
 
 import compiled  # before the others, so that they are kept
 from llm_double import Double
@@ -23,6 +24,7 @@ from stage.ledgers import Ledgers
 from stage.reckoning import PROPERTY, table
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.config.settings import next_database
+from tamis_producer.ledger import connect
 from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.valkey import Valkey
 
@@ -152,6 +154,14 @@ def database_url(ledgers: Ledgers) -> Iterator[str]:
     """A migrated ledger that nobody else uses at the time."""
     with ledgers.lend() as url:
         yield url
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    """Connections to that ledger, as the producer's programs make them."""
+    engine = connect(database_url)
+    yield engine
+    engine.dispose()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,12 +11,12 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from stage.browser import CONTRAST, Pages, needs_chromium
+from stage.gateway_page import decision, record
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.decisions.record_overrides import record as record_decisions
-from tamis_producer.ledger import connect
 from tamis_producer.report import ReportForm, write_report
-from tamis_schemas import Exclusion, Inclusion, InclusionDecision, ItemStatus, SearchCriteria
+from tamis_schemas import Exclusion, Inclusion, ItemStatus, SearchCriteria
 from tamis_schemas.answers.results import CriterionVerdict, Difference, Quote
 
 pytestmark = needs_chromium
@@ -40,13 +40,6 @@ class Opened:
 
 
 Open = Callable[..., Opened]
-
-
-@pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
-    engine = connect(database_url)
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture
@@ -75,16 +68,6 @@ def open_report(engine: Engine, pages: Pages, tmp_path: Path) -> Open:
         return opened
 
     return opened
-
-
-def record(n: int, **changes: object) -> dict[str, object]:
-    return {"id": f"r{n}", "title": f"Title {n}", "abstract": f"Abstract {n}.", "year": 2000 + n % 20, **changes}
-
-
-def decision(status: str = "include", confidence: float = 0.9, **more: object) -> InclusionDecision:
-    return InclusionDecision.model_validate(
-        {"status": status, "confidence": confidence, "rationale": "because", **more}
-    )
 
 
 def shown(page: Page) -> list[str]:

@@ -1,7 +1,6 @@
 """The views for people who ask in SQL: the same as the code says of the same batches."""
 
 import re
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
@@ -12,19 +11,11 @@ from sqlalchemy import Engine, func, select, text, update
 from stage.kept import HUMAN, QUESTION, SCREENED, decide, finish
 from stage.screened import SCREENING, Ledgered, write_batch
 from tamis_producer.decisions.final_outcome import outcomes
-from tamis_producer.ledger import connect
 from tamis_schemas import Filter, ItemStatus, Operation, Score, wilson
 from tamis_schemas.ledger import batches, summaries
 
 RATING = Score(criteria="How good?", interval=0.5)
 SHARED = "idx, record, model_decision AS system, decision AS outcome, human, reason, confidence"
-
-
-@pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
-    engine = connect(database_url)
-    yield engine
-    engine.dispose()
 
 
 def yes_and_no() -> list[Ledgered]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from playwright.sync_api import Page, expect
 
-from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
+from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, written_batch
 from tamis_producer import Client
 from tamis_schemas import Exclusion, Filter, InclusionDecision, Judgement
 from tamis_schemas.answers.judgement import EvidenceType
@@ -90,5 +90,4 @@ def judged(abstract: str = "In rats.") -> list[Ledgered]:
 
 
 def write(client: Client, rows: list[Ledgered], **batch: object) -> str:
-    with client.engine.begin() as connection:
-        return str(write_batch(connection, rows, **batch))  # type: ignore[arg-type]  # passed on as they were given
+    return written_batch(client, rows, **batch).id

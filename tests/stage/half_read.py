@@ -1,12 +1,12 @@
 """A screening of which people have read what the model included, and nothing of what it excluded."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_schemas import Exclusion, InclusionDecision
 
-from .screened import Ledgered, decided, kept_out, write_batch
+from .screened import decided, kept_out, written_batch
 
 INCLUDES = frozenset(range(40))  # what people include, whatever the model said
 
@@ -28,12 +28,6 @@ ROWS = [
 ]
 
 
-def written(client: Client, rows: Sequence[Ledgered] = ROWS, **more: object) -> Batch:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows, **more)  # type: ignore[arg-type]  # as they were given
-    return client.batch(str(batch_id))
-
-
 def read(batch: Batch, places: Iterable[int], reviewer: str = "Reviewer A") -> None:
     values = {True: "include", False: "exclude"}
     batch.decide([HumanDecision(place, values[place in INCLUDES], reviewer) for place in places])
@@ -41,6 +35,6 @@ def read(batch: Batch, places: Iterable[int], reviewer: str = "Reviewer A") -> N
 
 def half_read(client: Client) -> Batch:
     """The records above, of which the 60 that the model included are read; people include 40 of these."""
-    batch = written(client)
+    batch = written_batch(client, ROWS)
     read(batch, range(60))
     return batch

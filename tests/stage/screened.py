@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Connection, func, insert, null
 
+from tamis_producer import Batch, Client
 from tamis_schemas import (
     Exclusion,
     Inclusion,
@@ -143,6 +144,13 @@ def write_batch(
         if values:
             connection.execute(insert(table), values)
     return batch_id
+
+
+def written_batch(client: Client, rows: Iterable[Ledgered], **batch: Any) -> Batch:
+    """The same as its submitter holds it, in the ledger of this client; `batch` as of `write_batch`."""
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, rows, **batch)
+    return client.batch(str(batch_id))
 
 
 @dataclass

@@ -9,7 +9,7 @@ from stage import one_ledger
 from stage.browser import needs_chromium
 from stage.gateway_page import Open, Opened, decision, record, write
 from stage.panelled import PANELLED, of_a_panel
-from stage.screened import Ledgered, decided, failed, write_batch
+from stage.screened import Ledgered, decided, failed, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway import api_keys
@@ -27,9 +27,7 @@ def screened(client: Client) -> Batch:
     """Four includes, four excludes, and one that failed."""
     rows: list[Ledgered] = [decided(record(n), decision("include" if n < 4 else "exclude")) for n in range(8)]
     rows.append(failed(record(8), "timeout"))
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows)
-    return client.batch(str(batch_id))
+    return written_batch(client, rows)
 
 
 def quality(browser: Opened, key: str, batch: Batch) -> Page:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from stage.assessed import A, B, by_name, figures, record, said
 from stage.complete_flow import SOURCES
-from stage.screened import Ledgered, decided, failed, kept_out, write_batch
+from stage.screened import Ledgered, decided, failed, kept_out, write_batch, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.report import ReportForm, write_report
@@ -74,9 +74,7 @@ def written(client: Client, told: list[Told]) -> Batch:
             case status:
                 row = decided(record(n), said(status))
         rows.append(Ledgered(**{**row.__dict__, "source": one.source}))
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows, source=SOURCES)
-    batch = client.batch(str(batch_id))
+    batch = written_batch(client, rows, source=SOURCES)
     made = []
     for n, one in enumerate(told):
         if one.people:

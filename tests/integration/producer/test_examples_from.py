@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stage import Finished, abstracts
-from stage.screened import CRITERIA, SCREENING, decided, write_batch
+from stage.screened import CRITERIA, SCREENING, decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_schemas import (
     Filter,
@@ -36,9 +36,7 @@ def earlier(client: Client) -> Batch:
     """Six records with a model's decision; people included the first and excluded the second."""
     said = InclusionDecision(status="include", confidence=0.8, rationale="because")
     rows = [decided({"id": f"r{n}", "title": f"Title {n}", "abstract": f"Abstract {n}"}, said) for n in range(6)]
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows)
-    batch = client.batch(str(batch_id))
+    batch = written_batch(client, rows)
     batch.override(0, "include", reviewer="ann")
     batch.override(1, "exclude", reviewer="ann", note="no trial")
     return batch
@@ -85,8 +83,7 @@ def test_a_review_goes_on_with_the_examples_that_it_began_with(client: Client, e
 
 @pytest.mark.parametrize("other", [Filter(criteria="Is it?"), SCREENING])
 def test_a_batch_that_has_no_examples_for_this_review_is_refused(client: Client, other: Operation) -> None:
-    with client.engine.begin() as connection:
-        batch_id = str(write_batch(connection, [], operation=other))
+    batch_id = written_batch(client, [], operation=other).id
     with pytest.raises(InvalidParameters, match="examples_from"):
         client.submit(Inclusion(criteria=CRITERIA, examples_from=batch_id), ITEMS)
     with pytest.raises(UnknownBatch):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stage import Finished
-from stage.screened import Ledgered, decided, kept_out, write_batch
+from stage.screened import Ledgered, decided, kept_out, written_batch
 from tamis_producer import Batch, Client
 from tamis_schemas import Exclusion, Filter, HumanStage, InclusionDecision, Score
 
@@ -25,9 +25,7 @@ def batch(client: Client) -> Batch:
     """Five records, the fourth of which is a copy of the first."""
     copy = kept_out({"id": "r3", "title": "Walking"}, Exclusion(rule="duplicate", reason="the DOI", duplicate_of=0))
     rows = [row(0, "include"), row(1, "exclude"), row(2, "exclude"), copy, row(4, "uncertain")]
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows)  # type: ignore[arg-type]  # as they were given
-    return client.batch(str(batch_id))
+    return written_batch(client, rows)
 
 
 def test_a_file_is_shown_as_it_was_read_and_what_is_not_recorded_is_listed(
@@ -72,18 +70,15 @@ def test_all_of_a_file_is_recorded_or_nothing(run: Run, batch: Batch, tmp_path: 
 
 
 def test_a_filter_knows_no_uncertain_and_an_extraction_no_decisions(run: Run, client: Client, tmp_path: Path) -> None:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, [row(0, "include")], operation=Filter(criteria="x"))  # type: ignore[list-item]
-    batch = client.batch(str(batch_id))
+    batch = written_batch(client, [row(0, "include")], operation=Filter(criteria="x"))
     (tmp_path / "a.csv").write_text("id,vote\nr0,yes\n", "utf-8")
     assert run("import-decisions", batch.id, "a.csv", "--reviewer", "A").code == 0
     assert [one.value for one in batch.overrides()] == [True]
     (tmp_path / "a.csv").write_text("id,vote\nr0,maybe\n", "utf-8")
     done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A")
     assert "a.csv: line 2: 'uncertain' is no decision" in done.err
-    with client.engine.begin() as connection:
-        score = write_batch(connection, [Ledgered({"id": "r0"}, value=0.5)], operation=Score(criteria="x"))
-    done = run("import-decisions", str(score), "a.csv", "--reviewer", "A")
+    score = written_batch(client, [Ledgered({"id": "r0"}, value=0.5)], operation=Score(criteria="x"))
+    done = run("import-decisions", score.id, "a.csv", "--reviewer", "A")
     assert (done.code, "is of score: only `tamis filter` and `tamis screen` decide" in done.err) == (2, True)
 
 

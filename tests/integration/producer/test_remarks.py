@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from stage import Finished
 from stage.gateway import signed_in
-from stage.screened import decided, write_batch
+from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client, read_records
 from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import InclusionDecision, InvalidParameters
@@ -24,9 +24,7 @@ WHO = ("--reviewer", "Reviewer A")
 
 @pytest.fixture
 def batch(client: Client) -> Batch:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, [decided({"id": f"r{n}", "title": f"Title {n}"}, SAID) for n in range(4)])
-    return client.batch(str(batch_id))
+    return written_batch(client, [decided({"id": f"r{n}", "title": f"Title {n}"}, SAID) for n in range(4)])
 
 
 def labels(batch: Batch) -> list[tuple[str, ...]]:

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
@@ -21,7 +20,7 @@ from stage.screened import (
     write_batch,
     write_review,
 )
-from tamis_producer.ledger import connect, stream_results
+from tamis_producer.ledger import stream_results
 from tamis_producer.report import Figures, ReportForm, write_report
 from tamis_producer.report.reading import parameters_sha256, read_figures, snapshot
 from tamis_producer.report.record import record_row
@@ -44,13 +43,6 @@ from tamis_schemas.batches.flow import Tally
 ANIMALS, TRIAL = CRITERIA.exclusion_criteria[0], CRITERIA.inclusion_criteria[1]
 FIELDS = ExtractFields(schema={"type": "object", "properties": {"n": {"type": "number"}}}, instructions="How many?")
 JUDGE = Judge(guidelines="A stated number counts.")
-
-
-@pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
-    engine = connect(database_url)
-    yield engine
-    engine.dispose()
 
 
 def record(n: int) -> dict[str, object]:

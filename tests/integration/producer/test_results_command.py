@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from stage import Finished
-from stage.screened import Ledgered, failed, write_batch
+from stage.screened import Ledgered, failed, written_batch
 from tamis_producer import Client
 from tamis_schemas import Score
 
@@ -20,8 +20,7 @@ ROWS = [
 def test_results_become_parquet_with_the_types_of_the_operation(
     client: Client, run: Callable[..., Finished], tmp_path: Path
 ) -> None:
-    with client.engine.begin() as connection:
-        batch_id = str(write_batch(connection, ROWS, operation=SCALE))
+    batch_id = written_batch(client, ROWS, operation=SCALE).id
     done = run("results", batch_id, "-o", "scores.parquet")
     assert done.code == 0, done.err
     assert "2 items written to scores.parquet" in done.err

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stage import Finished
-from stage.screened import CRITERIA, decided, write_batch
+from stage.screened import CRITERIA, decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.screening.identification import identify
 from tamis_schemas import HumanStage, Inclusion, InclusionDecision
@@ -30,9 +30,7 @@ def screened(client: Client, **statuses: str) -> Batch:
         decided({"id": name, "title": TITLE.format(name), "doi": f"10.1/{name}", "year": 2020}, one)
         for name, one in said.items()
     ]
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows, operation=SCREENING)
-    return client.batch(str(batch_id))
+    return written_batch(client, rows, operation=SCREENING)
 
 
 def test_an_update_asks_about_what_is_new_and_its_figure_counts_both(client: Client, tmp_path: Path, run: Run) -> None:

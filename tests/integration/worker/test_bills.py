@@ -1,7 +1,7 @@
 """Bills beside the double's own account, to the nanodollar: with a prefix cache, two tiers and failures at once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from uuid import UUID
@@ -21,7 +21,6 @@ from tamis_worker.engine.budget import cost_of
 from tamis_worker.engine.call_accounting import CallAccounting
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import ItemKey, claim
-from tamis_worker.ledger.connection import connect
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.llm.chat import Answer, ChatRequest, Message
 from tamis_worker.llm.llm import Llm
@@ -63,13 +62,6 @@ def prices(tmp_path: Path) -> Path:
 def client(settings: ProducerSettings, prices: Path) -> Iterator[Client]:
     with Client(settings.model_copy(update={"prices": prices})) as client:
         yield client
-
-
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = connect(database_url)
-    yield engine
-    await engine.dispose()
 
 
 def billed(account: Account) -> Decimal:

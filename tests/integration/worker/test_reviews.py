@@ -1,6 +1,5 @@
 """A review: the aggregate of a stage begins the next one for what passed, exactly once."""
 
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
@@ -26,7 +25,7 @@ from tamis_schemas import (
     WaitTimeout,
 )
 from tamis_worker.ledger import recovery
-from tamis_worker.ledger.connection import connect, transaction
+from tamis_worker.ledger.connection import transaction
 
 IS_IT = ReviewStage(operation=Filter(criteria="Is it?"))
 HOW_GOOD = ReviewStage(operation=Score(criteria="How good?", interval=0.5), at_least=0.5)
@@ -100,13 +99,6 @@ def test_the_same_plan_with_the_same_records_is_the_same_review(house: House) ->
     assert client.batch_or_review(first.stages()[0].id).id == first.stages()[0].id
     with pytest.raises(UnknownBatch, match="there is no review"):
         client.review("00000000-0000")
-
-
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
-    engine = connect(database_url)
-    yield engine
-    await engine.dispose()
 
 
 def completed_by_hand(client: Client, *, passing: int, of: int) -> tuple[Review, UUID]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stage import Finished
-from stage.screened import Ledgered, decided, write_batch, write_review
+from stage.screened import Ledgered, decided, write_batch, write_review, written_batch
 from tamis_producer import AsyncClient, Client, ProducerSettings
 from tamis_producer.quality.gold_evaluation import evaluate
 from tamis_producer.quality.gold_labels import read_labels
@@ -25,8 +25,7 @@ def screened(client: Client) -> str:
         Ledgered({"id": f"r{n}", "title": f"Title {n}"}, value=answer, confidence=0.9)
         for n, answer in enumerate(ANSWERS)
     ]
-    with client.engine.begin() as connection:
-        return str(write_batch(connection, rows, operation=IS_IT))
+    return written_batch(client, rows, operation=IS_IT).id
 
 
 def test_a_batch_is_evaluated_and_calibrated_by_a_dict_by_a_file_and_by_the_command(
@@ -70,9 +69,8 @@ def test_what_cannot_be_evaluated_is_refused_with_its_reason(client: Client, tmp
         batch.evaluate({"x": True})
     with pytest.raises(InputError, match=r"missing\.csv"):
         batch.evaluate(tmp_path / "missing.csv")
-    with client.engine.begin() as connection:
-        scores = write_batch(connection, [Ledgered({"id": "a"}, value=0.5)], operation=Score(criteria="How well?"))
-    for refused in (client.batch(str(scores)).evaluate, client.batch(str(scores)).calibrate):
+    scores = written_batch(client, [Ledgered({"id": "a"}, value=0.5)], operation=Score(criteria="How well?"))
+    for refused in (scores.evaluate, scores.calibrate):
         with pytest.raises(InvalidRequest, match="is of the operation 'score': labels say included or excluded"):
             refused(LABELS)
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from stage import Finished
-from stage.screened import Ledgered, decided, failed, kept_out, write_batch
+from stage.screened import Ledgered, decided, failed, kept_out, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.decisions.record_overrides import RefusedDecision
@@ -46,15 +46,9 @@ ROWS = [
 ]
 
 
-def written(client: Client, rows: list[Ledgered], **more: object) -> Batch:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows, **more)  # type: ignore[arg-type]  # as they were given
-    return client.batch(str(batch_id))
-
-
 @pytest.fixture
 def batch(client: Client) -> Batch:
-    return written(client, ROWS)
+    return written_batch(client, ROWS)
 
 
 def filled(path: Path, decisions: dict[int, str], **columns: str) -> list[dict[str, str]]:
@@ -115,7 +109,7 @@ def test_where_there_is_nothing_to_audit_it_says_so(
     client: Client, rows: list[Ledgered], more: dict[str, object], complaint: str
 ) -> None:
     with pytest.raises(InvalidRequest, match=complaint):
-        written(client, rows, **more).draw_audit(5, seed=1)
+        written_batch(client, rows, **more).draw_audit(5, seed=1)
 
 
 def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stage.screened import Ledgered, write_batch
+from stage.screened import Ledgered, written_batch
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.foreign_columns import TableColumns
@@ -26,10 +26,8 @@ THIRD = {"16": "Exclude", "43": "Include", "59": "Include", "82": "Exclude", "15
 def batch(client: Client) -> Batch:
     """The 1,498 records as the first reader was given them; nobody has been asked."""
     records = read_file(LB).records
-    with client.engine.begin() as connection:
-        rows = [Ledgered(dict(record), ItemStatus.CANCELLED) for record in records]
-        batch_id = write_batch(connection, rows, state="cancelled")
-    return client.batch(str(batch_id))
+    rows = [Ledgered(dict(record), ItemStatus.CANCELLED) for record in records]
+    return written_batch(client, rows, state="cancelled")
 
 
 def test_both_readers_the_third_and_the_full_texts_come_in_as_published(batch: Batch, tmp_path: Path) -> None:

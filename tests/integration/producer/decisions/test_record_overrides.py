@@ -10,7 +10,17 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, text
 
-from stage.screened import CRITERIA, Ledgered, Place, decided, failed, kept_out, write_batch, write_review
+from stage.screened import (
+    CRITERIA,
+    Ledgered,
+    Place,
+    decided,
+    failed,
+    kept_out,
+    write_batch,
+    write_review,
+    written_batch,
+)
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_producer.files.decided_record import decision_of, with_decision
@@ -69,13 +79,7 @@ ROWS = [
 
 @pytest.fixture
 def batch(client: Client) -> Batch:
-    return written(client, ROWS)
-
-
-def written(client: Client, rows: list[Ledgered], **more: object) -> Batch:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows, **more)  # type: ignore[arg-type]  # as they were given
-    return client.batch(str(batch_id))
+    return written_batch(client, ROWS)
 
 
 def figures(client: Client, batch: Batch) -> Figures:
@@ -130,7 +134,7 @@ def test_the_same_said_twice_is_kept_once_and_another_voice_or_note_is_kept_too(
 
 def test_a_record_may_be_decided_before_the_software_has_and_whatever_it_says_later(client: Client) -> None:
     rows = [Ledgered(record(0), ItemStatus.PENDING), Ledgered(record(1), ItemStatus.RUNNING)]
-    batch = written(client, rows, state="running")
+    batch = written_batch(client, rows, state="running")
     batch.override(0, "include", reviewer="Reviewer A")
     batch.override(1, "exclude", reviewer="Reviewer A")
     assert [(row.status, row.final_value) for row in batch.results()] == [
@@ -160,7 +164,7 @@ def test_a_record_may_be_decided_before_the_software_has_and_whatever_it_says_la
 def test_a_value_is_what_the_operation_could_have_given(
     client: Client, operation: Operation, value: object, kept: object
 ) -> None:
-    batch = written(client, [failed(record(0), "timeout")], operation=operation)
+    batch = written_batch(client, [failed(record(0), "timeout")], operation=operation)
     made = batch.override(0, value, reviewer="Reviewer A")
     assert made.value == kept
     assert type(made.value) is type(kept)
@@ -172,7 +176,7 @@ def test_a_value_is_what_the_operation_could_have_given(
 
 
 def test_a_person_may_look_at_a_screened_record_and_leave_it_to_others(client: Client) -> None:
-    batch = written(client, [decided(record(0), said("include"))])
+    batch = written_batch(client, [decided(record(0), said("include"))])
     assert batch.override(0, "uncertain", reviewer="Reviewer A").value == "uncertain"
     (row,) = batch.results()
     assert row.final_value == "uncertain"
@@ -206,7 +210,7 @@ def test_a_person_may_look_at_a_screened_record_and_leave_it_to_others(client: C
 def test_any_other_value_is_refused_and_nothing_is_written(
     client: Client, operation: Operation, value: object, complaint: str
 ) -> None:
-    batch = written(client, [failed(record(0), "timeout")], operation=operation)
+    batch = written_batch(client, [failed(record(0), "timeout")], operation=operation)
     with pytest.raises(InvalidParameters, match=complaint):
         batch.override(0, value, reviewer="Reviewer A")
     assert batch.overrides(history=True) == []

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from stage.assessed import A, B, C, by_name, decide, figures, record, said
 from stage.complete_flow import SOURCES
-from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review
+from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_producer.report import ReportForm, write_report
@@ -23,9 +23,7 @@ def batch(client: Client) -> Batch:
     """Three records that the model includes, one that it excludes, one of which it is uncertain."""
     rows = [decided(record(n), said("include")) for n in range(3)]
     rows += [decided(record(3), said("exclude")), decided(record(4), said("uncertain"))]
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows)
-    return client.batch(str(batch_id))
+    return written_batch(client, rows)
 
 
 def test_a_figure_without_a_word_on_reports_ends_with_the_screening(client: Client, batch: Batch) -> None:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import delete, update
 from sqlalchemy.exc import DBAPIError
 
-from stage.screened import decided, kept_out, write_batch
+from stage.screened import decided, kept_out, write_batch, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.decisions.screening_mode import hidden_from, read_mode, read_mode_set, set_mode
@@ -20,9 +20,7 @@ RULED = Exclusion(rule="date_range", reason="of 1990", confidence=1)
 @pytest.fixture
 def batch(client: Client) -> Batch:
     read = [decided({"id": f"r{n}", "title": f"Title {n}"}, SAID) for n in range(3)]
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, [*read, kept_out({"id": "r3", "title": "Title 3"}, RULED)])
-    return client.batch(str(batch_id))
+    return written_batch(client, [*read, kept_out({"id": "r3", "title": "Title 3"}, RULED)])
 
 
 def hidden(batch: Batch, client: Client, reviewer: str, places: list[int] | None = None) -> set[int]:
@@ -63,9 +61,7 @@ def test_beside_the_model_a_record_opens_with_ones_own_decision(batch: Batch, cl
 
 def test_where_the_model_is_audited_a_drawn_record_is_hidden_from_everybody_until_it_is_judged(client: Client) -> None:
     said = InclusionDecision.model_validate({"status": "exclude", "confidence": 0.8, "rationale": "because"})
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, [decided({"id": f"r{n}", "title": f"Title {n}"}, said) for n in range(6)])
-    batch = client.batch(str(batch_id))
+    batch = written_batch(client, [decided({"id": f"r{n}", "title": f"Title {n}"}, said) for n in range(6)])
     put(batch, client, ScreeningMode.MODEL_AUDITED)
     assert hidden(batch, client, "A") == set()
     first = batch.draw_audit(4, seed=1)

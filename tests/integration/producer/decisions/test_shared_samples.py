@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from stage import Finished
-from stage.half_read import half_read, read, written
+from stage.half_read import ROWS, half_read, read
+from stage.screened import written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.audits import AuditDecision
 from tamis_schemas import InvalidParameters, InvalidRequest, StopVerdict, Stratum
@@ -100,7 +101,7 @@ def filled_in(path: Path, column: str, include: Callable[[int], bool]) -> None:
 def test_a_sample_of_everything_is_a_pilot_and_one_of_the_rest_is_none(
     run: Run, client: Client, tmp_path: Path
 ) -> None:
-    batch = written(client)
+    batch = written_batch(client, ROWS)
     assert run("stop", batch.id, "--draw", "--seed", "3", "--recall", "0.5", "-o", "whole.csv").code == 0
     drawn = batch.stop().samples[0]
     assert [one.index for one in drawn.records] == list(batch.draw_pilot(drawn.drawn, seed=3).places)

@@ -11,35 +11,21 @@ from uuid import UUID
 import pytest
 from sqlalchemy import insert, null, select, text
 
-from stage.screened import CRITERIA, Place, decided, kept_out, write_batch, write_review
+from stage.assessed import A, B, C, figures, record, said
+from stage.screened import CRITERIA, Place, decided, kept_out, write_batch, write_review, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.final_outcome import outcomes
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.files.decided_record import decision_of, with_decision
 from tamis_producer.intake.decision import CONFIDENCE, DECISION, EXCLUSION_REASON, REASON
 from tamis_producer.ledger.overrides import standing
-from tamis_producer.report import Figures, ReportForm, write_report
-from tamis_producer.report.reading import read_figures, snapshot
+from tamis_producer.report import ReportForm, write_report
 from tamis_producer.report.record import record_row
-from tamis_producer.report.subject import find_subject
 from tamis_producer.runs.stages import advance
-from tamis_schemas import Exclusion, Extract, Filter, HumanStage, Inclusion, InclusionDecision, InvalidParameters
+from tamis_schemas import Exclusion, Extract, Filter, HumanStage, Inclusion, InvalidParameters
 from tamis_schemas.ledger import overrides
 
-A, B, C = "Reviewer A", "Reviewer B", "Reviewer C"
 Said = tuple[str, str | None, bool]  # reviewer, value (None withdraws), settles
-
-
-def said(status: str) -> InclusionDecision:
-    reason = CRITERIA.exclusion_criteria[0] if status == "exclude" else None
-    return InclusionDecision.model_validate(
-        {"status": status, "confidence": 0.8, "rationale": "because", "exclusion_reason": reason}
-    )
-
-
-def record(n: int) -> dict[str, object]:
-    return {"id": f"r{n}", "title": f"Title {n}"}
-
 
 ROWS = [
     decided(record(0), said("include")),
@@ -52,14 +38,7 @@ ROWS = [
 
 @pytest.fixture
 def batch(client: Client) -> Batch:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, ROWS)
-    return client.batch(str(batch_id))
-
-
-def figures(client: Client, subject: str) -> Figures:
-    with snapshot(client.engine) as connection:
-        return read_figures(connection, find_subject(connection, subject))
+    return written_batch(client, ROWS)
 
 
 def by_the_rule(history: Sequence[Said]) -> tuple[str | None, bool] | None:
@@ -223,9 +202,7 @@ def test_records_are_counted_once_whoever_decided_about_them(client: Client, bat
     assert counts is not None
     assert (counts.records, counts.confirmed, counts.conflicts, counts.overridden) == (4, 2, 1, 1)
     rows = [kept_out(record(n), Exclusion(rule="duplicate", reason="DOI", duplicate_of=0)) for n in range(2)]
-    with client.engine.begin() as connection:
-        extraction = write_batch(connection, rows, operation=Extract(instruction="What?"))
-    other = client.batch(str(extraction))
+    other = written_batch(client, rows, operation=Extract(instruction="What?"))
     for index, reviewer, value in ((0, A, None), (1, A, "words"), (1, B, None)):
         other.override(index, value, reviewer=reviewer)
     counts = other.human_counts()

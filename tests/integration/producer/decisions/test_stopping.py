@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from stage import Finished, wait_until
-from stage.half_read import ROWS, half_read, read, record, written
-from stage.screened import Ledgered
+from stage.half_read import ROWS, half_read, read, record
+from stage.screened import Ledgered, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.reading_state import read_reading_state
 from tamis_producer.decisions.record_overrides import HumanDecision
@@ -161,7 +161,7 @@ def test_what_people_contradict_or_leave_open_is_unread(client: Client, batch: B
 
 
 def test_everything_read_is_enough_and_a_recall_that_nobody_can_reach_is_refused(client: Client) -> None:
-    batch = written(client, ROWS[:60])
+    batch = written_batch(client, ROWS[:60])
     read(batch, range(60))
     done = batch.stop()
     assert (done.verdict, done.headline) == (StopVerdict.ENOUGH, "Enough: every record is read.")
@@ -182,11 +182,11 @@ def test_everything_read_is_enough_and_a_recall_that_nobody_can_reach_is_refused
 
 
 def test_where_there_is_nothing_to_promise_it_says_so(run: Run, client: Client, batch: Batch) -> None:
-    running = written(client, ROWS[:60], state="running")
+    running = written_batch(client, ROWS[:60], state="running")
     assert running.stop().unread == 60
     with pytest.raises(InvalidRequest, match="is running: a sample is drawn from all"):
         running.stop_sample()
-    scoring = written(client, [Ledgered(record(0), value=1.0)], operation=Score(criteria="x"))
+    scoring = written_batch(client, [Ledgered(record(0), value=1.0)], operation=Score(criteria="x"))
     with pytest.raises(InvalidRequest, match="is of score: it includes and excludes nothing"):
         scoring.stop()
     for terms, complaint in (({"recall": 0.0}, "recall"), ({"recall": 1.1}, "recall"), ({"confidence": 1.0}, "conf")):

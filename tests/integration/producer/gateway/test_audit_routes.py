@@ -1,14 +1,10 @@
 """Audits over HTTP: drawn, judged, and what they say of everything that was excluded."""
 
-from collections.abc import Iterator
-
 import httpx2 as httpx
 import pytest
 
-from stage.gateway import signed_in
-from stage.screened import decided, write_batch
+from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client
-from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import InclusionDecision, ScreeningMode
 
 EXCLUDED = 20
@@ -25,15 +21,7 @@ ROWS = [
 
 @pytest.fixture
 def batch(client: Client) -> Batch:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, ROWS)
-    return client.batch(str(batch_id))
-
-
-@pytest.fixture
-def http(client: Client) -> Iterator[httpx.Client]:
-    with signed_in(client, "Reviewer A", Scope.READ, Scope.DECIDE) as http:
-        yield http
+    return written_batch(client, ROWS)
 
 
 def drawn(http: httpx.Client, batch: Batch, **terms: object) -> dict[str, object]:

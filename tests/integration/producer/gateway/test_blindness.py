@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, select
 
 from stage.gateway import gateway
-from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review
+from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
@@ -37,9 +37,7 @@ def screened() -> list[Ledgered]:
 
 @pytest.fixture
 def batch(client: Client) -> Batch:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, screened())
-    return client.batch(str(batch_id))
+    return written_batch(client, screened())
 
 
 @contextmanager

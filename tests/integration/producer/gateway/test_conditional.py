@@ -7,7 +7,7 @@ import json
 import httpx2 as httpx
 
 from stage.gateway import signed_in
-from stage.screened import Ledgered, write_batch
+from stage.screened import Ledgered, written_batch
 from tamis_producer import Client
 from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
@@ -17,8 +17,7 @@ FORMS = ("results", "results?form=csv", "report", "report?form=md", "report?form
 
 def test_a_tag_holds_until_a_decision_or_an_override(client: Client) -> None:
     filtered = [Ledgered({"id": str(n), "title": f"Title {n}"}, value=n % 2 == 0) for n in range(30)]
-    with client.engine.begin() as connection:
-        batch_id = str(write_batch(connection, filtered, operation=Filter(criteria="Is it?")))
+    batch_id = written_batch(client, filtered, operation=Filter(criteria="Is it?")).id
     with signed_in(client, "A reader", Scope.READ, Scope.DECIDE) as http_client:
         path = f"/v1/batches/{batch_id}"
 

@@ -7,7 +7,7 @@ import httpx2 as httpx
 import pytest
 
 from stage.gateway import signed_in
-from stage.screened import Ledgered, decided, failed, write_batch
+from stage.screened import Ledgered, decided, failed, written_batch
 from tamis_producer import Batch, Client, read_records
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
@@ -31,9 +31,7 @@ def items(tmp_path: Path) -> list[Item]:
 @pytest.fixture
 def batch(client: Client, items: list[Item]) -> Batch:
     rows = [judged(items[0], "include"), judged(items[1], "exclude"), failed(items[2], "timeout")]
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows)
-    return client.batch(str(batch_id))
+    return written_batch(client, rows)
 
 
 @pytest.fixture
@@ -83,9 +81,7 @@ def test_what_cannot_be_written_is_refused(batch: Batch, http: httpx.Client, que
 
 
 def test_records_that_came_from_no_file_need_a_format(client: Client, http: httpx.Client, tmp_path: Path) -> None:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, [judged({"id": "a", "title": "A"}, "include")])
-    of = client.batch(str(batch_id))
+    of = written_batch(client, [judged({"id": "a", "title": "A"}, "include")])
     refused = http.get(f"/v1/batches/{of.id}/export")
     assert (refused.status_code, "choose one of" in refused.json()["detail"]) == (422, True)
     assert [one["title"] for one in exported(http, of, tmp_path, format="jsonl")] == ["A"]

@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from stage.gateway import signed_in
 from stage.panelled import PANELLED, of_a_panel
-from stage.screened import SCREENING, Ledgered, decided, failed, write_batch
+from stage.screened import SCREENING, Ledgered, decided, failed, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
@@ -22,9 +22,7 @@ def judged(n: int, status: str) -> Ledgered:
 
 
 def batch_of(client: Client, *rows: Ledgered, operation: Operation = SCREENING, state: str = "completed") -> Batch:
-    with client.engine.begin() as connection:
-        written = write_batch(connection, rows, operation=operation, state=state)
-    return client.batch(str(written))
+    return written_batch(client, rows, operation=operation, state=state)
 
 
 def test_the_agreement_is_that_of_the_client(client: Client) -> None:

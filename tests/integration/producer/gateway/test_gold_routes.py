@@ -10,7 +10,7 @@ import httpx2 as httpx
 import pytest
 
 from stage.gateway import signed_in
-from stage.screened import decided, write_batch
+from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Extract, InclusionDecision, ScreeningMode
@@ -30,9 +30,7 @@ LABELS = "id,include\n" + "".join(f"r{n},{int(n % 2 or n == 0)}\n" for n in rang
 
 @pytest.fixture
 def batch(client: Client) -> Batch:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, ROWS)
-    return client.batch(str(batch_id))
+    return written_batch(client, ROWS)
 
 
 @pytest.fixture
@@ -145,8 +143,7 @@ def test_a_pilot_that_cannot_be_drawn_is_refused(
 
 
 def test_an_operation_that_decides_nothing_has_neither_pilot_nor_evaluation(client: Client, http: httpx.Client) -> None:
-    with client.engine.begin() as connection:
-        of = write_batch(connection, [], operation=Extract(instruction="The year"))
+    of = written_batch(client, [], operation=Extract(instruction="The year")).id
     assert http.post(f"/v1/batches/{of}/pilots", json={}).status_code == 422
     assert sent(http, f"/v1/batches/{of}/evaluation").status_code == 422
 

@@ -1,16 +1,14 @@
 """Human decisions over HTTP: they stand beside the model's, with who made them."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import httpx2 as httpx
 import pytest
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts
-from stage.gateway import signed_in
 from tamis_producer import Batch, Client
-from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Extract, Filter
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
@@ -22,12 +20,6 @@ def batch(client: Client, start_worker: Callable[..., WorkerProcess], double: Do
     batch = client.submit(ONCOLOGY, abstracts(3))
     assert batch.wait(timeout=60).decided == 3
     return batch
-
-
-@pytest.fixture
-def http(client: Client) -> Iterator[httpx.Client]:
-    with signed_in(client, "Reviewer A", Scope.READ, Scope.DECIDE) as http:
-        yield http
 
 
 def test_a_decision_is_made_listed_and_withdrawn_and_the_models_stays(batch: Batch, http: httpx.Client) -> None:

@@ -1,14 +1,13 @@
 """The table of decisions over HTTP, and what a page shows first."""
 
 import json
-from collections.abc import Iterator
 
 import httpx2 as httpx
 import pytest
 
 from stage import abstracts
-from stage.gateway import gateway, signed_in
-from stage.screened import CRITERIA, decided, failed, kept_out, write_batch
+from stage.gateway import gateway
+from stage.screened import CRITERIA, decided, failed, kept_out, written_batch
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
@@ -37,12 +36,6 @@ DECISION = {
 
 
 @pytest.fixture
-def http(client: Client) -> Iterator[httpx.Client]:
-    with signed_in(client, "Reviewer A", Scope.READ, Scope.DECIDE) as http:
-        yield http
-
-
-@pytest.fixture
 def batch_id(client: Client) -> str:
     """Three records: excluded with a quote, kept out as a copy, failed."""
     rows = [
@@ -50,8 +43,7 @@ def batch_id(client: Client) -> str:
         kept_out({"id": "b", "title": "A"}, Exclusion(rule="duplicate", reason="the same title", duplicate_of=0)),
         failed({"id": "c", "title": "C"}, "timeout"),
     ]
-    with client.engine.begin() as connection:
-        return str(write_batch(connection, rows))
+    return written_batch(client, rows).id
 
 
 def test_of_more_records_than_a_browser_takes_only_those_that_are_named_are_there(

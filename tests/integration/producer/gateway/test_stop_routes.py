@@ -6,7 +6,7 @@ import io
 import httpx2 as httpx
 
 from stage.gateway import signed_in
-from stage.screened import decided, write_batch
+from stage.screened import decided, written_batch
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
@@ -24,9 +24,7 @@ ROWS = [
 
 
 def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, ROWS)
-    batch = client.batch(str(batch_id))
+    batch = written_batch(client, ROWS)
     batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(9)])
     with signed_in(client, "Reviewer A", Scope.READ, Scope.DECIDE) as http:
 
@@ -63,9 +61,7 @@ def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
 
 
 def test_the_table_of_a_sample_does_not_tell_what_is_hidden(client: Client) -> None:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, ROWS)
-    batch = client.batch(str(batch_id))
+    batch = written_batch(client, ROWS)
     batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
     drawn = batch.stop_sample(0.5, 0.8, seed=3).sample
     assert drawn is not None

@@ -1,6 +1,6 @@
 """The work list over HTTP: the records that a key's holder reads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 from uuid import UUID
@@ -11,15 +11,13 @@ from sqlalchemy import insert
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts
-from stage.gateway import signed_in
 from stage.gateway_page import few, write
-from stage.screened import decided, write_batch
+from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.audit_verdict import verdict
 from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.decisions.screening_mode import set_mode
-from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Extract, Filter, InclusionDecision, ScreeningMode, Stratum
 from tamis_schemas.ledger import overrides
 
@@ -29,12 +27,6 @@ ONCOLOGY = Filter(criteria="Is this about oncology?")
 @pytest.fixture
 def batch(client: Client) -> Batch:
     return client.submit(ONCOLOGY, abstracts(6))
-
-
-@pytest.fixture
-def http(client: Client) -> Iterator[httpx.Client]:
-    with signed_in(client, "Reviewer A", Scope.READ, Scope.DECIDE) as http:
-        yield http
 
 
 def asked(http: httpx.Client, batch: Batch, **query: object) -> dict[str, Any]:
@@ -187,9 +179,7 @@ def test_where_the_model_is_audited_the_list_is_the_sample_in_the_order_of_the_d
     client: Client, http: httpx.Client
 ) -> None:
     said = InclusionDecision.model_validate({"status": "exclude", "confidence": 0.8, "rationale": "because"})
-    with client.engine.begin() as connection:
-        written = write_batch(connection, [decided({"id": f"r{n}", "title": f"Title {n}"}, said) for n in range(40)])
-    batch = client.batch(str(written))
+    batch = written_batch(client, [decided({"id": f"r{n}", "title": f"Title {n}"}, said) for n in range(40)])
     blind(client, batch, ScreeningMode.MODEL_AUDITED)
     told = asked(http, batch)
     assert (told["audit"], told["records"], told["counts"]["todo"]) == (None, [], 0)

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from stage import Finished
-from stage.screened import Ledgered, decided, failed, kept_out, write_batch
+from stage.screened import Ledgered, decided, failed, kept_out, written_batch
 from tamis_producer import Client
 from tamis_producer.ledger import read_operation
 from tamis_producer.quality.gold_labels import GoldLabels
@@ -52,11 +52,10 @@ def rows(**of_each: tuple[Any, Any, Any]) -> list[Ledgered]:
 def test_figures_and_reading_order_have_one_score(
     client: Client, of_each: dict[str, tuple[Any, Any, Any]], scale: str, scores: list[float]
 ) -> None:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows(**of_each))
+    batch = written_batch(client, rows(**of_each))
     with client.engine.connect() as connection:
-        ordered = list(stream_candidates(connection, batch_id))
-    matched = match(client.batch(str(batch_id)).results(), GoldLabels.of({"r0": True}))
+        ordered = list(stream_candidates(connection, UUID(batch.id)))
+    matched = match(batch.results(), GoldLabels.of({"r0": True}))
     everything = sorted((*matched.records, *matched.others), key=lambda one: one.index)
     assert matched.score.scale == scale
     assert [one.score for one in ordered] == [one.score for one in everything] == [*scores, None, None, None]
@@ -66,13 +65,12 @@ def test_figures_and_reading_order_have_one_score(
 
 def test_people_are_told_what_the_score_is(client: Client, run: Callable[..., Finished], tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text(LABELS)
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, rows(probability=(0.9, 0.02, 0.4)))
-    plain = run("evaluate", str(batch_id), "--labels", "labels.csv", "-o", "gold.html")
+    batch = written_batch(client, rows(probability=(0.9, 0.02, 0.4)))
+    plain = run("evaluate", batch.id, "--labels", "labels.csv", "-o", "gold.html")
     assert plain.code == 0, plain.err
     assert "the score for inclusion is the probability from the answers' tokens" in " ".join(plain.out.split())
     assert "What a probability is worth" in (tmp_path / "gold.html").read_text("utf-8")
-    found = json.loads(run("evaluate", str(batch_id), "--labels", "labels.csv", "--json").out)
+    found = json.loads(run("evaluate", batch.id, "--labels", "labels.csv", "--json").out)
     # 0.1 for the include at 0.9, 0.02 for the exclude at 0.02, 0.6 for the include at 0.4, of three
     assert found["probability"]["ece"]["value"] == pytest.approx(0.72 / 3)
     assert found["score"] == {"scale": "probability", "decided": 3, "with_probability": 3, "with_relevance": 0}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stage import Finished
-from stage.screened import Ledgered, decided, write_batch
+from stage.screened import Ledgered, decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_schemas import InclusionDecision, Score
 
@@ -22,9 +22,7 @@ def record(n: int, confidence: float) -> Ledgered:
 
 
 def written(client: Client) -> Batch:
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, [record(n, 0.9 - n / 100) for n in range(30)])
-    return client.batch(str(batch_id))
+    return written_batch(client, [record(n, 0.9 - n / 100) for n in range(30)])
 
 
 def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
@@ -68,13 +66,12 @@ def test_a_person_reads_in_the_order_fills_in_a_sheet_and_hands_it_back(
 
 
 def test_what_cannot_be_asked_for_is_refused_with_the_likely_mistake(run: Run, client: Client) -> None:
-    with client.engine.begin() as connection:
-        scored = write_batch(connection, [Ledgered({"id": "r0"}, value=0.5)], operation=Score(criteria="x"))
+    scored = written_batch(client, [Ledgered({"id": "r0"}, value=0.5)], operation=Score(criteria="x"))
     for arguments, complaint in (
-        ((str(scored),), "it includes and excludes nothing, so there is nothing to find by reading"),
+        ((scored.id,), "it includes and excludes nothing, so there is nothing to find by reading"),
         (("00000000",), "there is no batch or review '00000000'"),
-        ((str(scored), "--n", "1001"), "less than or equal to 1000"),
-        ((str(scored), "--explore", "2"), "less than or equal to 1"),
+        ((scored.id, "--n", "1001"), "less than or equal to 1000"),
+        ((scored.id, "--explore", "2"), "less than or equal to 1"),
     ):
         done = run("next", *arguments)
         assert done.code == 2, done.out

@@ -1,24 +1,15 @@
 """A ledger with a finished review that has rows everywhere."""
 
-from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
 from sqlalchemy import Connection, Engine, select
 
 from stage.kept import age, write_kept_review
-from tamis_producer.ledger import connect
 from tamis_producer.retention.holdings import holdings
 from tamis_schemas.ledger import batches
 
 AGE = 100  # days
-
-
-@pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
-    engine = connect(database_url)
-    yield engine
-    engine.dispose()
 
 
 @pytest.fixture
