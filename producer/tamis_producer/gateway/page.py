@@ -1,5 +1,6 @@
 """The page at `/`, and the files that it loads: all of them from here, none from elsewhere."""
 
+import hashlib
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
@@ -48,6 +49,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
 }
+KEPT = "public, max-age=31536000, immutable"  # a year: other contents have another address
 
 
 @router.get("/", summary="The page", response_class=HTMLResponse)
@@ -56,19 +58,32 @@ def get_page() -> HTMLResponse:
 
 
 @router.get(
-    "/assets/{name}",
-    summary="A file that the page loads",
+    "/assets/{version}/{name}",
+    summary="A file that the page loads, to be kept by browsers where it is of the page that is served now",
     response_class=Response,
     responses=problems.UNKNOWN | problems.described(HTTPStatus.UNPROCESSABLE_ENTITY),
 )
-def get_asset(name: str) -> Response:
+async def get_asset(version: str, name: str) -> Response:
     path = FILES.get(name)
     if path is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"the page loads no file {name!r}")
-    return Response(path.read_bytes(), media_type=TYPES.get(path.suffix, "text/plain"))
+    headers = {"Cache-Control": KEPT} if version == _version() else None
+    return Response(_contents()[name], headers=headers, media_type=TYPES.get(path.suffix, "text/plain"))
+
+
+@cache
+def _contents() -> dict[str, bytes]:
+    """The files, read once: what is served stays what its address says where a release is installed meanwhile."""
+    return {name: path.read_bytes() for name, path in FILES.items()}
+
+
+@cache
+def _version() -> str:
+    """A name for what all the files hold together, as they load each other."""
+    return hashlib.sha256(repr(sorted(_contents().items())).encode()).hexdigest()[:16]
 
 
 @cache
 def _page() -> str:
     """The page's HTML: the same for everybody, as what differs is fetched with a key."""
-    return template(ASSETS / "gateway.html.jinja", REPORT_ASSETS).render(value_heading="Reason")
+    return template(ASSETS / "gateway.html.jinja", REPORT_ASSETS).render(value_heading="Reason", version=_version())

@@ -1,6 +1,6 @@
 // The batches of no review on the home page: the latest as they go, earlier ones a page at a time when asked for.
-import { ask } from "/assets/api.js";
-import { at, complain, done, duration, make, nameOf, number, rate, say, showState, stateOf } from "/assets/words.js";
+import { ask } from "./api.js";
+import { at, complain, done, duration, make, nameOf, number, rate, say, showState, stateOf } from "./words.js";
 
 const PAGE = 20;
 export const MOST = PAGE + 1; // one more than is shown: whether there are earlier ones

@@ -1,14 +1,14 @@
 // One batch: how it stands, its flow, its decisions, and what can be done with it.
-import { ask } from "/assets/api.js";
-import { correctable, corrector } from "/assets/correcting.js";
-import { decider } from "/assets/deciding.js";
-import { explainer } from "/assets/explaining.js";
-import { showFlow } from "/assets/flow.js";
-import { progressOf } from "/assets/progress.js";
-import { offerOrder } from "/assets/reading.js";
-import { offerFiles } from "/assets/saving.js";
-import { decidedByPeople, leadToViews, showPlace } from "/assets/views.js";
-import { at, complain, make, nameOf, number } from "/assets/words.js";
+import { ask } from "./api.js";
+import { correctable, corrector } from "./correcting.js";
+import { decider } from "./deciding.js";
+import { explainer } from "./explaining.js";
+import { showFlow } from "./flow.js";
+import { progressOf } from "./progress.js";
+import { offerOrder } from "./reading.js";
+import { offerFiles } from "./saving.js";
+import { decidedByPeople, leadToViews, showPlace } from "./views.js";
+import { at, complain, make, nameOf, number } from "./words.js";
 
 const READ_AGAIN = 3000; // ms at least between two reads of flow and table
 const DRAW_AFTER = 1000; // ms after the last decision

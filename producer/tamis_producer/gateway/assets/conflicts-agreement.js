@@ -1,10 +1,10 @@
 // How far the two people agree whose decisions a conflict comes from, with the way to the records behind each number.
-import { ask, Problem } from "/assets/api.js";
-import { html } from "/assets/ui.js";
-import { rounded, share } from "/assets/quality-agreement.js";
-import { addressOf } from "/assets/views.js";
-import { number } from "/assets/words.js";
-import { sayingOf } from "/assets/work-state.js";
+import { ask, Problem } from "./api.js";
+import { html } from "./ui.js";
+import { rounded, share } from "./quality-agreement.js";
+import { addressOf } from "./views.js";
+import { number } from "./words.js";
+import { sayingOf } from "./work-state.js";
 
 const BLINDED = 403; // of a record that is still hidden, figures of all of them would tell
 

@@ -1,9 +1,9 @@
 // A record in conflict: who decided what, its text, and on demand what the software says.
-import { html, useState } from "/assets/ui.js";
-import { factsOf } from "/assets/conflicts-state.js";
-import { Identifiers, Software, Texts } from "/assets/work-card.js";
-import { BADGES } from "/assets/work-list.js";
-import { sayingOf, wordOf } from "/assets/work-state.js";
+import { html, useState } from "./ui.js";
+import { factsOf } from "./conflicts-state.js";
+import { Identifiers, Software, Texts } from "./work-card.js";
+import { BADGES } from "./work-list.js";
+import { sayingOf, wordOf } from "./work-state.js";
 
 const ASKED = { own: "", retrieval: ", retrieval of its report", "full-text": ", full text" };
 

@@ -1,10 +1,10 @@
 // One person who settles the conflicts of a batch: reads them, and hands what settles them to the queue of decisions.
-import { ask } from "/assets/api.js";
-import { decisionQueue } from "/assets/decision-queue.js";
-import { newId, senderOf } from "/assets/decision-sending.js";
-import { readPairs } from "/assets/conflicts-agreement.js";
-import { begun, factsOf, orderOf, reduce } from "/assets/conflicts-state.js";
-import { current, sayable, sayingOf, wordOf } from "/assets/work-state.js";
+import { ask } from "./api.js";
+import { decisionQueue } from "./decision-queue.js";
+import { newId, senderOf } from "./decision-sending.js";
+import { readPairs } from "./conflicts-agreement.js";
+import { begun, factsOf, orderOf, reduce } from "./conflicts-state.js";
+import { current, sayable, sayingOf, wordOf } from "./work-state.js";
 
 const ROWS = 50; // records whose text is read at once
 

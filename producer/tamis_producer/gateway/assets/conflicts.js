@@ -1,17 +1,17 @@
 // The Conflicts view: what people decided differently, record by record, until somebody has settled it.
-import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "/assets/ui.js";
-import { PairsAgreement } from "/assets/conflicts-agreement.js";
-import { Conflict } from "/assets/conflicts-card.js";
-import { conflictSession } from "/assets/conflicts-session.js";
-import { factsOf, NOT_YET, ORDERS, unsettled } from "/assets/conflicts-state.js";
-import { findersOf } from "/assets/marking.js";
-import { addressOf } from "/assets/views.js";
-import { at, number } from "/assets/words.js";
-import { Bar } from "/assets/work-bar.js";
-import { Help, useKeys } from "/assets/work-keys.js";
-import { Leaving, useLeaving } from "/assets/work-leaving.js";
-import { BADGES, Lines } from "/assets/work-list.js";
-import { current, sayingOf, wordOf } from "/assets/work-state.js";
+import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "./ui.js";
+import { PairsAgreement } from "./conflicts-agreement.js";
+import { Conflict } from "./conflicts-card.js";
+import { conflictSession } from "./conflicts-session.js";
+import { factsOf, NOT_YET, ORDERS, unsettled } from "./conflicts-state.js";
+import { findersOf } from "./marking.js";
+import { addressOf } from "./views.js";
+import { at, number } from "./words.js";
+import { Bar } from "./work-bar.js";
+import { Help, useKeys } from "./work-keys.js";
+import { Leaving, useLeaving } from "./work-leaving.js";
+import { BADGES, Lines } from "./work-list.js";
+import { current, sayingOf, wordOf } from "./work-state.js";
 
 const KEYS = [
   ["I", "settle the record: include"],

@@ -1,6 +1,6 @@
 // Values that a person puts right, below a record's reasons: what `tamis override` does of operations that decide nothing.
-import { ask } from "/assets/api.js";
-import { at, complain, make, say } from "/assets/words.js";
+import { ask } from "./api.js";
+import { at, complain, make, say } from "./words.js";
 
 // A value as a person writes it; the gateway reads it as the terminal does.
 const written = (value) => {

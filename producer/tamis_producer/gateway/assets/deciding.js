@@ -1,6 +1,6 @@
 // Decisions of the person who reads: by one key in a row, or by the buttons below its reasons.
-import { ask } from "/assets/api.js";
-import { at, complain, make, say } from "/assets/words.js";
+import { ask } from "./api.js";
+import { at, complain, make, say } from "./words.js";
 
 // What a human may say, by operation; of the others, values are put right with `tamis override`.
 const VALUES = {

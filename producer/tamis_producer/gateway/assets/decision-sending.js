@@ -1,5 +1,5 @@
 // How an entry of the decision queue reaches the ledger: a decision, a withdrawal, a judgement of an audit, a label or a note.
-import { ask, Problem } from "/assets/api.js";
+import { ask, Problem } from "./api.js";
 
 // As UUIDs of version 4 are made: randomUUID is for secure addresses alone, and a gateway may stand in a house's network.
 export const newId = () => {

@@ -1,6 +1,6 @@
 // A form that does nothing before somebody has seen a dry run of what stands in it; whatever is changed needs one anew.
-import { newId } from "/assets/decision-sending.js";
-import { useRef, useState } from "/assets/ui.js";
+import { newId } from "./decision-sending.js";
+import { useRef, useState } from "./ui.js";
 
 export const DRY_RUN = "dry-run"; // the value of the button that asks for one
 

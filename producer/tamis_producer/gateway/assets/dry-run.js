@@ -1,6 +1,6 @@
 // What a batch would ask, take and cost, with prompts as they would be sent: shown before anything runs.
-import { html } from "/assets/ui.js";
-import { duration, number } from "/assets/words.js";
+import { html } from "./ui.js";
+import { duration, number } from "./words.js";
 
 const DIGITS = 4; // of a cent's part: a call may cost that little
 

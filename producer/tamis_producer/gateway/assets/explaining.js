@@ -1,6 +1,6 @@
 // One record's whole story, fetched when somebody asks for it: prompts as sent, answers, rules and formulas, the bill.
-import { ask } from "/assets/api.js";
-import { complain, make } from "/assets/words.js";
+import { ask } from "./api.js";
+import { complain, make } from "./words.js";
 
 const SHOWN_BESIDE = new Set(["Batch", "Record", "Criteria"]); // the details have them already
 const OPEN = new Set(["Source", "Decision", "People", "Prompts and answers", "Bill"]);

@@ -1,6 +1,6 @@
 // The flow of records: the drawing of the report, and the same as a table.
-import { ask, askDocument } from "/assets/api.js";
-import { at, make, number, phrased } from "/assets/words.js";
+import { ask, askDocument } from "./api.js";
+import { at, make, number, phrased } from "./words.js";
 
 const box = (given) => {
   const head = make("th", "", given.box);

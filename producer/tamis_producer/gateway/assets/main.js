@@ -1,11 +1,7 @@
 // What this address shows. Every view is a page load of its own: the browser's history, focus and title work as ever.
-import { ask, key, Problem } from "/assets/api.js";
-import { showBatch } from "/assets/batch.js";
-import { overview } from "/assets/overview.js";
-import { showReview } from "/assets/review.js";
-import { submission } from "/assets/submission.js";
-import { isView, leadToViews, showPlace } from "/assets/views.js";
-import { at, calm, complain, nameOf } from "/assets/words.js";
+import { ask, key, Problem } from "./api.js";
+import { isView, leadToViews, showPlace } from "./views.js";
+import { at, calm, complain, nameOf } from "./words.js";
 
 const asked = new URLSearchParams(location.search);
 
@@ -34,23 +30,23 @@ const show = async () => {
     title(nameOf(standing.batch));
     leadToViews(at("views"), standing.batch, asked.get("view"));
     showPlace(at("eyebrow"), standing.batch, asked.get("view"));
-    const { show: view } = await import(`/assets/${asked.get("view")}.js`);
+    const { show: view } = await import(`./${asked.get("view")}.js`);
     await view({ standing, batch: standing.batch, me: about.key.label, owner: about.key.id, scopes }, at("view"));
   } else if (asked.has("batch")) {
     title("Batch");
-    await showBatch(asked.get("batch"), scopes);
+    await (await import("./batch.js")).showBatch(asked.get("batch"), scopes);
   } else if (asked.has("review")) {
     title("Review");
-    await showReview(asked.get("review"), at("view"), title);
+    await (await import("./review.js")).showReview(asked.get("review"), at("view"), title);
   } else if (asked.get("new") === "operation" && scopes.has("submit")) {
     title("Filter, score, extract, answer");
-    (await import("/assets/operations.js")).show(at("view"));
+    (await import("./operations.js")).show(at("view"));
   } else if (asked.has("new") && scopes.has("submit")) {
     title("New review");
-    submission(scopes.has("control"));
+    (await import("./submission.js")).submission(scopes.has("control"));
   } else {
     title("Reviews and batches");
-    await overview(scopes.has("submit"));
+    await (await import("./overview.js")).overview(scopes.has("submit"));
   }
 };
 

@@ -1,9 +1,9 @@
 // What a dry run of a batch found, and the buttons that ask for it and submit what was seen.
-import { Run } from "/assets/dry-run.js";
-import { DRY_RUN } from "/assets/dry-run-first.js";
-import { html, useEffect, useRef } from "/assets/ui.js";
-import { addressOf } from "/assets/views.js";
-import { number, say } from "/assets/words.js";
+import { Run } from "./dry-run.js";
+import { DRY_RUN } from "./dry-run-first.js";
+import { html, useEffect, useRef } from "./ui.js";
+import { addressOf } from "./views.js";
+import { number, say } from "./words.js";
 
 const counted = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
 

@@ -1,7 +1,7 @@
 // Several fields at once: as a small table, or as a JSON Schema.
-import { Choice, linesOf, Text } from "/assets/operations-inputs.js";
-import { html } from "/assets/ui.js";
-import { complain } from "/assets/words.js";
+import { Choice, linesOf, Text } from "./operations-inputs.js";
+import { html } from "./ui.js";
+import { complain } from "./words.js";
 
 const TYPES = {
   text: ["text", { type: "string" }],

@@ -1,7 +1,7 @@
 // Fields of the form of operations. `form` holds what is typed, and where something is wrong with it: { values, set(name, value), wrong }.
-import { Said } from "/assets/quality-parts.js";
-import { html, useEffect } from "/assets/ui.js";
-import { at } from "/assets/words.js";
+import { Said } from "./quality-parts.js";
+import { html, useEffect } from "./ui.js";
+import { at } from "./words.js";
 
 export const idOf = (name) => `operation-${name}`;
 

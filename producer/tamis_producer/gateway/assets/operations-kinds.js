@@ -1,7 +1,7 @@
 // The operations that can be asked of records, each with the fields of its form, and with what they come to.
-import { Fields, fieldsOf, NO_FIELD } from "/assets/operations-fields.js";
-import { Check, Choice, Count, Input, linesOf, numberOf, Text } from "/assets/operations-inputs.js";
-import { html } from "/assets/ui.js";
+import { Fields, fieldsOf, NO_FIELD } from "./operations-fields.js";
+import { Check, Choice, Count, Input, linesOf, numberOf, Text } from "./operations-inputs.js";
+import { html } from "./ui.js";
 
 const POLICIES = ["unanimous-exclude", "any", "majority", "mean", "cascade"];
 const OUTPUTS = [["text", "text"], ["number", "a number"], ["boolean", "yes or no"], ["enum", "one of several values"]];

@@ -1,7 +1,7 @@
 // How a batch of any operation is run: the fields that all have, and the terms as the gateway takes them.
-import { KINDS } from "/assets/operations-kinds.js";
-import { Check, Choice, Count, Input } from "/assets/operations-inputs.js";
-import { html } from "/assets/ui.js";
+import { KINDS } from "./operations-kinds.js";
+import { Check, Choice, Count, Input } from "./operations-inputs.js";
+import { html } from "./ui.js";
 
 const PRIORITIES = ["low", "normal", "high"];
 const TIERS = [["", "as the workers are set"], ["standard", "standard"], ["flex", "flex: half the price, slow"], ["priority", "priority"]];

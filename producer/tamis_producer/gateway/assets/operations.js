@@ -1,11 +1,11 @@
 // Something else asked of records than a screening: one operation, its parameters, a dry run, and the batch.
-import { ask } from "/assets/api.js";
-import { useDryRunFirst } from "/assets/dry-run-first.js";
-import { LeftOut, rehearsed, Seen, submitted } from "/assets/operations-dry-run.js";
-import { FIRST, KINDS } from "/assets/operations-kinds.js";
-import { formOf, How, OfFiles, USUAL } from "/assets/operations-terms.js";
-import { html, render, useState } from "/assets/ui.js";
-import { calm, complain, number } from "/assets/words.js";
+import { ask } from "./api.js";
+import { useDryRunFirst } from "./dry-run-first.js";
+import { LeftOut, rehearsed, Seen, submitted } from "./operations-dry-run.js";
+import { FIRST, KINDS } from "./operations-kinds.js";
+import { formOf, How, OfFiles, USUAL } from "./operations-terms.js";
+import { html, render, useState } from "./ui.js";
+import { calm, complain, number } from "./words.js";
 
 const Operation = () => {
   const [kind, choose] = useState("filter");

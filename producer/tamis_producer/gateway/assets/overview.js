@@ -1,8 +1,8 @@
 // Reviews, and the latest batches of none, as they go: one connection for all of them.
-import { ask, follow } from "/assets/api.js";
-import { batchList, MOST } from "/assets/batch-list.js";
-import { reviewsIn } from "/assets/reviews.js";
-import { at, complain, make, number, tellLost } from "/assets/words.js";
+import { ask, follow } from "./api.js";
+import { batchList, MOST } from "./batch-list.js";
+import { reviewsIn } from "./reviews.js";
+import { at, complain, make, number, tellLost } from "./words.js";
 
 const hourOf = (traffic) => {
   const name = make("th", "", traffic.service);

@@ -1,6 +1,6 @@
 // How a batch stands as it goes, and what can be done with it: the same in each view that shows it.
-import { ask, follow } from "/assets/api.js";
-import { at, calm, cancelling, complain, done, duration, make, nameOf, number, phrased, rate, say, showState, stateOf, tellLost } from "/assets/words.js";
+import { ask, follow } from "./api.js";
+import { at, calm, cancelling, complain, done, duration, make, nameOf, number, phrased, rate, say, showState, stateOf, tellLost } from "./words.js";
 
 const LOOK_AGAIN = 3000; // ms after a batch paused itself
 

@@ -1,9 +1,9 @@
 // How far software and people agree, and people among themselves: each table, and the records behind each of its cells.
-import { ask } from "/assets/api.js";
-import { pathOf, Problem, RecordLink, SHORT, Terminal } from "/assets/quality-parts.js";
-import { html, useEffect, useRef, useState } from "/assets/ui.js";
-import { number } from "/assets/words.js";
-import { sayingOf } from "/assets/work-state.js";
+import { ask } from "./api.js";
+import { pathOf, Problem, RecordLink, SHORT, Terminal } from "./quality-parts.js";
+import { html, useEffect, useRef, useState } from "./ui.js";
+import { number } from "./words.js";
+import { sayingOf } from "./work-state.js";
 
 const STAGES = { own: "", retrieval: ", whether reports were had", "full-text": ", full texts" };
 

@@ -1,8 +1,8 @@
 // Audits of exclusions: a random sample is drawn, a person judges it, and its verdict says how many were missed at most.
-import { ask } from "/assets/api.js";
-import { html, useEffect, useState } from "/assets/ui.js";
-import { addressOf } from "/assets/views.js";
-import { number, say } from "/assets/words.js";
+import { ask } from "./api.js";
+import { html, useEffect, useState } from "./ui.js";
+import { addressOf } from "./views.js";
+import { number, say } from "./words.js";
 
 const USUAL = 50; // records
 const MOST = 500; // whose texts are asked for together

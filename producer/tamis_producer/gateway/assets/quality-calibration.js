@@ -1,9 +1,9 @@
 // A threshold with a guarantee: the score from which on records are kept, by labels of a random sample.
-import { ask, download } from "/assets/api.js";
-import { LabelsForm } from "/assets/quality-labels.js";
-import { Closed, Figures, Problem, recordsOf, Said, shareOf, SHORT, Terminal, upload } from "/assets/quality-parts.js";
-import { html, useState } from "/assets/ui.js";
-import { say } from "/assets/words.js";
+import { ask, download } from "./api.js";
+import { LabelsForm } from "./quality-labels.js";
+import { Closed, Figures, Problem, recordsOf, Said, shareOf, SHORT, Terminal, upload } from "./quality-parts.js";
+import { html, useState } from "./ui.js";
+import { say } from "./words.js";
 
 const [RECALL, DOUBT] = [95, 5]; // per cent
 

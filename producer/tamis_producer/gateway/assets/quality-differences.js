@@ -1,8 +1,8 @@
 // Where a person's labels and the software differ, by what the criteria said: what there may be to mend in them.
-import { ask } from "/assets/api.js";
-import { Problem, RecordLink, recordsOf } from "/assets/quality-parts.js";
-import { html, useEffect, useState } from "/assets/ui.js";
-import { number } from "/assets/words.js";
+import { ask } from "./api.js";
+import { Problem, RecordLink, recordsOf } from "./quality-parts.js";
+import { html, useEffect, useState } from "./ui.js";
+import { number } from "./words.js";
 
 const AT_ONCE = 500; // records that the gateway is asked for together
 const LISTED = 20;

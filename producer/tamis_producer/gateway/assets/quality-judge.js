@@ -1,12 +1,12 @@
 // The reasoning of the batch's results, judged as a batch of its own.
-import { ask } from "/assets/api.js";
-import { useDryRunFirst } from "/assets/dry-run-first.js";
-import { rehearsed, Seen, submitted } from "/assets/operations-dry-run.js";
-import { Count, Input, numberOf, Text, useWrong } from "/assets/operations-inputs.js";
-import { How, termsOf, USUAL } from "/assets/operations-terms.js";
-import { Closed, Problem } from "/assets/quality-parts.js";
-import { html, useState } from "/assets/ui.js";
-import { number } from "/assets/words.js";
+import { ask } from "./api.js";
+import { useDryRunFirst } from "./dry-run-first.js";
+import { rehearsed, Seen, submitted } from "./operations-dry-run.js";
+import { Count, Input, numberOf, Text, useWrong } from "./operations-inputs.js";
+import { How, termsOf, USUAL } from "./operations-terms.js";
+import { Closed, Problem } from "./quality-parts.js";
+import { html, useState } from "./ui.js";
+import { number } from "./words.js";
 
 const FIRST = { guidelines: "", noun: "Abstract", threshold: "0.15", ...USUAL };
 

@@ -1,13 +1,13 @@
 // The records of a pilot one after the other, in the order in which they were drawn, and what their labels say.
-import { ask } from "/assets/api.js";
-import { useCalibration, Wanted, wantedOf } from "/assets/quality-calibration.js";
-import { Differences } from "/assets/quality-differences.js";
-import { Evaluated } from "/assets/quality-labels.js";
-import { Problem, upload } from "/assets/quality-parts.js";
-import { tableOf } from "/assets/quality-pilot-kept.js";
-import { html, useEffect, useRef, useState } from "/assets/ui.js";
-import { number } from "/assets/words.js";
-import { sayingOf } from "/assets/work-state.js";
+import { ask } from "./api.js";
+import { useCalibration, Wanted, wantedOf } from "./quality-calibration.js";
+import { Differences } from "./quality-differences.js";
+import { Evaluated } from "./quality-labels.js";
+import { Problem, upload } from "./quality-parts.js";
+import { tableOf } from "./quality-pilot-kept.js";
+import { html, useEffect, useRef, useState } from "./ui.js";
+import { number } from "./words.js";
+import { sayingOf } from "./work-state.js";
 
 // As people say it of what is asked: a filter asks a question.
 const wordOf = (batch, include) => sayingOf(batch, include ? "include" : "exclude").replace(/^./, (letter) => letter.toUpperCase());

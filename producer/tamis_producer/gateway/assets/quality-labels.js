@@ -1,8 +1,8 @@
 // A file of a person's labels, and what the batch's decisions are worth by it. Nothing is kept.
-import { ask } from "/assets/api.js";
-import { anew, Figures, Problem, RecordLink, recordsOf, upload } from "/assets/quality-parts.js";
-import { html, useState } from "/assets/ui.js";
-import { number } from "/assets/words.js";
+import { ask } from "./api.js";
+import { anew, Figures, Problem, RecordLink, recordsOf, upload } from "./quality-parts.js";
+import { html, useState } from "./ui.js";
+import { number } from "./words.js";
 
 const LISTED = 20; // records of lost evidence
 

@@ -1,8 +1,8 @@
 // What each model of a panel brought, whether they err together, and the records on which they differ most.
-import { ask } from "/assets/api.js";
-import { Closed, Problem, RecordLink } from "/assets/quality-parts.js";
-import { html, useEffect, useState } from "/assets/ui.js";
-import { addressOf } from "/assets/views.js";
+import { ask } from "./api.js";
+import { Closed, Problem, RecordLink } from "./quality-parts.js";
+import { html, useEffect, useState } from "./ui.js";
+import { addressOf } from "./views.js";
 
 // Of a panel the batch names several models in one line, or one with how often it was asked.
 export const isPanel = ({ model }) => /, | \(\d+ times\)$/.test(model || "");

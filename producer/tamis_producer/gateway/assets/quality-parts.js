@@ -1,8 +1,8 @@
 // What the sections of the Quality view have in common: a problem, a command of the terminal, a link to a record.
-import { html, useEffect, useRef, useState } from "/assets/ui.js";
-import { addressOf } from "/assets/views.js";
-import { number } from "/assets/words.js";
-import { LONGEST_SEARCH } from "/assets/work-state.js";
+import { html, useEffect, useRef, useState } from "./ui.js";
+import { addressOf } from "./views.js";
+import { number } from "./words.js";
+import { LONGEST_SEARCH } from "./work-state.js";
 
 const IN_TABLE = 20000; // records of a batch that its table holds; of a larger one a record is searched for
 

@@ -1,10 +1,10 @@
 // A pilot: a random sample of the records, labelled here or in a table, blind to what the software decided. The gateway keeps nothing of it.
-import { ask, download } from "/assets/api.js";
-import { Asked, Closed, Problem, SHORT } from "/assets/quality-parts.js";
-import { Labelling } from "/assets/quality-labelling.js";
-import { keptPilot } from "/assets/quality-pilot-kept.js";
-import { html, useEffect, useState } from "/assets/ui.js";
-import { number, say } from "/assets/words.js";
+import { ask, download } from "./api.js";
+import { Asked, Closed, Problem, SHORT } from "./quality-parts.js";
+import { Labelling } from "./quality-labelling.js";
+import { keptPilot } from "./quality-pilot-kept.js";
+import { html, useEffect, useState } from "./ui.js";
+import { number, say } from "./words.js";
 
 const USUAL = 200; // records
 const MOST = 10000;

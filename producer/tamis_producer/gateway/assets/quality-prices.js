@@ -1,7 +1,7 @@
 // The price list of the stop rule: how many more records of the sample each promise costs. A price chosen is a promise asked for.
-import { percent } from "/assets/quality-parts.js";
-import { html } from "/assets/ui.js";
-import { number } from "/assets/words.js";
+import { percent } from "./quality-parts.js";
+import { html } from "./ui.js";
+import { number } from "./words.js";
 
 const inBrackets = ({ none_found: clean, as_expected: more }) => (more !== null && more !== clean ? ` (${number(more)})` : "");
 

@@ -1,9 +1,9 @@
 // The random sample of what nobody has read, by which a promise is made: drawn, extended, read, saved as a table, closed.
-import { ask, download } from "/assets/api.js";
-import { Asked, Problem, RecordLink, recordsOf, SHORT } from "/assets/quality-parts.js";
-import { html, useEffect, useState } from "/assets/ui.js";
-import { addressOf } from "/assets/views.js";
-import { number, say } from "/assets/words.js";
+import { ask, download } from "./api.js";
+import { Asked, Problem, RecordLink, recordsOf, SHORT } from "./quality-parts.js";
+import { html, useEffect, useState } from "./ui.js";
+import { addressOf } from "./views.js";
+import { number, say } from "./words.js";
 
 const NAMED = 5; // records to read next
 

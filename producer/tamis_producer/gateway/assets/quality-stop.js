@@ -1,9 +1,9 @@
 // The stop rule: whether people may stop reading, with which promise, and what each promise costs from here.
-import { ask } from "/assets/api.js";
-import { Closed, Figures, percent, Problem, shareOf, SHORT, Terminal } from "/assets/quality-parts.js";
-import { Prices } from "/assets/quality-prices.js";
-import { Sample } from "/assets/quality-sample.js";
-import { html, useEffect, useState } from "/assets/ui.js";
+import { ask } from "./api.js";
+import { Closed, Figures, percent, Problem, shareOf, SHORT, Terminal } from "./quality-parts.js";
+import { Prices } from "./quality-prices.js";
+import { Sample } from "./quality-sample.js";
+import { html, useEffect, useState } from "./ui.js";
 
 const VERDICTS = { enough: "passed", "not yet": "uncertain", "cannot be promised": "failed" };
 

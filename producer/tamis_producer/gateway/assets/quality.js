@@ -1,17 +1,17 @@
 // The Quality view: how far the decisions of a batch can be trusted, one question in each section.
-import { ask } from "/assets/api.js";
-import { Agreement } from "/assets/quality-agreement.js";
-import { Audits } from "/assets/quality-audits.js";
-import { Calibration } from "/assets/quality-calibration.js";
-import { Judge } from "/assets/quality-judge.js";
-import { Labels } from "/assets/quality-labels.js";
-import { isPanel, Panel } from "/assets/quality-panel.js";
-import { pathOf, Problem } from "/assets/quality-parts.js";
-import { Pilot } from "/assets/quality-pilot.js";
-import { Stop } from "/assets/quality-stop.js";
-import { html, render, useEffect, useState } from "/assets/ui.js";
-import { decidedByPeople } from "/assets/views.js";
-import { at } from "/assets/words.js";
+import { ask } from "./api.js";
+import { Agreement } from "./quality-agreement.js";
+import { Audits } from "./quality-audits.js";
+import { Calibration } from "./quality-calibration.js";
+import { Judge } from "./quality-judge.js";
+import { Labels } from "./quality-labels.js";
+import { isPanel, Panel } from "./quality-panel.js";
+import { pathOf, Problem } from "./quality-parts.js";
+import { Pilot } from "./quality-pilot.js";
+import { Stop } from "./quality-stop.js";
+import { html, render, useEffect, useState } from "./ui.js";
+import { decidedByPeople } from "./views.js";
+import { at } from "./words.js";
 
 // The sections: where each is led to, what it is called, what it asks, and what of the gateway it begins with.
 const SECTIONS = [

@@ -1,6 +1,6 @@
 // The reading order: the table with the records first that a person should read next.
-import { ask } from "/assets/api.js";
-import { at, calm, complain, say } from "/assets/words.js";
+import { ask } from "./api.js";
+import { at, calm, complain, say } from "./words.js";
 
 const MOST = 1000; // as many as the gateway gives; whoever has read them asks again
 

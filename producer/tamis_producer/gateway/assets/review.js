@@ -1,10 +1,10 @@
 // One review: its stages with what is left in each, and the figure of all of them.
-import { ask, download } from "/assets/api.js";
-import { showFlow } from "/assets/flow.js";
-import { leftOf, when } from "/assets/reviews.js";
-import { html, render } from "/assets/ui.js";
-import { addressOf, stageName, viewsOf } from "/assets/views.js";
-import { at, calm, complain, done, number, say, showState } from "/assets/words.js";
+import { ask, download } from "./api.js";
+import { showFlow } from "./flow.js";
+import { leftOf, when } from "./reviews.js";
+import { html, render } from "./ui.js";
+import { addressOf, stageName, viewsOf } from "./views.js";
+import { at, calm, complain, done, number, say, showState } from "./words.js";
 
 const LOOK_AGAIN = 5000; // ms between two looks, while anything goes on
 

@@ -1,8 +1,8 @@
 // The latest reviews on the home page: their stages as bars, what is left for whoever looks, and what comes next.
-import { ask } from "/assets/api.js";
-import { html, render } from "/assets/ui.js";
-import { addressOf, addressOfReview, stageName } from "/assets/views.js";
-import { done, number } from "/assets/words.js";
+import { ask } from "./api.js";
+import { html, render } from "./ui.js";
+import { addressOf, addressOfReview, stageName } from "./views.js";
+import { done, number } from "./words.js";
 
 const counted = (n, one, many) => `${number(n)} ${n === 1 ? one : many}`;
 

@@ -1,11 +1,11 @@
 // Decisions made elsewhere: a file of them, first how it is read and what of it is not found, then recorded.
-import { ask } from "/assets/api.js";
-import { DRY_RUN, useDryRunFirst } from "/assets/dry-run-first.js";
-import { Below, Check, Choice, described, idOf, Input, linesOf, Text, useWrong } from "/assets/operations-inputs.js";
-import { anew, Closed, upload } from "/assets/quality-parts.js";
-import { html, useState } from "/assets/ui.js";
-import { addressOf } from "/assets/views.js";
-import { number, say } from "/assets/words.js";
+import { ask } from "./api.js";
+import { DRY_RUN, useDryRunFirst } from "./dry-run-first.js";
+import { Below, Check, Choice, described, idOf, Input, linesOf, Text, useWrong } from "./operations-inputs.js";
+import { anew, Closed, upload } from "./quality-parts.js";
+import { html, useState } from "./ui.js";
+import { addressOf } from "./views.js";
+import { number, say } from "./words.js";
 
 const LISTED = 200; // rows of each kind
 const STAGES = { own: "titles and abstracts", retrieval: "whether reports could be had", "full-text": "full texts" };

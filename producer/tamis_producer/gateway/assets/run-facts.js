@@ -1,6 +1,6 @@
 // What a batch is, what it has used, and who works: figures that stand beside its progress.
-import { html } from "/assets/ui.js";
-import { duration, number } from "/assets/words.js";
+import { html } from "./ui.js";
+import { duration, number } from "./words.js";
 
 const when = (at) => at && new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 const dollars = (amount) => `$${amount.toFixed(2)}`;

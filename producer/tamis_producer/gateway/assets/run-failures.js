@@ -1,7 +1,7 @@
 // What failed in each round, by kind, and asking again.
-import { ask } from "/assets/api.js";
-import { html, useEffect, useState } from "/assets/ui.js";
-import { number } from "/assets/words.js";
+import { ask } from "./api.js";
+import { html, useEffect, useState } from "./ui.js";
+import { number } from "./words.js";
 
 const plain = (kind) => kind.replaceAll("_", " ");
 

@@ -1,7 +1,7 @@
 // How people read the batch: who sees whose decisions, who has set it, and setting it.
-import { ask } from "/assets/api.js";
-import { html, useEffect, useState } from "/assets/ui.js";
-import { say } from "/assets/words.js";
+import { ask } from "./api.js";
+import { html, useEffect, useState } from "./ui.js";
+import { say } from "./words.js";
 
 // What each is called, and what it hides.
 export const MODES = {

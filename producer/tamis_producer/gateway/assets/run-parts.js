@@ -1,8 +1,8 @@
 // Smaller parts of the Run view: the batch's priority, and the labels on its records.
-import { ask } from "/assets/api.js";
-import { html, useEffect, useState } from "/assets/ui.js";
-import { addressOf } from "/assets/views.js";
-import { number, say } from "/assets/words.js";
+import { ask } from "./api.js";
+import { html, useEffect, useState } from "./ui.js";
+import { addressOf } from "./views.js";
+import { number, say } from "./words.js";
 
 const PRIORITIES = ["low", "normal", "high"];
 

@@ -1,13 +1,13 @@
 // The Run view: what an operator needs of a batch while it goes, and after it.
-import { html, render } from "/assets/ui.js";
-import { Decisions } from "/assets/run-decisions.js";
-import { Facts } from "/assets/run-facts.js";
-import { Failures } from "/assets/run-failures.js";
-import { Mode } from "/assets/run-mode.js";
-import { Labels, Priority } from "/assets/run-parts.js";
-import { progressOf } from "/assets/progress.js";
-import { decidedByPeople } from "/assets/views.js";
-import { at } from "/assets/words.js";
+import { html, render } from "./ui.js";
+import { Decisions } from "./run-decisions.js";
+import { Facts } from "./run-facts.js";
+import { Failures } from "./run-failures.js";
+import { Mode } from "./run-mode.js";
+import { Labels, Priority } from "./run-parts.js";
+import { progressOf } from "./progress.js";
+import { decidedByPeople } from "./views.js";
+import { at } from "./words.js";
 
 const Run = ({ standing, scopes, act, flower }) => {
   const { batch } = standing;

@@ -1,7 +1,7 @@
 // What of a batch can be saved as a file: its report, its results, and its records as reference managers read them.
-import { download } from "/assets/api.js";
-import { html, render, useState } from "/assets/ui.js";
-import { calm, complain, nameOf, say } from "/assets/words.js";
+import { download } from "./api.js";
+import { html, render, useState } from "./ui.js";
+import { calm, complain, nameOf, say } from "./words.js";
 
 // Where it is, how the file's name ends, what it is called, and what it holds.
 const REPORT = [

@@ -1,6 +1,6 @@
 // The criteria of a new review: its fields, a file that fills them in, and what is doubtful in them while they are typed.
-import { ask } from "/assets/api.js";
-import { at, make, phrased, say } from "/assets/words.js";
+import { ask } from "./api.js";
+import { at, make, phrased, say } from "./words.js";
 
 const LISTS = { include: "inclusion_criteria", exclude: "exclusion_criteria", studies: "study_types", keywords: "custom_keywords" };
 

@@ -1,7 +1,7 @@
 // Where the form of a new review says what it would ask, take and cost.
-import { priced, Run } from "/assets/dry-run.js";
-import { html, render } from "/assets/ui.js";
-import { at, number } from "/assets/words.js";
+import { priced, Run } from "./dry-run.js";
+import { html, render } from "./ui.js";
+import { at, number } from "./words.js";
 
 export const NOT_READY = "Choose files and write the criteria: what it would ask, take and cost is said here before anything runs.";
 

@@ -1,6 +1,6 @@
 // Copies, which are kept out, and pairs that may be copies, side by side with what speaks for it.
-import { html } from "/assets/ui.js";
-import { number } from "/assets/words.js";
+import { html } from "./ui.js";
+import { number } from "./words.js";
 
 const Side = ({ record, what }) => html`<div><p class="small">${what}</p><p>${record.title || "without a title"}</p>
   <p class="small">${[record.journal, record.year, record.doi].filter(Boolean).join(" · ")}</p>

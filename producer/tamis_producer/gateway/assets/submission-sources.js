@@ -1,8 +1,8 @@
 // The files of a new review, as they were read before anything runs: whose they are, their first records, what was lost.
-import { ask, download } from "/assets/api.js";
-import { Pairs } from "/assets/submission-pairs.js";
-import { html, render } from "/assets/ui.js";
-import { at, calm, complain, number, say } from "/assets/words.js";
+import { ask, download } from "./api.js";
+import { Pairs } from "./submission-pairs.js";
+import { html, render } from "./ui.js";
+import { at, calm, complain, number, say } from "./words.js";
 
 const LONGEST_NAME = 200; // characters, as the gateway takes them
 const SHOWN = 100; // pairs of each kind

@@ -1,6 +1,6 @@
 // The third step of a new review: which model is asked, how, and how people read what it says.
-import { MODES } from "/assets/run-mode.js";
-import { at, make } from "/assets/words.js";
+import { MODES } from "./run-mode.js";
+import { at, make } from "./words.js";
 
 const value = (id) => at(id).value.trim();
 

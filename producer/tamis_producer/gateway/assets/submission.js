@@ -1,16 +1,16 @@
 // A new review: files of records, criteria, a model, and what it would take; each step on one page, and the last one sends.
-import { ask } from "/assets/api.js";
-import { begun, criteria, doubtSoon, fill, remember } from "/assets/submission-criteria.js";
-import { NOT_READY, showRun } from "/assets/submission-dry-run.js";
-import { formOf, readFiles, recordsRead, sources } from "/assets/submission-sources.js";
-import { offerModes, termsOf } from "/assets/submission-terms.js";
-import { addressOf } from "/assets/views.js";
-import { at, calm, complain, number, say } from "/assets/words.js";
+import { ask } from "./api.js";
+import { begun, criteria, doubtSoon, fill, remember } from "./submission-criteria.js";
+import { NOT_READY, showRun } from "./submission-dry-run.js";
+import { formOf, readFiles, recordsRead, sources } from "./submission-sources.js";
+import { offerModes, termsOf } from "./submission-terms.js";
+import { addressOf } from "./views.js";
+import { at, calm, complain, number, say } from "./words.js";
 
 const BY_ITSELF = 2000; // records: what more of them would take is worked out when somebody asks for it
 
 const example = async () => {
-  const [records, text] = await Promise.all(["ris", "yaml"].map(async (ending) => (await ask(`/assets/example.${ending}`)).text()));
+  const [records, text] = await Promise.all(["ris", "yaml"].map(async (ending) => (await ask(new URL(`example.${ending}`, import.meta.url))).text()));
   const held = new DataTransfer();
   held.items.add(new File([records], "citations.ris"));
   at("records-file").files = held.files;

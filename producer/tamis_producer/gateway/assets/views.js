@@ -1,6 +1,6 @@
 // The views of a batch: one address each, led to from all of them.
-import { ask } from "/assets/api.js";
-import { make } from "/assets/words.js";
+import { ask } from "./api.js";
+import { make } from "./words.js";
 
 const DECIDES = ["inclusion", "filter"];
 

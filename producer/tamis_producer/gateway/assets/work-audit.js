@@ -1,9 +1,9 @@
 // Work where the model decides and people audit it: a sample is drawn, judged blind, and its verdict told.
-import { ask } from "/assets/api.js";
-import { html, useEffect, useState } from "/assets/ui.js";
-import { addressOf } from "/assets/views.js";
-import { number } from "/assets/words.js";
-import { isAudited } from "/assets/work-state.js";
+import { ask } from "./api.js";
+import { html, useEffect, useState } from "./ui.js";
+import { addressOf } from "./views.js";
+import { number } from "./words.js";
+import { isAudited } from "./work-state.js";
 
 const USUAL = 50; // records
 const MOST = 100000; // that the gateway draws

@@ -1,6 +1,6 @@
 // What can be done with the record, always at the same place: decisions, reasons, a note, a label, the way on.
-import { html, useLayoutEffect, useRef } from "/assets/ui.js";
-import { sayable, sayingOf } from "/assets/work-state.js";
+import { html, useLayoutEffect, useRef } from "./ui.js";
+import { sayable, sayingOf } from "./work-state.js";
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const LETTERS = { include: "I", uncertain: "U", exclude: "E" };

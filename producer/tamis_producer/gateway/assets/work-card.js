@@ -1,7 +1,7 @@
 // One record as a person reads it: its own words first, then what was said of it.
-import { html } from "/assets/ui.js";
-import { HEADINGS, pieces } from "/assets/marking.js";
-import { sayingOf, wordOf } from "/assets/work-state.js";
+import { html } from "./ui.js";
+import { HEADINGS, pieces } from "./marking.js";
+import { sayingOf, wordOf } from "./work-state.js";
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1).replaceAll("_", " ");
 const element = (name, className, ...children) => html`<${name} class=${className}>${children}</${name}>`;

@@ -1,5 +1,5 @@
 // The keys that decide on records, and the dialog that lists them.
-import { html, useLayoutEffect, useRef } from "/assets/ui.js";
+import { html, useLayoutEffect, useRef } from "./ui.js";
 
 const KEYS = [
   ["I", "include the record"],

@@ -1,6 +1,6 @@
 // Whoever signs out or closes the tab while decisions wait to be sent is told so.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "/assets/ui.js";
-import { at } from "/assets/words.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
+import { at } from "./words.js";
 
 let going = false; // told already, and gone on
 

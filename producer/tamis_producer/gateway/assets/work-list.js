@@ -1,6 +1,6 @@
 // The records that are loaded, and the filters by which the gateway chose them.
-import { html, useEffect, useRef, useState } from "/assets/ui.js";
-import { isAudited, LONGEST_SEARCH, ORDERS, sayingOf, SHOWN, wordOf } from "/assets/work-state.js";
+import { html, useEffect, useRef, useState } from "./ui.js";
+import { isAudited, LONGEST_SEARCH, ORDERS, sayingOf, SHOWN, wordOf } from "./work-state.js";
 
 const TYPING = 300; // ms after the last letter of a search
 export const BADGES = { include: "passed", exclude: "excluded", uncertain: "uncertain" };

@@ -1,8 +1,8 @@
 // The work of one person on one batch: loads records ahead, and hands decisions to the queue.
-import { ask } from "/assets/api.js";
-import { decisionQueue } from "/assets/decision-queue.js";
-import { newId, senderOf } from "/assets/decision-sending.js";
-import { begun, current, filtersOf, queryOf, isAudited, reduce, sayable, sayingOf, wordOf } from "/assets/work-state.js";
+import { ask } from "./api.js";
+import { decisionQueue } from "./decision-queue.js";
+import { newId, senderOf } from "./decision-sending.js";
+import { begun, current, filtersOf, queryOf, isAudited, reduce, sayable, sayingOf, wordOf } from "./work-state.js";
 
 const PAGE = 50;
 const AHEAD = 20; // records that are still to come when more are asked for

@@ -1,16 +1,16 @@
 // The Work view: one record after the other is read and decided, with the keyboard or by touch.
-import { ask } from "/assets/api.js";
-import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "/assets/ui.js";
-import { findersOf } from "/assets/marking.js";
-import { at, number } from "/assets/words.js";
-import { AuditEnd, Drawn, KEYS as AUDIT_KEYS, useVerdict } from "/assets/work-audit.js";
-import { Bar } from "/assets/work-bar.js";
-import { Card } from "/assets/work-card.js";
-import { Help, useKeys } from "/assets/work-keys.js";
-import { Leaving, useLeaving } from "/assets/work-leaving.js";
-import { List } from "/assets/work-list.js";
-import { workSession } from "/assets/work-session.js";
-import { current, isAudited } from "/assets/work-state.js";
+import { ask } from "./api.js";
+import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useState } from "./ui.js";
+import { findersOf } from "./marking.js";
+import { at, number } from "./words.js";
+import { AuditEnd, Drawn, KEYS as AUDIT_KEYS, useVerdict } from "./work-audit.js";
+import { Bar } from "./work-bar.js";
+import { Card } from "./work-card.js";
+import { Help, useKeys } from "./work-keys.js";
+import { Leaving, useLeaving } from "./work-leaving.js";
+import { List } from "./work-list.js";
+import { workSession } from "./work-session.js";
+import { current, isAudited } from "./work-state.js";
 
 const MARKING = "tamis.marking"; // in localStorage: whether words are marked, "no" or nothing
 

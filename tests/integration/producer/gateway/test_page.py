@@ -33,6 +33,12 @@ def http(client: Client) -> Iterator[httpx.Client]:
         yield http
 
 
+def assets(http: httpx.Client) -> str:
+    """Where the page says that its files are."""
+    (at,) = set(re.findall(r'"(/assets/[^/"]+)/', http.get("/").text))
+    return str(at)
+
+
 def test_the_page_runs_and_loads_nothing_but_files_of_the_gateway(http: httpx.Client) -> None:
     answer = http.get("/")
     assert answer.headers["Content-Type"].startswith("text/html")
@@ -60,12 +66,25 @@ def test_every_file_of_the_page_is_served_as_what_it_is_and_no_other_file(http: 
         "ris": "text/plain",
         "yaml": "text/plain",
     }
+    at = assets(http)
     for name, path in FILES.items():
-        answer = http.get(f"/assets/{name}")
+        answer = http.get(f"{at}/{name}")
         assert answer.content == path.read_bytes()
         assert answer.headers["Content-Type"].partition(";")[0] == kinds[name.rpartition(".")[2]]
     for name in ("page.py", "..%2Fapp.py", "gateway.html.jinja", ""):
-        assert http.get(f"/assets/{name}").status_code == 404
+        assert http.get(f"{at}/{name}").status_code == 404
+
+
+def test_a_browser_keeps_the_files_that_the_page_names_and_asks_for_the_page_again(http: httpx.Client) -> None:
+    page, script = http.get("/"), http.get(f"{assets(http)}/main.js")
+    assert page.headers["Cache-Control"] == "no-store"
+    assert script.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+def test_files_of_another_release_s_page_are_served_and_not_kept(http: httpx.Client) -> None:
+    answer = http.get("/assets/another/main.js")
+    assert answer.content == FILES["main.js"].read_bytes()
+    assert answer.headers["Cache-Control"] == "no-store"
 
 
 def test_every_script_is_served_and_imports_only_what_is_served() -> None:
@@ -77,15 +96,16 @@ def test_every_script_is_served_and_imports_only_what_is_served() -> None:
         if path.parent.name == "vendor":
             assert "import" not in text
             continue
-        assert set(re.findall(r'from "/assets/([^"]+)"', text)) <= scripts
+        assert set(re.findall(r'(?:from |import\()"\./([^"]+)"', text)) <= scripts
         assert "innerHTML" not in text
         assert "http://" not in text
         assert "https://" not in text
 
 
 def test_the_example_is_there_to_be_tried(http: httpx.Client) -> None:
-    assert http.get("/assets/example.ris").text == CITATIONS.read_text("utf-8")
-    assert http.get("/assets/example.yaml").text == CRITERIA.read_text("utf-8")
+    at = assets(http)
+    assert http.get(f"{at}/example.ris").text == CITATIONS.read_text("utf-8")
+    assert http.get(f"{at}/example.yaml").text == CRITERIA.read_text("utf-8")
 
 
 def test_the_library_is_the_one_that_the_page_of_dependencies_names() -> None:

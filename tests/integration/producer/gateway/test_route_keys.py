@@ -16,7 +16,7 @@ from tamis_schemas import Filter
 # What a key needs; None: whoever reaches the gateway may ask.
 NEEDED: dict[tuple[str, str], Scope | tuple[Scope, ...] | None] = {
     ("GET", "/"): None,
-    ("GET", "/assets/{name}"): None,
+    ("GET", "/assets/{version}/{name}"): None,
     ("GET", "/healthz"): None,
     ("GET", "/metrics"): None,
     ("GET", "/openapi.json"): None,
@@ -102,7 +102,7 @@ def test_every_route_asks_for_the_scope_that_it_needs_and_no_other(client: Clien
 
         def asked(method: str, path: str, key: str | None) -> int:
             named = {"batch_id": batch.id, "audit_id": batch.id, "review_id": batch.id}
-            at = path.format(**named, index=0, name="main.js")
+            at = path.format(**named, index=0, version="any", name="main.js")
             headers = {} if key is None else {"Authorization": f"Bearer {key}"}
             body = b"{}" if method in {"POST", "PUT"} else None
             with http.stream(method, at, headers=headers, content=body) as answer:  # streams of events have no end
