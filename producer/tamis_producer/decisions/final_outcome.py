@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Case, ColumnElement, Select, Subquery, Text, case, cast, func, literal, select
+from sqlalchemy import Case, ColumnElement, FromClause, Select, Text, case, cast, func, literal, select, true
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_schemas import Inclusion, ItemStatus, Judge, UncertainReason
@@ -14,7 +14,7 @@ from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import OperationKind, kind_of, operation_name
 
 from ..ledger.exclusion_reasons import exclusion_reason
-from ..ledger.overrides import standing
+from ..ledger.overrides import standing_at
 
 INCLUSION, JUDGE = operation_name(Inclusion), operation_name(Judge)
 NO_REASON = "no reason recorded"
@@ -51,7 +51,7 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
     """
     state = items.c.state
     kind = kind_of(operation)
-    human = standing(batch_id)
+    human = standing_at(batch_id, items.c.idx)
     system, why = _by_software(batch_id, kind)
     final, changed = _by_human(kind, human, system)
     conflict = Outcome.CONFLICT.value
@@ -73,10 +73,11 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
             (func.coalesce(unverified, False) if operation == INCLUSION else literal(False)).label("unverified"),
             case((state == ItemStatus.DECIDED.value, results.c.confidence), else_=None).label("confidence"),
         )
+        .select_from(items)
         .outerjoin(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
         .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
         .outerjoin(exclusions, (exclusions.c.batch_id == items.c.batch_id) & (exclusions.c.idx == items.c.idx))
-        .outerjoin(human, human.c.idx == items.c.idx)
+        .outerjoin(human, true())
         .where(items.c.batch_id == batch_id)
     )
 
@@ -118,7 +119,7 @@ def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], 
 
 
 def _by_human(
-    kind: type[OperationKind], human: Subquery, system: Case[Any]
+    kind: type[OperationKind], human: FromClause, system: Case[Any]
 ) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
     """Return the outcome of a human's decision, and whether it is another one than the software's."""
     if not kind.decides():

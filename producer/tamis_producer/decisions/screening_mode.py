@@ -3,14 +3,14 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, select
+from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, select, true
 
-from tamis_schemas import HumanStage, InvalidRequest, ItemStatus, ScreeningMode, ScreeningModeSet
+from tamis_schemas import InvalidRequest, ItemStatus, ScreeningMode, ScreeningModeSet
 from tamis_schemas.ledger import items, screening_modes
 from tamis_schemas.operations import kind_of
 
 from ..ledger.audits import read_unjudged
-from ..ledger.overrides import one_at_a_time, read_operation_name, standing
+from ..ledger.overrides import one_at_a_time, read_operation_name, standing_at
 from .blindness import is_hidden
 from .record_overrides import checked_words
 
@@ -61,11 +61,12 @@ def hidden_from(
         return drawn if places is None else drawn & {*places}
     if not mode.blind:
         return set()
-    decided = standing(batch_id, stage=HumanStage.OWN)
+    decided = standing_at(batch_id, items.c.idx)
     kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
     statement = (
         select(items.c.idx, kept_out.label("kept_out"), decided.c.decisions)
-        .outerjoin(decided, decided.c.idx == items.c.idx)
+        .select_from(items)
+        .outerjoin(decided, true())
         .where(items.c.batch_id == batch_id)
     )
     if places is not None:

@@ -7,7 +7,7 @@ from itertools import compress
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Engine, Integer, Row, Table, any_, literal, select
+from sqlalchemy import ARRAY, ColumnElement, Connection, Engine, Integer, Row, Table, any_, literal, select, true
 
 from tamis_schemas import (
     ErrorKind,
@@ -31,7 +31,7 @@ from tamis_schemas.operations import operation_name
 from .connection import ledger_errors
 from .evaluations import evaluations_json, evaluations_of
 from .exclusion_reasons import exclusion_reason
-from .overrides import overrides_of, standing, standing_decisions
+from .overrides import overrides_of, standing_at
 from .remarks import listed_remarks
 from .sources import source_name
 
@@ -96,7 +96,7 @@ def _read(
 ) -> list[ItemResult]:
     """Each table is asked for the page alone: a plan that reads the whole batch would do so for every page."""
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
-    human = standing(batch_id, of_page(standing_decisions.c.idx))
+    human = standing_at(batch_id, items.c.idx)
     listed = listed_remarks(batch_id, of_page(remarks.c.idx))
     statement = (
         select(
@@ -113,11 +113,12 @@ def _read(
             *(human.c.decisions, human.c.id.label("counts"), human.c.conflict),
             listed.c.remarks,
         )
+        .select_from(items)
         .join(batches, batches.c.id == items.c.batch_id)
         .join(payloads, _same_item(payloads) & of_page(payloads.c.idx))
         .outerjoin(exclusions, _same_item(exclusions) & of_page(exclusions.c.idx))
         .outerjoin(results, _same_item(results) & of_page(results.c.idx))
-        .outerjoin(human, human.c.idx == items.c.idx)
+        .outerjoin(human, true())
         .outerjoin(listed, listed.c.idx == items.c.idx)
         .where(items.c.batch_id == batch_id, of_page(items.c.idx))
         .order_by(items.c.idx)

@@ -14,6 +14,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     DateTime,
+    FromClause,
     Integer,
     MetaData,
     Subquery,
@@ -71,6 +72,17 @@ def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = Human
     return statement.subquery("standing")
 
 
+def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = HumanStage.OWN) -> FromClause:
+    """What stands of one item, to be joined on `true()` to a row for each: `idx` is where that row has its place.
+
+    Postgres looks each up by the index. Of a join with all that stands it expects one row, where the batch is younger
+    than the server's statistics, and may go through all of it for each item.
+    """
+    view = standing_decisions.c
+    of = (view.batch_id == batch_id, view.stage == stage.value, view.idx == idx)
+    return select(standing_decisions).where(*of).offset(0).lateral(stage.name.lower())  # with an offset it stays apart
+
+
 def read_reviewers(connection: Connection, batch_id: UUID, stage: HumanStage = HumanStage.OWN) -> tuple[str, ...]:
     """Return who decided about the records of a batch in a stage, by name."""
     human = standing(batch_id, stage=stage)
@@ -106,8 +118,8 @@ def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | N
             func.count().filter(same | (kept_out & agreed)).label("confirmed"),
             func.count().filter(human.c.conflict).label("conflicts"),
         )
-        .select_from(human)
-        .join(items, (items.c.batch_id == batch_id) & (items.c.idx == human.c.idx))
+        .select_from(human)  # joined from here on, so that it is gone through once: an item is there for each
+        .outerjoin(items, (items.c.batch_id == batch_id) & (items.c.idx == human.c.idx))
         .outerjoin(results, (results.c.batch_id == batch_id) & (results.c.idx == human.c.idx))
     )
     counts = HumanCounts.model_validate(connection.execute(statement).one()._asdict())
@@ -131,10 +143,10 @@ def read_overrides(
     decision = (*chosen.c, chosen.c.value.is_(null()).label("withdrawn")) if history else (chosen.c.idx, *_LISTED)
     statement = (
         select(*decision, items.c.item_id, items.c.state, batches.c.operation, results.c.value.label("system_value"))
-        .select_from(chosen)
-        .join(items, (items.c.batch_id == chosen.c.batch_id) & (items.c.idx == chosen.c.idx))
-        .join(batches, batches.c.id == items.c.batch_id)
-        .outerjoin(results, (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx))
+        .select_from(chosen)  # joined from here on, see `read_human_counts`
+        .outerjoin(items, (items.c.batch_id == chosen.c.batch_id) & (items.c.idx == chosen.c.idx))
+        .outerjoin(batches, batches.c.id == chosen.c.batch_id)
+        .outerjoin(results, (results.c.batch_id == chosen.c.batch_id) & (results.c.idx == chosen.c.idx))
         .where(chosen.c.batch_id == batch_id)
         .order_by(*((chosen.c.id,) if history else (chosen.c.idx, chosen.c.id)))
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, String, case, cast, func, literal, select
+from sqlalchemy import Connection, Row, Select, String, case, cast, func, literal, select, true
 
 from tamis_schemas import HumanStage, OperationFailed
 from tamis_schemas.answers.override import UNSURE
@@ -13,7 +13,7 @@ from tamis_schemas.ledger.verdicts import is_value
 
 from ..decisions.final_outcome import Outcome, outcomes
 from ..decisions.report_stages import unpassed, unpassed_words
-from ..ledger.overrides import standing, standing_decisions
+from ..ledger.overrides import standing_at, standing_decisions
 from .prisma import NO_REASON
 from .report_rows import ReportRow, ReportWay
 from .tallied import OfRecords
@@ -68,8 +68,7 @@ def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
     """Return a statement of the reports that are sought: which way each went, why, and the study that is named."""
     each = outcomes(batch.id, batch.operation).subquery("each")
     got, read = (
-        standing(batch.id, stage=stage).alias(stage.name.lower())
-        for stage in (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
+        standing_at(batch.id, each.c.idx, stage=stage) for stage in (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
     )
     way = case(
         (read.c.conflict, literal(ReportWay.CONFLICT.value)),
@@ -89,8 +88,9 @@ def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
             *(each.c.idx, each.c.record, way.label("way"), why.label("reason"), study.label("study")),
             *(got.c.decisions.label("got_by"), read.c.decisions.label("read_by")),
         )
-        .outerjoin(got, got.c.idx == each.c.idx)
-        .outerjoin(read, read.c.idx == each.c.idx)
+        .select_from(each)
+        .outerjoin(got, true())
+        .outerjoin(read, true())
         .where(each.c.outcome == Outcome.PASSED.value)
     )
     return statement if of is None else statement.where(of(each.c.record))
