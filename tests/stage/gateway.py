@@ -4,7 +4,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 
 import httpx2 as httpx
 import uvicorn
@@ -26,7 +26,7 @@ STOP_WITHIN = 15.0  # s
 @contextmanager
 def gateway(client: Client, *, largest_body: int = 10_000, port: int = 0) -> Iterator[str]:
     """Its base URL, while it runs."""
-    with socket.create_server(("127.0.0.1", port)) as listening:
+    with _listening(port) as listening:
         stops, rehearse = lambda: server.should_exit, partial(_rehearsed, client)
         app = create_app(client, largest_body=largest_body, stops=stops, rehearse=rehearse)
         config = uvicorn.Config(app, http=PatientProtocol, log_level="critical", lifespan="off")
@@ -40,6 +40,22 @@ def gateway(client: Client, *, largest_body: int = 10_000, port: int = 0) -> Ite
             server.should_exit = True
             thread.join(STOP_WITHIN)
             assert not thread.is_alive(), "the gateway did not stop"
+
+
+def _listening(port: int) -> socket.socket:
+    """On one port again and again, where no other is asked for: a browser keeps what it has read of the page there."""
+    try:
+        return socket.create_server(("127.0.0.1", port or _usual_port()))
+    except OSError:
+        if port:
+            raise
+        return socket.create_server(("127.0.0.1", 0))  # another gateway runs there
+
+
+@cache
+def _usual_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 @contextmanager
