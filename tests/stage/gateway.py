@@ -18,6 +18,7 @@ from tamis_producer.runs.dry_run import Planned, Rehearsal
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.dry_run.first_questions import rehearse as rehearse_with
 
+from .plain_http import http_client
 from .waiting import wait_until
 
 STOP_WITHIN = 15.0  # s
@@ -64,7 +65,7 @@ def signed_in(client: Client, label: str, *scopes: Scope, largest_body: int = 10
     key = api_keys.create(client.engine, label, scopes)
     with (
         gateway(client, largest_body=largest_body) as base,
-        httpx.Client(base_url=base, headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
+        http_client(base, key) as http,
     ):
         yield http
 

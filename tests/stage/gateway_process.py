@@ -11,6 +11,7 @@ import httpx2 as httpx
 
 from tamis_worker.embedded.ports import free_port
 
+from .plain_http import NO_TLS
 from .waiting import wait_until
 
 START_WITHIN = 30.0  # s
@@ -36,6 +37,6 @@ def serving(
 def is_healthy(url: str) -> bool:
     """Whether a gateway answers there."""
     try:
-        return httpx.get(f"{url}/healthz").status_code == 200
+        return httpx.get(f"{url}/healthz", verify=NO_TLS).status_code == 200
     except httpx.TransportError:
         return False

@@ -9,6 +9,7 @@ import pytest
 from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
 from stage.gateway import gateway, signed_in
+from stage.plain_http import http_client
 from stage.screened import Place, write_batch, write_review
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
@@ -151,7 +152,7 @@ def test_another_media_type_is_refused(http: httpx.Client) -> None:
 def test_a_batch_that_is_too_large_is_refused_while_it_comes(client: Client) -> None:
     key = api_keys.create(client.engine, "A pipeline", [Scope.SUBMIT])
     small = Client(client.settings.model_copy(update={"max_file_bytes": 1_000}))
-    with small, gateway(small) as base, httpx.Client(base_url=base) as http:
+    with small, gateway(small) as base, http_client(base) as http:
         answer = http.post(
             "/v1/batches",
             content=(b"x" * 600 for _ in range(5)),
@@ -174,7 +175,7 @@ def test_the_same_idempotency_key_gives_the_same_batch_and_other_content_a_confl
 def test_a_batch_is_accepted_while_the_broker_is_away(client: Client) -> None:
     key = api_keys.create(client.engine, "A pipeline", [Scope.SUBMIT])
     nowhere = client.settings.model_copy(update={"broker_url": "redis://127.0.0.1:1/0"})
-    with Client(nowhere) as cut_off, gateway(cut_off) as base, httpx.Client(base_url=base, timeout=60) as http:
+    with Client(nowhere) as cut_off, gateway(cut_off) as base, http_client(base) as http:
         body = {"operation": FILTER, "items": abstracts(3)}
         answer = http.post("/v1/batches", json=body, headers={"Authorization": f"Bearer {key}"})
     assert answer.status_code == 201, answer.text

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import func, select
 
 from stage.gateway import gateway
+from stage.plain_http import http_client
 from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, write_review, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.gateway import api_keys
@@ -44,7 +45,7 @@ def batch(client: Client) -> Batch:
 def people(client: Client, *names: str) -> Iterator[list[httpx.Client]]:
     keys = [api_keys.create(client.engine, name, [*Scope]) for name in names]
     with gateway(client) as base:
-        asking = [httpx.Client(base_url=base, headers={"Authorization": f"Bearer {k}"}, timeout=60) for k in keys]
+        asking = [http_client(base, key) for key in keys]
         try:
             yield asking
         finally:

@@ -8,6 +8,7 @@ import httpx2 as httpx
 import pytest
 
 from stage.gateway import gateway, signed_in
+from stage.plain_http import http_client
 from stage.searches import write_searches
 from tamis_producer import Client
 from tamis_producer.example import CITATIONS, CRITERIA
@@ -205,7 +206,7 @@ def test_another_media_type_is_refused(http: httpx.Client) -> None:
 def test_a_file_that_is_too_large_is_refused(client: Client) -> None:
     key = api_keys.create(client.engine, "Reviewer A", [Scope.SUBMIT])
     small = Client(client.settings.model_copy(update={"max_file_bytes": 1_000}))
-    with small, gateway(small) as base, httpx.Client(base_url=base) as http:
+    with small, gateway(small) as base, http_client(base) as http:
         http.headers["Authorization"] = f"Bearer {key}"
         answer = upload(http, "x" * 5_000)
     assert answer.status_code == 413

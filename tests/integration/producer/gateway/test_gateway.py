@@ -8,6 +8,7 @@ from sqlalchemy import text
 
 from stage import abstracts
 from stage.gateway import gateway
+from stage.plain_http import http_client
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
@@ -18,7 +19,7 @@ OVERRIDES = "/v1/batches/00000000/overrides"
 
 @pytest.fixture
 def http(client: Client) -> Iterator[httpx.Client]:
-    with gateway(client) as base, httpx.Client(base_url=base) as http:
+    with gateway(client) as base, http_client(base) as http:
         yield http
 
 
@@ -108,7 +109,7 @@ def test_it_is_healthy_and_ready(http: httpx.Client) -> None:
 def test_without_the_ledger_it_is_healthy_and_not_ready(client: Client) -> None:
     nowhere = "postgresql+psycopg://user:a-long-password@127.0.0.1:1/tamis"
     settings = ProducerSettings(broker_url="redis://127.0.0.1:1/0", database_url=nowhere)
-    with Client(settings) as cut_off, gateway(cut_off) as base, httpx.Client(base_url=base) as http:
+    with Client(settings) as cut_off, gateway(cut_off) as base, http_client(base) as http:
         assert http.get("/healthz").status_code == 200
         answer = http.get("/readyz")
     assert answer.status_code == 503
@@ -140,7 +141,7 @@ def test_prometheus_is_told_of_requests_by_route_and_of_batches_by_state(client:
 def test_without_the_ledger_the_figures_of_requests_are_there_all_the_same() -> None:
     nowhere = "postgresql+psycopg://user:a-long-password@127.0.0.1:1/tamis"
     settings = ProducerSettings(broker_url="redis://127.0.0.1:1/0", database_url=nowhere)
-    with Client(settings) as cut_off, gateway(cut_off) as base, httpx.Client(base_url=base) as http:
+    with Client(settings) as cut_off, gateway(cut_off) as base, http_client(base) as http:
         answer = http.get("/metrics")
     assert answer.status_code == 200
     assert "tamis_http_open_requests 1.0" in answer.text

@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from stage import abstracts
 from stage.gateway import gateway
+from stage.plain_http import http_client
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Restrictions, Scope
@@ -37,8 +38,7 @@ def of_key(client: Client, base: str, label: str = "A pipeline", **restrictions:
     """Whoever asks with a new key of all scopes."""
     given = Restrictions.model_validate(restrictions)
     key = api_keys.create(client.engine, label, list(Scope), given)
-    headers = {"Authorization": f"Bearer {key}", "Prefer": "respond-async"}
-    return httpx.Client(base_url=base, headers=headers, timeout=30)
+    return http_client(base, key, Prefer="respond-async")
 
 
 def submissions(http: httpx.Client, model: str | None, **more: object) -> Iterator[httpx.Response]:

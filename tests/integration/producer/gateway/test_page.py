@@ -10,6 +10,7 @@ import httpx2 as httpx
 import pytest
 
 from stage.gateway import gateway
+from stage.plain_http import http_client
 from tamis_producer import Client
 from tamis_producer.example import CITATIONS, CRITERIA
 from tamis_producer.gateway.page import ASSETS, FILES
@@ -29,7 +30,7 @@ class Elements(HTMLParser):
 
 @pytest.fixture
 def http(client: Client) -> Iterator[httpx.Client]:
-    with gateway(client) as base, httpx.Client(base_url=base) as http:
+    with gateway(client) as base, http_client(base) as http:
         yield http
 
 

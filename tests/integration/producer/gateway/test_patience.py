@@ -5,11 +5,11 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-import httpx2 as httpx
 import pytest
 
 from stage import abstracts
 from stage.gateway import gateway, signed_in
+from stage.plain_http import http_client
 from stage.strangers import Strangers, first_bytes, status_of, strangers
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys, frame, pool_watch, protocol
@@ -88,7 +88,7 @@ def test_wrong_keys_are_refused_unread_and_a_right_one_is_not(client: Client) ->
 def test_healthz_turns_red_without_a_connection_when_the_pool_is_stuck(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with gateway(client) as base, httpx.Client(base_url=base) as http, ExitStack() as lent:
+    with gateway(client) as base, http_client(base) as http, ExitStack() as lent:
         for _ in range(15):  # all that the pool may have
             lent.enter_context(client.engine.connect())
         assert http.get("/healthz").status_code == 200

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
-import httpx2 as httpx
 from starlette.routing import BaseRoute, Route
 
 from stage import abstracts
 from stage.gateway import gateway
+from stage.plain_http import http_client
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
@@ -98,7 +98,7 @@ def test_every_route_asks_for_the_scope_that_it_needs_and_no_other(client: Clien
     keys = {needed: api_keys.create(client.engine, "exact", scopes(needed)) for needed in {*NEEDED.values()} - {None}}
     lacking = {scope: api_keys.create(client.engine, "others", {*Scope} - {scope}) for scope in Scope}
     got: dict[tuple[str, str], tuple[int, list[int], int]] = {}
-    with gateway(client) as base, httpx.Client(base_url=base, timeout=30) as http:
+    with gateway(client) as base, http_client(base) as http:
 
         def asked(method: str, path: str, key: str | None) -> int:
             named = {"batch_id": batch.id, "audit_id": batch.id, "review_id": batch.id}

@@ -9,6 +9,7 @@ import httpx2 as httpx
 import pytest
 
 from stage.gateway import gateway
+from stage.plain_http import http_client
 from stage.screened import Ledgered, decided, write_batch
 from tamis_producer import AsyncClient, Client, ProducerSettings
 from tamis_producer.gateway import api_keys
@@ -37,8 +38,7 @@ def test_what_is_next_over_http_and_on_a_loop_is_what_it_is_here(
     with Client(settings) as here:
         expected = here.batch(batch_id).next(50, fresh=True, seed=3)
     key = api_keys.create(client.engine, "Reviewer B", [Scope.READ])
-    headers = {"Authorization": f"Bearer {key}"}
-    with gateway(client) as base, httpx.Client(base_url=base, headers=headers, timeout=60) as http:
+    with gateway(client) as base, http_client(base, key) as http:
 
         def asked(of: str = batch_id, **params: object) -> httpx.Response:
             return http.get(f"/v1/batches/{of}/next", params=params)
