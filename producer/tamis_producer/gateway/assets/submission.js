@@ -46,7 +46,6 @@ const submit = async () => {
 };
 
 let [asking, again] = [false, false];
-let last = null;
 let looked = null; // the attempt that was looked at last
 
 // One look at a time; what is changed meanwhile is looked at behind it.
@@ -59,12 +58,11 @@ const look = async () => {
   do {
     again = false;
     looked = key;
-    showRun({ busy: true, run: last });
+    showRun({ busy: true });
     try {
-      last = await (await ask("/v1/dry-run", { method: "POST", body: wanted() })).json();
-      if (!again) showRun({ run: last });
+      const run = await (await ask("/v1/dry-run", { method: "POST", body: wanted() })).json();
+      if (!again) showRun({ run });
     } catch (error) {
-      last = null;
       showRun({ note: error.message });
     }
   } while (again);
@@ -76,7 +74,7 @@ const ready = () => at("new-batch").checkValidity() && begun() && recordsRead() 
 const lookByItself = () => {
   at("look").disabled = !ready();
   if (!ready()) {
-    [last, looked] = [null, null];
+    looked = null;
     showRun({ note: NOT_READY });
   } else if (recordsRead() > BY_ITSELF) showRun({ note: `What ${number(recordsRead())} records would take is worked out when you ask for it.` });
   else if (looked !== key) look();
@@ -93,7 +91,8 @@ const lookSoon = () => {
 const onChange = async ({ target }) => {
   const named = "source" in target.dataset && recordsRead() <= BY_ITSELF; // larger files are not read again for a name
   if (target.id === "records-file" || named) await readFiles();
-  if (target.id === "criteria-file" && target.files[0]) await fill(await target.files[0].text());
+  else if (target.id === "criteria-file" && target.files[0]) await fill(await target.files[0].text());
+  else return; // a field that was left by a press on a button: what moves now moves the button away from under the click
   lookByItself();
 };
 
