@@ -17,6 +17,7 @@ from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.files.plan_file import read_plan
 from tamis_producer.files.price_file import read_prices
+from tamis_producer.gateway.files import FileTerms
 from tamis_producer.intake import read_records
 from tamis_schemas import EvaluationResult, parse_operation
 from tamis_worker.cli.app import app, load_commands
@@ -183,7 +184,9 @@ def test_every_command_in_the_text_has_the_options_that_are_named_with_it() -> N
 @named(of("json"))
 def test_a_json_document_is_one_and_an_operation_in_it_is_taken(block: Block) -> None:
     value = json.loads(block.text)
-    if "operation" in value:
+    if "stages" in value:
+        FileTerms.model_validate(value)
+    elif "operation" in value:
         parse_operation(value)
     elif "item_id" in value:
         assert set(value) - {"item_id"} == set(EvaluationResult.model_fields)

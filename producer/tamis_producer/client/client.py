@@ -239,10 +239,11 @@ class Client:
         what is raised, are those of `submit`.
         """
         plan = plan.asking(self.settings.batch_model).steered(steering).with_operations(self.with_examples)
-        for stage in plan.stages:
-            budget_of(stage.max_cost, models_of(stage.operation, stage.model), self.settings.prices)
+        plan.each(
+            lambda stage: budget_of(stage.max_cost, models_of(stage.operation, stage.model), self.settings.prices)
+        )
         bounds = Bounds.of(self.settings)
-        params, *_ = [parameters(stage.operation, bounds=bounds) for stage in plan.stages]
+        params, *_ = plan.each(lambda stage: parameters(stage.operation, bounds=bounds))
         operations = [stage.operation for stage in plan.stages]
         sources = as_sources(source)
         first = NewBatch(

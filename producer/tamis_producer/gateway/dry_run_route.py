@@ -13,7 +13,8 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.datastructures import UploadFile
 
-from tamis_schemas import ConfigurationError, InvalidParameters, Item, Operation, PanelPolicy
+from tamis_schemas import ConfigurationError, InvalidParameters, Item, PanelPolicy
+from tamis_schemas.batches.review_plan import ReviewStage
 from tamis_schemas.operations import panel_of
 from tamis_schemas.values.frozen import Frozen
 
@@ -23,7 +24,6 @@ from . import problems
 from .access import Of, Submitter
 from .description import component
 from .files import FileForm, FileNote, FileTerms, identified_of, notes_of
-from .submission_body import Terms
 from .upload import MEDIA_TYPE, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES)
@@ -53,11 +53,18 @@ class Estimate(Frozen):
     calls: int = Field(description="Of all models; of a cascade without the last.")
     cost: Decimal | None = Field(description="Dollars, about, of these calls; null: a price is not known.")
     most_cost: Decimal | None = Field(description="Dollars, with answers as long as they may be.")
-    max_cost: Decimal | None = Field(description="The budget of the terms.")
+    max_cost: Decimal | None = Field(description="The budget of the terms, or of the stage.")
+
+
+class FurtherStage(Frozen):
+    """A stage of a review after the first, as if every record passed the stages before it: the most there can be."""
+
+    name: str
+    dry_run: Estimate | None = Field(description="null: a judge's, whose items are results that nobody knows yet.")
 
 
 class DryRun(Estimate):
-    """A batch out of files that was not submitted."""
+    """A batch out of files that was not submitted, or the first stage of a review that was not begun."""
 
     duplicates: int = Field(description="Copies of other records, which nobody is asked about.")
     rejected: int = Field(description="By the initial filter.")
@@ -66,6 +73,7 @@ class DryRun(Estimate):
     skipped: int = Field(description="Lines and the like that belong to no record.")
     lost: int = Field(description="Records that could not be read.")
     notes: tuple[FileNote, ...]
+    stages: tuple[FurtherStage, ...] = Field(description="Of a review: those after the first.")
 
 
 def nothing_renders(_: Planned) -> Rehearsal:
@@ -92,38 +100,40 @@ async def dry_run(
         return await to_thread.run_sync(_rehearsed, client, terms, files, rehearse, limiter=limiter)
 
 
-def estimated(terms: Terms, operation: Operation, records: int, asked: Iterable[Item], rehearse: Rehearse) -> Estimate:
-    """Return the estimate of a batch whose model would be asked about some of its records.
-
-    Raises `InvalidParameters` for more than `MOST_ASKED`, and what submitting it would raise.
-    """
-    asked = list(islice(asked, MOST_ASKED + 1))  # no more are taken in than it takes to refuse them
-    if len(asked) > MOST_ASKED:
+def rehearsable(asked: Iterable[Item]) -> list[Item]:
+    """Return the records that a model would be asked about. Raises `InvalidParameters` for more than `MOST_ASKED`."""
+    taken = list(islice(asked, MOST_ASKED + 1))  # no more are taken in than it takes to refuse them
+    if len(taken) > MOST_ASKED:
         raise InvalidParameters(
             f"more than {MOST_ASKED:,} records to ask about are not rehearsed here; `--dry-run` on the command line "
             "takes more"
         )
-    planned = Planned(operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    return taken
+
+
+def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse: Rehearse) -> Estimate:
+    """Return the estimate of a batch of so many records. Raises what submitting it would raise."""
     each = [rehearse(one) for one in planned.by_model]
     models = (each[0], *(replace(one, samples=()) for one in each[1:]))  # every model gets the same prompts
-    panel = panel_of(operation)
+    panel = panel_of(planned.operation)
     together = PanelRehearsal(PanelPolicy.ANY if panel is None else panel.policy, models)
     return Estimate(
         records=records,
-        asked=len(asked),
+        asked=len(planned.items),
         models=models,
         policy=None if panel is None else panel.policy,
         calls=together.calls,
         cost=together.cost,
         most_cost=together.most_cost,
-        max_cost=terms.max_cost,
+        max_cost=max_cost,
     )
 
 
 def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], rehearse: Rehearse) -> DryRun:
     identified = identified_of(client, terms, files)
+    asked = rehearsable(identified.asked)
     operation = client.with_examples(terms.operation)
-    estimate = estimated(terms, operation, len(identified.records), identified.asked, rehearse)
+    planned = Planned(operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
     skipped, lost, notes = notes_of(identified)
 
     def pair(index: int, of: int, reason: str) -> DoubtfulPair:
@@ -132,8 +142,16 @@ def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], re
             ids=(one.get("id"), other.get("id")), titles=(one.get("title"), other.get("title")), reason=reason
         )
 
+    def further(stage: ReviewStage) -> FurtherStage:
+        planned = Planned.of_stage(stage, asked, use_cache=terms.use_cache)
+        if planned is None:
+            return FurtherStage(name=stage.name, dry_run=None)
+        planned = replace(planned, operation=client.with_examples(planned.operation))
+        return FurtherStage(name=stage.name, dry_run=estimated(planned, len(asked), stage.max_cost, rehearse))
+
+    review = terms.new_review
     return DryRun(
-        **dict(estimate),
+        **dict(estimated(planned, len(identified.records), terms.max_cost, rehearse)),
         duplicates=identified.duplicates,
         rejected=identified.rejected,
         doubts=len(identified.doubts),
@@ -141,4 +159,5 @@ def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], re
         skipped=skipped,
         lost=lost,
         notes=notes,
+        stages=() if review is None else review.plan.each(further, skip=1),
     )

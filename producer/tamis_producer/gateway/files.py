@@ -6,14 +6,16 @@ from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from starlette.datastructures import UploadFile
 
-from tamis_schemas import Inclusion, InputError, InvalidParameters, SearchCriteria
+from tamis_schemas import Inclusion, InclusionStatus, InputError, InvalidParameters, ReviewPlan, SearchCriteria
+from tamis_schemas.batches.review_plan import PASSES_BY_DEFAULT, ReviewStage
+from tamis_schemas.operations import first_complaint
 from tamis_schemas.values.words import Words
 
 from ..client.client import Client
@@ -29,7 +31,7 @@ from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .description import component
 from .submission_body import EXAMPLE_TERMS, Terms
-from .submitting import SUBMITTED, submit_terms
+from .submitting import SUBMITTED, NewReview, submit_terms
 from .upload import MEDIA_TYPE, MOST_FILES, as_called, on_disk, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
@@ -67,9 +69,43 @@ class FileTerms(Terms):
     review: Words | None = Field(
         default=None,
         max_length=LONGEST_TITLE,
-        description="The title of a new review, whose only stage the batch is. Sent again with the same files and "
+        description="The title of a new review, whose first stage the batch is. Sent again with the same files and "
         "terms it is the review that is there, whatever the title and the `Idempotency-Key` are.",
     )
+    passes: tuple[InclusionStatus, ...] = Field(
+        default=PASSES_BY_DEFAULT, description="Of a review that begins with an inclusion: the statuses that go on."
+    )
+    at_least: float | None = Field(
+        default=None, description="Of a review that begins with a score: the lowest that goes on; None: every score."
+    )
+    stages: tuple[ReviewStage, ...] = Field(
+        default=(), description="The further stages of a review, each of what passed the one before it."
+    )
+
+    @model_validator(mode="after")
+    def _of_a_review(self) -> Self:
+        if self.review is None and (self.stages or self.passes != PASSES_BY_DEFAULT or self.at_least is not None):
+            raise ValueError("stages, passes and at_least belong to a review: give it a title in `review`")
+        try:
+            _ = self.new_review
+        except ValidationError as error:
+            raise ValueError(f"review: {first_complaint(error)}") from error
+        return self
+
+    @property
+    def new_review(self) -> NewReview | None:
+        """The review that is asked for; None: the batch is of no review."""
+        if self.review is None:
+            return None
+        first = ReviewStage(
+            operation=self.operation,
+            model=self.model,
+            passes=self.passes,
+            at_least=self.at_least,
+            max_cost=self.max_cost,
+            steering=self.steering,
+        )
+        return NewReview(self.review, ReviewPlan(stages=(first, *self.stages)))
 
 
 class FileNote(BaseModel):
@@ -173,7 +209,7 @@ def _submitted(
         label=terms.label or label_of(names_of(files)),
         exclusions=identified.exclusions,
         source=identified.sources,
-        review=terms.review,
+        review=terms.new_review,
         updates=terms.updates,
     )
     skipped, lost, notes = notes_of(identified)

@@ -11,12 +11,13 @@ from pydantic import ConfigDict, Field
 from tamis_schemas import Judge
 
 from ..client.client import Client
+from ..runs.dry_run import Planned
 from ..submission.judge_items import judgement_label
 from . import problems
 from .access import Of, Submitter
 from .batch_status_view import BatchStatusView
 from .description import BatchId
-from .dry_run_route import Estimate, Rehearse, estimated
+from .dry_run_route import Estimate, Rehearse, estimated, rehearsable
 from .sight import check_open
 from .submission_body import Terms
 from .submitting import SUBMITTED, submit_terms
@@ -79,4 +80,6 @@ async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, cl
 
 def _rehearsed(client: Client, batch_id: str, terms: JudgementTerms, rehearse: Rehearse) -> Estimate:
     judged = client.batch(batch_id)
-    return estimated(terms, terms.operation, judged.status().counts.n_items, judged.to_judge(), rehearse)
+    asked = rehearsable(judged.to_judge())
+    planned = Planned(terms.operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    return estimated(planned, judged.status().counts.n_items, terms.max_cost, rehearse)

@@ -1,15 +1,13 @@
 """A batch with the key of a request; headers of the answer say where it is, and whether it was there already."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import Response
-from pydantic import ValidationError
 
-from tamis_schemas import Exclusion, InvalidParameters, Item, ReviewPlan, Source
-from tamis_schemas.batches.review_plan import ReviewStage
-from tamis_schemas.operations import first_complaint
+from tamis_schemas import Exclusion, Item, ReviewPlan, Source
 
 from ..client.batch import Batch
 from ..client.client import Client
@@ -34,6 +32,14 @@ SUBMITTED: dict[int | str, dict[str, Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class NewReview:
+    """A review that terms ask for: its title, and its stages."""
+
+    title: str
+    plan: ReviewPlan
+
+
 def submit_terms(
     client: Client,
     key: ApiKey,
@@ -45,19 +51,19 @@ def submit_terms(
     label: str | None = None,
     exclusions: Mapping[int, Exclusion] | None = None,
     source: Sequence[Source] = (),
-    review: str | None = None,
+    review: NewReview | None = None,
     updates: str | None = None,
 ) -> BatchStatusView:
     """The batch that the terms ask for; `label` goes before theirs. Raises as `Client.submit` and `check_price` do.
 
-    With the title of a `review` it is the only stage of one: the one that is there where all of it is the same.
+    Of a `review` it is the first stage: of the one that is there where all of it is the same.
     """
-    check_price(key, terms.operation, terms.model, client.settings)
     if review is not None:
+        review.plan.each(lambda stage: check_price(key, stage.operation, stage.model, client.settings))
         begun = client.submit_review(
-            _plan(terms),
+            review.plan,
             items,
-            label=review,
+            label=review.title,
             use_cache=terms.use_cache,
             exclusions=exclusions,
             source=source,
@@ -67,6 +73,7 @@ def submit_terms(
             api_key_id=key.id,
         )
         return _answer(begun.stages()[0], response, replayed=begun.replayed)
+    check_price(key, terms.operation, terms.model, client.settings)
     batch = client.submit(
         terms.operation,
         items,
@@ -84,16 +91,6 @@ def submit_terms(
         api_key_id=key.id,
     )
     return _answer(batch, response, replayed=batch.replayed)
-
-
-def _plan(terms: Terms) -> ReviewPlan:
-    try:
-        stage = ReviewStage(
-            operation=terms.operation, model=terms.model, max_cost=terms.max_cost, steering=terms.steering
-        )
-        return ReviewPlan(stages=(stage,))
-    except ValidationError as error:
-        raise InvalidParameters(f"terms: review: {first_complaint(error)}") from error
 
 
 def _answer(batch: Batch[Any], response: Response, *, replayed: bool) -> BatchStatusView:

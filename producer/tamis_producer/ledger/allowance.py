@@ -2,7 +2,8 @@
 
 A key that may spend an amount of money a month gives each of its batches a budget, so that the workers keep to it. What
 is left of the month is the amount less what its ended batches cost, and less the whole budgets of the others: they may
-use them up. A batch counts in the month (UTC) in which it was submitted, whenever its calls are paid.
+use them up. A batch counts in the month (UTC) in which it was submitted, whenever its calls are paid; a review's
+further stage in that in which it begins.
 """
 
 from collections.abc import Sequence
@@ -14,9 +15,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, case, func, select
 
-from tamis_schemas import AllowanceSpent, NotAllowed, dollars
+from tamis_schemas import AllowanceSpent, NotAllowed, ReviewPlan, dollars
 from tamis_schemas.ledger import api_keys, batches, results, spending
-from tamis_schemas.operations import models_in
+from tamis_schemas.operations import models_in, models_of
 
 from ..submission.budget import has_none
 from ..submission.new_batch import NewBatch
@@ -58,10 +59,19 @@ class Allowance:
         return AllowanceSpent(f"{', '.join(why)}; the month ends at {self.ends_at:%Y-%m-%d %H:%M} UTC")
 
 
+def check_plan(connection: Connection, key_id: str | None, plan: ReviewPlan) -> None:
+    """Raises `NotAllowed` where the key may not ask the model of a stage: later nobody is there who could be told."""
+    key = _key(connection, key_id)
+    if key is not None:
+        plan.each(lambda stage: _check_models(key, models_of(stage.operation, stage.model)))
+
+
 def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     """The batch with the budget that its key leaves it; as it is where no key bounds it.
 
-    Of two submissions with one key the second waits here until the first is committed.
+    Of two submissions with one key the second waits here until the first is committed. A further stage of a review,
+    which workers begin, has been allowed with the review; where nothing is left for it, its budget is 0, and it waits
+    for a larger one.
 
     Raises:
         NotAllowed: the key may not ask this model, or one of the panel's.
@@ -70,11 +80,13 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     key = _key(connection, batch.api_key_id)
     if key is None:
         return batch
-    _check_models(key, models_in(batch.params, batch.model))
+    further = batch.stage is not None and batch.stage.number > 0
+    if not further:
+        _check_models(key, models_in(batch.params, batch.model))
     if key.monthly_cost is None:
         return batch
     allowance = _allowance(connection, key, key.monthly_cost, connection.execute(select(func.now())).scalar_one())
-    if allowance.left <= 0:
+    if allowance.left <= 0 and not further:
         raise allowance.refusal()
     return replace(batch, max_cost=_smaller(batch.max_cost, allowance.left))
 

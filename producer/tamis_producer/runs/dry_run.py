@@ -6,8 +6,10 @@ Prompts are rendered where they are sent from, on the worker's floor; a producer
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Self
 
-from tamis_schemas import NO_STEERING, Item, ModelPrice, Operation, PanelPolicy, Steering
+from tamis_schemas import NO_STEERING, Item, Judge, ModelPrice, Operation, PanelPolicy, Steering
+from tamis_schemas.batches.review_plan import ReviewStage
 from tamis_schemas.operations import panel_of
 
 from ..submission.asked_models import batch_model
@@ -22,6 +24,16 @@ class Planned:
     model: str | None  # None: the workers' own
     use_cache: bool = True
     steering: Steering = NO_STEERING
+
+    @classmethod
+    def of_stage(cls, stage: ReviewStage, items: Sequence[Item], *, use_cache: bool) -> Self | None:
+        """A stage of a review as if all of these passed the stages before it: the most there can be.
+
+        None: a judge, whose items are results that nobody knows beforehand.
+        """
+        if isinstance(stage.operation, Judge):
+            return None
+        return cls(stage.operation, items, stage.model, use_cache, stage.steering)
 
     @property
     def by_model(self) -> tuple["Planned", ...]:

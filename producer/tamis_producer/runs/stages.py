@@ -13,6 +13,7 @@ from tamis_schemas.ledger import batches, reviews
 from tamis_schemas.values.unstorable import to_json
 
 from ..ledger import check_budget, insert_batch, ledger_errors, stream_results
+from ..ledger.allowance import check_plan
 from ..submission.judge_items import judge_item
 from ..submission.new_batch import NewBatch, NewItem, Stage, parameters
 from ..submission.spool import Spool
@@ -32,7 +33,9 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
     Runs in the caller's transaction. `first` is the batch of the first stage, of which this fills in the place.
     `again`: a new review in any case.
 
-    Raises `IdempotencyConflict`: the one that is there has a stage that may cost more than this plan lets it.
+    Raises:
+        IdempotencyConflict: the one that is there has a stage that may cost more than this plan lets it.
+        NotAllowed: the key of the gateway that it is submitted with does not allow one of its stages.
     """
     stored = plan.model_dump(mode="json")
     content = sha256(f"{to_json(plan.content)}\n{first.content_sha256}".encode())
@@ -55,6 +58,7 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
         for before, now in zip(ReviewPlan.model_validate(review.plan).stages, plan.stages, strict=True):
             check_budget(f"the review's stage {now.name}", has=before.max_cost, asked=now.max_cost)
         return Begun(review.review_id, review.id)
+    check_plan(connection, first.api_key_id, plan)
     return Begun(made, insert_batch(connection, replace(first, stage=Stage(made, 0))))
 
 

@@ -1,17 +1,20 @@
 """A review's plan: which stages a record goes through, and what passes from one to the next."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import ConfigDict, Field, model_validator
 
 from ..answers.results import InclusionStatus, ItemResult
+from ..errors import InvalidParameters, NotAllowed
 from ..operations import Judge, Operation, as_asked_for, operation_name, panel_of
 from ..values.frozen import Frozen
 from ..values.money import Cost
 from ..values.words import Words
 from .status import ItemStatus
 from .steering import NO_STEERING, Steering
+
+T = TypeVar("T")
 
 PASSES_BY_DEFAULT = (InclusionStatus.INCLUDE,)
 _BELONG = {"passes": "an inclusion", "at_least": "a score"}  # fields of a stage that are some operation's `stage_field`
@@ -89,6 +92,13 @@ class ReviewPlan(Frozen):
         stages = [stage.model_copy(update={"operation": change(stage.operation)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
+    def each(self, work: Callable[[ReviewStage], T], *, skip: int = 0) -> tuple[T, ...]:
+        """What comes of the stages after the first `skip`.
+
+        Raises what `work` raises; `InvalidParameters` and `NotAllowed` begin with the stage's place and name then.
+        """
+        return tuple(_of_stage(number, stage, work) for number, stage in enumerate(self.stages[skip:], skip + 1))
+
     @property
     def content(self) -> dict[str, Any]:
         """The part that makes the plan this one and no other, as JSON values.
@@ -113,3 +123,10 @@ class ReviewPlan(Frozen):
             if place < len(self.stages) - 1:
                 raise ValueError("stages: a judge is the last stage; what it judges are results, not records")
         return self
+
+
+def _of_stage(number: int, stage: ReviewStage, work: Callable[[ReviewStage], T]) -> T:
+    try:
+        return work(stage)
+    except (InvalidParameters, NotAllowed) as error:
+        raise type(error)(f"stage {number}, {stage.name}: {error}") from error

@@ -9,10 +9,12 @@ import pytest
 from sqlalchemy import text
 
 from stage import abstracts
+from stage.screened import Ledgered, Place, write_batch, write_review
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Restrictions, Scope
-from tamis_schemas import AllowanceSpent, Filter, InvalidParameters, NotAllowed, Panel
+from tamis_producer.runs.stages import advance
+from tamis_schemas import AllowanceSpent, Filter, InvalidParameters, NotAllowed, Panel, Score
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 LAST_MONTH = "date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - interval '1 second'"
@@ -140,6 +142,41 @@ def test_a_further_round_is_kept_within_what_the_key_has_left(client: Client) ->
     ended(client, later, spent="10")
     batch.retry()
     assert budget(batch) == 10  # of 18: the other 10 are spent
+
+
+def test_a_further_stage_of_a_review_has_what_is_left_when_it_begins_and_where_that_is_nothing_it_waits(
+    client: Client,
+) -> None:
+    key = key_of(client, monthly_cost="20", models=("double-1",))
+
+    def next_stage() -> Batch:
+        """The second stage of a review whose first one cost 4."""
+        with client.engine.begin() as connection:
+            review = write_review(connection, "r", ONCOLOGY, Score(criteria="How good?"))
+            first = write_batch(
+                connection,
+                [Ledgered(abstracts(1)[0], value=True, confidence=0.9)],
+                operation=ONCOLOGY,
+                place=Place(review, 0),
+            )
+            at = {"id": first, "key": key}
+            done = "UPDATE batches SET api_key_id = :key, finished_at = now() WHERE id = :id"
+            connection.execute(text(done), at)
+            connection.execute(text("UPDATE results SET cost = 4 WHERE batch_id = :id"), at)
+        following = advance(client.engine, first)  # of a model that the key may not ask by now
+        assert following is not None
+        client.dispatch(following)
+        return client.batch(str(following))
+
+    holding = next_stage()
+    assert budget(holding) == 16
+    waiting = next_stage()
+    assert budget(waiting) == 0
+    with pytest.raises(AllowanceSpent):
+        waiting.resume(Decimal(5))
+    ended(client, holding, spent="2")
+    waiting.resume(Decimal(100))
+    assert budget(waiting) == 10  # 20 - 4 - 4 - 2
 
 
 def test_a_batch_without_a_budget_of_a_key_that_is_bounded_since_leaves_nothing(client: Client) -> None:

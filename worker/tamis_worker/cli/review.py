@@ -15,7 +15,7 @@ from tamis_producer.files.plan_file import read_plan
 from tamis_producer.ledger.batch_view import ReviewView
 from tamis_producer.runs.dry_run import Planned
 from tamis_producer.screening.identification import identify
-from tamis_schemas import BatchPaused, InvalidRequest, Item, Judge, ReviewPlan, dollars
+from tamis_schemas import BatchPaused, InvalidRequest, Item, ReviewPlan, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err, out
@@ -163,23 +163,21 @@ def _rehearsal_facts(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bo
     """Print each stage that can be rehearsed, as if every record passed the stages before it."""
     rehearsals = []
     for stage in plan.stages:
-        judges = isinstance(stage.operation, Judge)
-        planned = Planned(stage.operation, records, stage.model, use_cache, stage.steering)
-        rehearsals.append(
-            {"stage": stage.name, "rehearsal": None if judges else rehearsal_facts(planned, stage.max_cost)}
-        )
+        planned = Planned.of_stage(stage, records, use_cache=use_cache)
+        facts = None if planned is None else rehearsal_facts(planned, stage.max_cost)
+        rehearsals.append({"stage": stage.name, "rehearsal": facts})
     print_json({"dry_run": True, "stages": rehearsals})
 
 
 def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
     """The first stage; what the others are asked depends on its answers, and for all records it is at most so much."""
     for number, stage in enumerate(plan.stages, 1):
-        if isinstance(stage.operation, Judge):
+        planned = Planned.of_stage(stage, records, use_cache=use_cache)
+        if planned is None:
             out.print("\n[bold]judge[/]: of what passes the stages before it; not known beforehand")
             continue
         out.print(f"\n[bold]stage {number} of {len(plan.stages)}: {stage.name}[/]")
         note = None if number == 1 else "As if every record passed the stages before it: this is the most there can be."
-        planned = Planned(stage.operation, records, stage.model, use_cache, stage.steering)
         dry_run(planned, max_cost=stage.max_cost, note=note)
 
 

@@ -65,6 +65,22 @@ def test_copies_are_counted_and_not_asked_about(http: httpx.Client) -> None:
     assert (told["records"], told["duplicates"], told["asked"], told["policy"]) == (3, 1, 2, None)
 
 
+def test_a_further_stage_is_rehearsed_as_if_every_record_passed_and_a_judge_is_not(
+    http: httpx.Client, client: Client
+) -> None:
+    rated = {"operation": {"operation": "score", "criteria": "How good?"}, "model": "gpt-5-mini", "max_cost": 1}
+    judged = {"operation": {"operation": "judge", "guidelines": "Only what it says."}}
+    terms = {"operation": FILTER, "review": "Sieves", "stages": [rated, judged]}
+    told = sent(http, "/v1/dry-run", TABLE, "records.csv", **terms).json()
+    score, judge = told["stages"]
+    assert (told["asked"], score["name"], score["dry_run"]["calls"]) == (2, "score", 2)
+    assert (score["dry_run"]["models"][0]["model"], score["dry_run"]["max_cost"]) == ("gpt-5-mini", "1")
+    assert 0 < float(score["dry_run"]["cost"]) < float(score["dry_run"]["most_cost"])
+    assert "How good?" in json.dumps(score["dry_run"]["models"][0]["samples"])
+    assert judge == {"name": "judge", "dry_run": None}
+    assert client.reviews() == []
+
+
 def test_more_records_than_are_rehearsed_here_are_refused(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dry_run_route, "MOST_ASKED", 1)
     answer = sent(http, "/v1/dry-run", TABLE, "records.csv", operation=FILTER)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx2 as httpx
 import pytest
+from sqlalchemy import text
 
 from stage.gateway import gateway, signed_in
 from stage.plain_http import http_client
@@ -15,7 +16,7 @@ from tamis_producer.example import CITATIONS, CRITERIA
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
-from tamis_schemas import Inclusion
+from tamis_schemas import Inclusion, InclusionStatus, Judge, ReviewPlan, ReviewStage, Score
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
 TABLE = "id,title\n1,Sieves\n2,Screens\n1,Sieves\n"
@@ -163,6 +164,55 @@ def test_with_a_title_the_batch_is_the_stage_of_a_review_and_sent_again_the_same
     ):
         refused = upload(http, TABLE, review=title)
         assert (refused.status_code, told in refused.text) == (422, True), refused.text
+
+
+SCREENING = Inclusion(criteria=read_criteria(CRITERIA))
+RATED = {"operation": {"operation": "score", "criteria": "How good?"}, "at_least": 0.5}
+JUDGED = {
+    "operation": {"operation": "judge", "guidelines": "Only what it says."},
+    "steering": {"reasoning_effort": "low"},
+}
+
+
+def test_further_stages_make_the_review_that_a_plan_makes(http: httpx.Client, client: Client) -> None:
+    screening = {"operation": SCREENING.model_dump(mode="json"), "passes": ["include", "uncertain"]}
+    terms = {**screening, "review": "Sieves", "stages": [RATED | {"model": "gpt-5-mini", "max_cost": 1}, JUDGED]}
+    first, again, other = (upload(http, TABLE, **terms, **more) for more in ({}, {}, {"use_cache": False}))
+    assert first.status_code == 201, first.text
+    ids = [answer.json()["batch"]["review_id"] for answer in (first, again, other)]
+    assert ids == [ids[0]] * 3
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert upload(http, TABLE, **terms | {"stages": [JUDGED]}).json()["batch"]["review_id"] != ids[0]
+    assert client.review(ids[0]).status().planned == ("inclusion", "score", "judge")
+    rated = ReviewStage(operation=Score(criteria="How good?"), at_least=0.5, model="gpt-5-mini", max_cost=1)
+    judged = ReviewStage(operation=Judge(guidelines="Only what it says."), steering={"reasoning_effort": "low"})
+    both = (InclusionStatus.INCLUDE, InclusionStatus.UNCERTAIN)
+    with client.engine.connect() as connection:
+        kept = connection.execute(text("SELECT plan FROM reviews WHERE id = :id"), {"id": ids[0]}).scalar_one()
+    assert ReviewPlan.model_validate(kept) == ReviewPlan(
+        stages=(ReviewStage(operation=SCREENING, passes=both), rated, judged)
+    )
+
+
+@pytest.mark.parametrize(
+    ("terms", "told"),
+    [
+        ({"review": None, "stages": [RATED]}, "terms: stages, passes and at_least belong to a review"),
+        ({"stages": [RATED, {"operation": {"operation": "guess"}}]}, "terms: stages.1.operation: Input tag 'guess'"),
+        ({"stages": [{"operation": FILTER, "at_least": 1}]}, "terms: stages.0: at_least belongs to a score, not to"),
+        ({"stages": [RATED | {"color": "red"}]}, "terms: stages.0.color: Extra inputs are not permitted"),
+        ({"stages": [JUDGED, RATED]}, "terms: review: stages: a judge is the last stage"),
+        ({"stages": [RATED] * 10}, "terms: review: stages: Tuple should have at most 10 items"),
+        ({"passes": ["uncertain"]}, "terms: review: passes belongs to an inclusion, not to filter"),
+        ({"stages": [RATED | {"model": "new-1", "max_cost": 1}]}, "stage 2, score: max_cost: no price is known"),
+    ],
+)
+def test_what_is_wrong_with_a_stage_is_told_as_of_a_plan_with_its_place(
+    http: httpx.Client, client: Client, terms: dict[str, object], told: str
+) -> None:
+    answer = upload(http, TABLE, **{"review": "Sieves", **terms})
+    assert (answer.status_code, told in answer.json()["detail"]) == (422, True), answer.text
+    assert client.reviews() == []
 
 
 def test_a_later_search_asks_only_about_what_the_earlier_one_did_not_have(http: httpx.Client, client: Client) -> None:

@@ -66,15 +66,20 @@ def test_a_model_that_a_key_may_not_ask_is_refused_over_every_route(client: Clie
 
 
 def test_a_review_of_a_restricted_key_is_bounded_as_its_batches_are(client: Client, base: str) -> None:
-    def begin(http: httpx.Client, model: str) -> httpx.Response:
-        terms = {"operation": FILTER, "model": model, "review": "A review"}
+    def begin(http: httpx.Client, model: str, *others: str) -> httpx.Response:
+        stages = [{"operation": FILTER, "model": other} for other in others]
+        terms = {"operation": FILTER, "model": model, "review": "A review", "stages": stages}
         return http.post("/v1/files", data={"terms": json.dumps(terms)}, files={"file": ("one.ris", RIS)})
 
     with of_key(client, base, models=["double-1"]) as http:
         assert begin(http, "other-1").status_code == 403
+        later = begin(http, "double-1", "double-1", "other-1")
+        assert (later.status_code, "stage 3, filter: the key" in later.json()["detail"]) == (403, True)
         assert client.reviews() == []
     with of_key(client, base, monthly_cost="20") as http:
-        begun = begin(http, "double-1")
+        unpriced = begin(http, "double-1", "of-no-price")
+        assert (unpriced.status_code, "stage 2, filter: max_cost" in unpriced.json()["detail"]) == (422, True)
+        begun = begin(http, "double-1", "double-1")
     assert begun.status_code == 201, begun.text
     assert begun.json()["batch"]["budget"]["max_cost"] is not None
     assert client.batch(begun.json()["batch"]["id"]).api_key_id() is not None
