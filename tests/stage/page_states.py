@@ -109,6 +109,22 @@ def new_review(stage: Stage) -> Iterator[str]:
             summary.click()
     expect(page.locator("#doubts li").first).to_be_visible()
     yield "files read, and what it would take"
+    page.get_by_label("Title of the review").fill("Walking")
+    page.get_by_role("button", name="Add a stage").click()
+    page.get_by_role("group", name="Stage 2").get_by_label("Operation").select_option("score")
+    page.get_by_role("group", name="Stage 2").get_by_label("What to rate").fill("The methods")
+    page.get_by_role("button", name="Add another stage").click()
+    fields = page.get_by_role("group", name="Stage 3")
+    fields.get_by_label("Operation").select_option("extract_fields")
+    fields.get_by_label("What to extract, in general").fill("What the record says of the trial.")
+    fields.get_by_label("Name of field 1").fill(LONG)
+    fields.get_by_text("More", exact=True).click()
+    page.get_by_role("button", name="Add another stage").click()
+    page.get_by_role("group", name="Stage 4").get_by_label("Operation").select_option("judge")
+    page.get_by_role("group", name="Stage 4").get_by_label("Guidelines").fill("Only what the record says.")
+    expect(page.locator(".dry-run-stage")).to_have_count(3)
+    page.locator(".dry-run-stage summary").first.click()
+    yield "further stages"
 
 
 def _lossy(folder: Path) -> Path:

@@ -4,12 +4,23 @@ import re
 from pathlib import Path
 
 from playwright.sync_api import expect
+from sqlalchemy import text
 
 from stage.browser import needs_chromium
 from stage.gateway_page import Open
 from stage.searches import write_searches
 from tamis_producer import Client
-from tamis_schemas import Inclusion, PanelPolicy, ScreeningMode
+from tamis_schemas import (
+    Extract,
+    Inclusion,
+    InclusionStatus,
+    Judge,
+    PanelPolicy,
+    ReviewPlan,
+    ReviewStage,
+    Score,
+    ScreeningMode,
+)
 
 pytestmark = needs_chromium
 
@@ -85,6 +96,60 @@ def test_what_is_doubtful_in_criteria_is_said_while_they_are_typed_and_nothing_i
     expect(repeat).to_be_hidden()
     page.get_by_role("button", name="Screen these records").click()
     expect(repeat).to_be_visible()  # what is wrong is not left folded away
+
+
+def test_further_stages_are_added_put_in_order_and_begun_with_the_review(
+    client: Client, key: str, opened: Open, tmp_path: Path
+) -> None:
+    page = opened().sign_in(key, "/?new")
+    records = tmp_path / "records.csv"
+    records.write_text("id,title\n1,Sieves and their meshes\n", "utf-8")
+    page.get_by_label("Files of records").set_input_files(records)
+    page.get_by_label("Research question").fill("Does it sieve?")
+    page.get_by_label("Inclusion criteria").fill("sieves")
+    expect(page.locator("#preview")).to_contain_text("1 record was read")  # what is below moves until then
+    stage_2, stage_3, stage_4 = (page.get_by_role("group", name=f"Stage {n}") for n in (2, 3, 4))
+    page.get_by_role("button", name="Add a stage").click()
+    expect(stage_2.get_by_label("Operation")).to_be_focused()
+    stage_2.get_by_label("Operation").select_option("score")
+    stage_2.get_by_label("What to rate").fill("The mesh")
+    stage_2.get_by_label("Highest score").fill("-1")
+    page.get_by_role("button", name="Add another stage").click()
+    stage_3.get_by_label("What to extract").fill("Which mesh?")
+    stage_3.get_by_label("Model, if not").fill("gpt-5-mini")
+    stage_3.get_by_label("Budget in dollars").fill("2")
+    stage_2.get_by_label("The lowest score that goes on").fill("0.5")
+    stage_3.get_by_role("button", name="Earlier").click()
+    expect(stage_2.get_by_label("What to extract")).to_have_value("Which mesh?")
+    expect(stage_3.get_by_label("The lowest score that goes on")).to_have_count(0)  # nothing follows
+    page.get_by_role("button", name="Add another stage").click()
+    page.get_by_role("button", name="Take away, stage 4").click()
+    expect(page.get_by_role("button", name="Add another stage")).to_be_focused()
+    page.get_by_role("button", name="Add another stage").click()
+    stage_4.get_by_label("Operation").select_option("judge")
+    stage_4.get_by_label("Guidelines").fill("Only what it says.")
+    expect(page.get_by_role("button", name="Add another stage")).to_have_count(0)  # a judge is the last
+    page.get_by_label("What goes on from the screening").select_option("what is included or uncertain")
+    expect(page.locator("#dry-run")).to_contain_text("A review of several stages needs a title.")
+    page.get_by_label("Title of the review").fill("Sieves")
+    expect(page.locator("#dry-run")).to_contain_text("Stage 3: max_value -1.0 lies below min_value 0.0")
+    stage_3.get_by_label("Highest score").fill("10")
+    further = page.locator(".dry-run-stage")
+    expect(further).to_have_count(3)
+    expect(further.nth(0)).to_contain_text("2. extract")
+    expect(further.nth(0)).to_contain_text("1 call, about $0.")
+    expect(further.nth(2)).to_contain_text("not known beforehand")
+    page.get_by_role("button", name="Screen these 1 record").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sieves")
+    expect(page.locator(".stages .ahead h2")).to_have_text(["2. extract", "3. score", "4. judge"])
+    with client.engine.connect() as connection:
+        kept = ReviewPlan.model_validate(connection.execute(text("SELECT plan FROM reviews")).scalar_one())
+    assert kept.stages[0].passes == (InclusionStatus.INCLUDE, InclusionStatus.UNCERTAIN)
+    assert kept.stages[1:] == (
+        ReviewStage(operation=Extract(instruction="Which mesh?"), model="gpt-5-mini", max_cost=2),
+        ReviewStage(operation=Score(criteria="The mesh", max_value=10), at_least=0.5),
+        ReviewStage(operation=Judge(guidelines="Only what it says.", noun="Abstract")),
+    )
 
 
 def test_the_same_files_on_the_same_terms_are_the_review_that_is_there_and_the_page_says_so(

@@ -1,5 +1,6 @@
 // What a batch would ask, take and cost, with prompts as they would be sent: shown before anything runs.
 import { html } from "./ui.js";
+import { stageName } from "./views.js";
 import { duration, number } from "./words.js";
 
 const DIGITS = 4; // of a cent's part: a call may cost that little
@@ -12,9 +13,19 @@ const dollars = (amount) => {
 
 const Fact = ({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 
-export const cost = (run) => (run.cost === null ? "not known" : dollars(run.cost));
-export const most = (run) => (run.most_cost === null ? "not known" : dollars(run.most_cost));
-export const priced = (run) => (run.cost === null ? "What it costs is not known." : `About ${cost(run)}, at most ${most(run)}.`);
+const cost = (run) => (run.cost === null ? "not known" : dollars(run.cost));
+const most = (run) => (run.most_cost === null ? "not known" : dollars(run.most_cost));
+const ofAllStages = ({ stages, ...first }) => {
+  const known = [first, ...stages.map((stage) => stage.dry_run).filter(Boolean)];
+  if (known.some((run) => run.most_cost === null)) return "What all stages cost is not known.";
+  const dollarsAtMost = dollars(known.reduce((sum, run) => sum + Number(run.most_cost), 0));
+  return `All stages take at most ${dollarsAtMost}${known.length > stages.length ? "" : ", and the judge what is not known yet"}.`;
+};
+
+export const priced = (run) => {
+  if (run.stages?.length) return ofAllStages(run);
+  return run.cost === null ? "What it costs is not known." : `About ${cost(run)}, at most ${most(run)}.`;
+};
 const calls = (model) => model.questions - (model.cached ?? 0);
 
 const budget = ({ cost: about, max_cost: limit }) => {
@@ -40,6 +51,17 @@ const Prompts = ({ samples }) => samples.length > 0 && html`<div class="story"><
   ${samples.map((sample, n) => html`<details key=${sample.item_id}><summary>Prompt ${n + 1}: ${sample.item_id}</summary>
     ${sample.messages.map((message) => n > 0 && sameSystem(message, samples[0]) ? html`<p class="small">${message.role}: as in prompt 1</p>` : html`<h3>${message.role}</h3><pre tabindex="0" role="region" aria-label=${`${message.role}, ${sample.item_id}`}>${message.content}</pre>`)}</details>`)}</div>`;
 
+const Takes = ({ run }) => html`<ul class="small">${run.models.map((model) => html`<${Model} model=${model} alone=${run.models.length === 1} />`)}
+    ${run.policy === "cascade" && html`<li>The last model is asked where the others doubt; it is not in the calls and in what they cost about.</li>`}
+    ${run.models.some((model) => model.more_rounds) && html`<li>The calls are those of the first round; further rounds follow from the answers.</li>`}
+    <li>Retries, and repairs of answers that cannot be used, are not in it.</li></ul>
+  <${Prompts} samples=${run.models[0].samples} />`;
+
+const Further = ({ n, stage: { name, dry_run: run } }) => html`<section class="dry-run-stage"><h2>${stageName(n, name)}</h2>
+  ${run === null ? html`<p>Of what passes the stages before it: not known beforehand.</p>` : html`
+    <p>If every record passed the stages before it, which is the most there can be: ${number(run.calls)} ${run.calls === 1 ? "call" : "calls"}, ${run.cost === null ? "price not known" : `about ${cost(run)}, at most ${most(run)}`}. ${budget(run)}</p>
+    <details><summary>What it would ask, and how that is reckoned</summary><${Takes} run=${run} /></details>`}</section>`;
+
 const leftOfFiles = (run) => `Of ${number(run.records)} records ${number(run.duplicates)} ${run.duplicates === 1 ? "is" : "are"} kept out as copies, and the initial filter rejects ${number(run.rejected)}. ${run.lost > 0 ? `${number(run.lost)} more could not be read. ` : ""}`;
 
 // `left` says what is not asked about; `what` is asked about.
@@ -50,9 +72,6 @@ export const Run = ({ run, left = leftOfFiles(run), what = "records to ask about
       <${Fact} name="dollars, about" value=${cost(run)} /><${Fact} name="dollars, at most" value=${most(run)} />
       <${Fact} name="of time, at least" value=${slowest < 1 ? "under 1 s" : duration(slowest)} /></dl>
     <p>${left}${budget(run)}</p>
-    <ul class="small">${run.models.map((model) => html`<${Model} model=${model} alone=${run.models.length === 1} />`)}
-      ${run.policy === "cascade" && html`<li>The last model is asked where the others doubt; it is not in the calls and in what they cost about.</li>`}
-      ${run.models.some((model) => model.more_rounds) && html`<li>The calls are those of the first round; further rounds follow from the answers.</li>`}
-      <li>Retries, and repairs of answers that cannot be used, are not in it.</li></ul>
-    <${Prompts} samples=${run.models[0].samples} />`;
+    <${Takes} run=${run} />
+    ${run.stages?.map((stage, n) => html`<${Further} n=${n + 1} stage=${stage} />`)}`;
 };

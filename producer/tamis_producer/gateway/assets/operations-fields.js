@@ -70,7 +70,7 @@ const Table = ({ fields, set }) => html`<table class="plain operations-fields">
       take=${fields.length > 1 && (() => set(fields.filter((_, m) => m !== n)))} />`)}</tbody></table>
   <p><button type="button" onClick=${() => set([...fields, NO_FIELD])}>Add a field</button></p>`;
 
-const SchemaFile = ({ form }) => html`<p class="field"><label for="operation-schema-file">Read it from a file (JSON)</label><input type="file" id="operation-schema-file" accept=".json" onChange=${(event) => event.target.files[0]?.text().then((text) => form.set("schema", text), complain)} /></p>`;
+const SchemaFile = ({ form }) => html`<p class="field"><label for=${`${form.id}-schema-file`}>Read it from a file (JSON)</label><input type="file" id=${`${form.id}-schema-file`} accept=".json" onChange=${(event) => event.target.files[0]?.text().then((text) => form.set("schema", text), complain)} /></p>`;
 
 export const Fields = ({ form }) => {
   const { values, set } = form;
@@ -78,7 +78,7 @@ export const Fields = ({ form }) => {
     if (described === "schema" && !values.schema && values.fields.every((one) => one.name.trim())) set("schema", JSON.stringify(ofTable(values.fields), null, 2));
     set(name, described);
   };
-  return html`<${Choice} form=${{ values, set: turn }} name="described" label="The fields are described" of=${[["table", "in a table"], ["schema", "by a JSON Schema"]]} />
+  return html`<${Choice} form=${{ ...form, set: turn }} name="described" label="The fields are described" of=${[["table", "in a table"], ["schema", "by a JSON Schema"]]} />
     ${values.described === "table" ? html`<${Table} fields=${values.fields} set=${(fields) => set("fields", fields)} />` : html`
       <${SchemaFile} form=${form} />
       <${Text} form=${form} name="schema" label="JSON Schema of an object" rows=${10} spellcheck="false" required />

@@ -12,6 +12,7 @@ export const FIRST = {
   low: "0", high: "1", interval: "", output: "text", choices: "",
   described: "table", fields: [NO_FIELD], schema: "", single: "",
   format: "", good: "", tries: "3", threshold: "0.8", attempts: "1",
+  noun: "Abstract", block: "0.15",
 };
 
 const Reasoning = ({ form }) => html`<${Check} form=${form} name="reasoning" label="Ask for an explanation with every answer" />`;
@@ -66,3 +67,10 @@ export const KINDS = {
   extract_fields: ["Extract several fields", FieldsForm, (v) => ({ instructions: v.asked, ...fieldsOf(v), include_reasoning: v.reasoning })],
   answer: ["Answer: a text, refined until it is good enough", AnswerForm, (v) => ({ instruct: v.asked, resp_format: v.format, eval_crit: v.good, iter_max: numberOf(v.tries), score_threshold: numberOf(v.threshold), parallel_attempts: numberOf(v.attempts) })],
 };
+
+const JudgeForm = ({ form }) => html`
+  <${Text} form=${form} name="asked" label="Guidelines: which evidence counts" about="For example: Only words of the abstract itself are evidence." rows=${4} required />
+  <div class="side"><${Input} form=${form} name="noun" label="What a reasoning cites by number" maxlength="40" required /><${Count} form=${form} name="block" label="Evidence below this quality blocks a result, 0 to 1" min="0" max="1" required /></div>`;
+
+// Those that can be a stage of a review: a judge needs a stage before it.
+export const STAGE_KINDS = { ...KINDS, judge: ["Judge: the evidence behind each answer of the stage before", JudgeForm, (v) => ({ guidelines: v.asked, noun: v.noun, block_threshold: numberOf(v.block) })] };

@@ -1,5 +1,5 @@
 // How a batch of any operation is run: the fields that all have, and the terms as the gateway takes them.
-import { KINDS } from "./operations-kinds.js";
+import { STAGE_KINDS } from "./operations-kinds.js";
 import { Check, Choice, Count, Input } from "./operations-inputs.js";
 import { html } from "./ui.js";
 
@@ -11,12 +11,15 @@ const LONGEST_NAME = 200; // characters of a file's name, as the gateway takes t
 
 export const USUAL = { model: "", most: "", effort: "", tier: "", priority: "normal", label: "", cache: true, copies: false, strict: false };
 
+export const Model = ({ form }) => html`<div class="side"><${Input} form=${form} name="model" label="Model, if not the workers’ own" spellcheck="false" /><${Count} form=${form} name="most" label="Budget in dollars; none if empty" min="0" /></div>`;
+
+export const Steered = ({ form }) => html`<${Input} form=${form} name="effort" label="Reasoning effort, such as low" spellcheck="false" /><${Choice} form=${form} name="tier" label="Tier" of=${TIERS} />`;
+
 // `named`: what it is called where nobody says it; `children` stand below the fields that are seldom needed.
-export const How = ({ form, named, children }) => html`
-  <div class="side"><${Input} form=${form} name="model" label="Model, if not the workers’ own" spellcheck="false" /><${Count} form=${form} name="most" label="Budget in dollars; none if empty" min="0" /></div>
+export const How = ({ form, named, children }) => html`<${Model} form=${form} />
   <details><summary>More</summary>
     <${Input} form=${form} name="label" label=${`Name of the batch; ${named} if empty`} maxlength="500" />
-    <div class="side"><${Input} form=${form} name="effort" label="Reasoning effort, such as low" spellcheck="false" /><${Choice} form=${form} name="tier" label="Tier" of=${TIERS} />
+    <div class="side"><${Steered} form=${form} />
     <${Choice} form=${form} name="priority" label="Priority where batches wait" of=${PRIORITIES.map((one) => [one, one])} /></div>
     <${Check} form=${form} name="cache" label="Take answers that were given before" />
     ${children}</details>`;
@@ -29,17 +32,18 @@ const steering = ({ effort, tier }) => ({ ...(effort.trim() ? { reasoning_effort
 
 const named = (values, files) => values.label.trim() || (files.length ? null : values.asked.trim().slice(0, LONGEST_LABEL));
 
+// What is asked, of which model, and for how much at most: of a stage, or of a batch.
+export const askedOf = (kind, values) => {
+  const [, , parameters] = STAGE_KINDS[kind];
+  return { operation: { operation: kind, ...parameters(values) }, model: values.model.trim() || null, max_cost: values.most || null, steering: steering(values) };
+};
+
 // The terms of a batch of any operation, as the gateway takes them.
-export const termsOf = (operation, values) => ({
-  operation, model: values.model.trim() || null, max_cost: values.most || null, label: values.label.trim() || null, priority: values.priority,
-  use_cache: values.cache, steering: steering(values),
-});
+export const termsOf = (kind, values) => ({ ...askedOf(kind, values), label: values.label.trim() || null, priority: values.priority, use_cache: values.cache });
 
 // The form that both the dry run and the submission send.
 export const formOf = (kind, values, files) => {
-  const [, , parameters] = KINDS[kind];
-  const operation = { operation: kind, ...parameters(values) };
-  const terms = { ...termsOf(operation, values), label: named(values, files), keep_duplicates: values.copies, strict: values.strict };
+  const terms = { ...termsOf(kind, values), label: named(values, files), keep_duplicates: values.copies, strict: values.strict };
   const body = new FormData();
   body.append("terms", JSON.stringify(terms));
   for (const file of files.length ? files : [new File([ONE_ANSWER], "answer.jsonl")]) body.append("file", file, file.name.slice(0, LONGEST_NAME));

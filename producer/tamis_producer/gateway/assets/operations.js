@@ -17,7 +17,7 @@ const Operation = () => {
     submit: (headers) => submitted(asked("/v1/files", headers)),
     tell: (error) => (error ? complain(error) : calm()),
   });
-  const form = { values, set: (name, value) => { changed(); setValues((now) => ({ ...now, [name]: value })); } };
+  const form = { id: "operation", values, set: (name, value) => { changed(); setValues((now) => ({ ...now, [name]: value })); } };
   const [, Parameters] = KINDS[kind];
   const left = found && (found.asked === 1 ? "Ask about 1 record" : `Ask about ${number(found.asked)} records`);
   return html`<form class="form operations" onSubmit=${send} aria-labelledby="title">

@@ -2,22 +2,21 @@
 import { ask } from "./api.js";
 import { useDryRunFirst } from "./dry-run-first.js";
 import { rehearsed, Seen, submitted } from "./operations-dry-run.js";
-import { Count, Input, numberOf, Text, useWrong } from "./operations-inputs.js";
+import { useWrong } from "./operations-inputs.js";
+import { FIRST, STAGE_KINDS } from "./operations-kinds.js";
 import { How, termsOf, USUAL } from "./operations-terms.js";
 import { Closed, Problem } from "./quality-parts.js";
 import { html, useState } from "./ui.js";
 import { number } from "./words.js";
 
-const FIRST = { guidelines: "", noun: "Abstract", threshold: "0.15", ...USUAL };
-
-const judgeOf = ({ guidelines, noun, threshold }) => ({ operation: "judge", guidelines, noun, block_threshold: numberOf(threshold) });
+const [, JudgeForm] = STAGE_KINDS.judge;
 
 const resultsOf = (n) => `${number(n)} ${n === 1 ? "result" : "results"}`;
 
 const leftOf = ({ records, asked }) => `Of ${resultsOf(records)} ${number(records - asked)} ${records - asked === 1 ? "is" : "are"} not judged: without a reason, or with a person’s decision in its place. `;
 
 // The fields of the form, by the names of the terms.
-const FIELDS = { guidelines: "guidelines", noun: "noun", block_threshold: "threshold", model: "model", max_cost: "most", label: "label" };
+const FIELDS = { guidelines: "asked", noun: "noun", block_threshold: "block", model: "model", max_cost: "most", label: "label" };
 
 // What is wrong, and beside which field; beside none: `name` is empty.
 const wrongOf = (text) => {
@@ -26,19 +25,18 @@ const wrongOf = (text) => {
 };
 
 const Judging = ({ path }) => {
-  const [values, setValues] = useState(FIRST);
+  const [values, setValues] = useState({ ...FIRST, ...USUAL });
   const [wrong, setWrong] = useState(null);
-  const asked = (route, headers = {}) => ask(`${path}/judgement${route}`, { method: "POST", headers, json: termsOf(judgeOf(values), values) });
+  const asked = (route, headers = {}) => ask(`${path}/judgement${route}`, { method: "POST", headers, json: termsOf("judge", values) });
   const { found, busy, changed, send } = useDryRunFirst({
     dryRun: () => rehearsed(asked("/dry-run")),
     submit: (headers) => submitted(asked("", headers)),
     tell: (error) => setWrong(error && wrongOf(error.message)),
   });
-  useWrong(wrong);
-  const form = { values, wrong, set: (name, value) => { changed(); setValues((now) => ({ ...now, [name]: value })); } };
+  const form = { id: "operation", values, wrong, set: (name, value) => { changed(); setValues((now) => ({ ...now, [name]: value })); } };
+  useWrong(form);
   return html`<form class="form operations" onSubmit=${send} aria-label="Judge the reasoning">
-    <${Text} form=${form} name="guidelines" label="Guidelines: which evidence counts" about="For example: Only words of the abstract itself are evidence." rows=${4} required />
-    <div class="side"><${Input} form=${form} name="noun" label="What a reasoning cites by number" maxlength="40" required /><${Count} form=${form} name="threshold" label="Evidence below this quality blocks a result, 0 to 1" min="0" max="1" required /></div>
+    <${JudgeForm} form=${form} />
     <${How} form=${form} named="“judgement of” and the name of this one" />
     <${Problem} text=${!wrong?.name && wrong?.text} />
     <${Seen} found=${found} busy=${busy} deed=${found && `Judge ${resultsOf(found.asked)}`} left=${found && leftOf(found)} what="results to judge" /></form>`;

@@ -86,11 +86,11 @@ const Import = ({ id, path }) => {
     changed();
     setDone(null);
   };
-  useWrong(wrong);
-  const form = { values, wrong, set: (name, value) => { change(); setValues((now) => ({ ...now, [name]: value })); } };
+  const form = { id: "operation", values, wrong, set: (name, value) => { change(); setValues((now) => ({ ...now, [name]: value })); } };
+  useWrong(form);
   const field = (name, more) => html`<${Input} form=${form} name=${name} label=${CALLED[name]} maxlength="100" ...${more} />`;
   return html`<form class="form operations" onSubmit=${send} aria-labelledby="run-decisions-heading">
-    <p class="field"><label for=${idOf("decisions")}>File of decisions</label><input type="file" id=${idOf("decisions")} required onClick=${anew} onChange=${(event) => { change(); setFile(event.target.files[0]); }} ...${described(form, "decisions", true)} /></p>
+    <p class="field"><label for=${idOf(form, "decisions")}>File of decisions</label><input type="file" id=${idOf(form, "decisions")} required onClick=${anew} onChange=${(event) => { change(); setFile(event.target.files[0]); }} ...${described(form, "decisions", true)} /></p>
     <${Below} form=${form} name="decisions" about="A CSV or TSV table, an export of Rayyan or Covidence, or a project of ASReview. Records are found by id, DOI, PMID and title." />
     ${field("reviewer", { maxlength: "200", about: "Where the file names people itself, the one whose decisions are recorded; those of all if empty." })}
     <div class="side"><${Choice} form=${form} name="stage" label="What was decided about" of=${Object.entries(STAGES)} />

@@ -3,6 +3,7 @@ import { priced, Run } from "./dry-run.js";
 import { html, render } from "./ui.js";
 import { at, number } from "./words.js";
 
+export const NOT_COMPLETE = "A field above that is needed is empty, or holds what it cannot take. A review of several stages needs a title.";
 export const NOT_READY = "Choose files and write the criteria: what it would ask, take and cost is said here before anything runs.";
 
 // `{ note }`: why there is none; `{ run }`: what was found; `{ busy }`: it is being looked for, and what was there stays: where

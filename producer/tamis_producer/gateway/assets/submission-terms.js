@@ -1,5 +1,6 @@
 // The third step of a new review: which model is asked, how, and how people read what it says.
 import { MODES } from "./run-mode.js";
+import { stagesOf } from "./submission-stages.js";
 import { at, make } from "./words.js";
 
 const value = (id) => at(id).value.trim();
@@ -43,6 +44,7 @@ export const termsOf = (criteria) => {
     strict: at("strict").checked,
     ...(value("updates") && { updates: value("updates") }),
     ...(value("review-title") && { review: value("review-title") }),
+    ...stagesOf(),
   };
 };
 

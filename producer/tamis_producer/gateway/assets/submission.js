@@ -1,10 +1,11 @@
 // A new review: files of records, criteria, a model, and what it would take; each step on one page, and the last one sends.
 import { ask } from "./api.js";
 import { begun, criteria, doubtSoon, fill, remember } from "./submission-criteria.js";
-import { NOT_READY, showRun } from "./submission-dry-run.js";
+import { NOT_COMPLETE, NOT_READY, showRun } from "./submission-dry-run.js";
 import { formOf, readFiles, recordsRead, sources } from "./submission-sources.js";
+import { offerStages, severalStages, withStage } from "./submission-stages.js";
 import { offerModes, termsOf } from "./submission-terms.js";
-import { addressOf } from "./views.js";
+import { addressOf, addressOfReview } from "./views.js";
 import { at, calm, complain, number, say } from "./words.js";
 
 const BY_ITSELF = 2000; // records: what more of them would take is worked out when somebody asks for it
@@ -22,7 +23,12 @@ const attempt = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (by
 
 let key = attempt();
 
-const wanted = () => formOf({ ...termsOf(criteria()), sources: sources() });
+const send = async (path, headers = {}) => {
+  const body = formOf({ ...termsOf(criteria()), sources: sources() });
+  return ask(path, { method: "POST", headers, body }).catch((error) => {
+    throw new Error(withStage(error.message));
+  });
+};
 
 const setMode = async (batch) => {
   if (at("mode-field").hidden || at("mode").value === "single") return;
@@ -35,14 +41,14 @@ const setMode = async (batch) => {
 
 // The mode is set behind it: where that fails, it is said before anybody reads in the batch.
 const submit = async () => {
-  const answer = await ask("/v1/files", { method: "POST", headers: { "Idempotency-Key": key }, body: wanted() });
+  const answer = await send("/v1/files", { "Idempotency-Key": key });
   const { batch } = await answer.json();
   const title = at("review-title").value.trim();
   if (title && answer.headers.has("Idempotency-Replayed") && !batch.label.startsWith(`${title}: `)) {
     throw new Error(`The same files were submitted with the same terms before: ${batch.label}, batch ${batch.id.slice(0, 8)}. It is that review, and no new one.`);
   }
   await setMode(batch);
-  location.assign(addressOf(batch.id));
+  location.assign(severalStages() ? addressOfReview(batch.review_id) : addressOf(batch.id));
 };
 
 let [asking, again] = [false, false];
@@ -60,7 +66,7 @@ const look = async () => {
     looked = key;
     showRun({ busy: true });
     try {
-      const run = await (await ask("/v1/dry-run", { method: "POST", body: wanted() })).json();
+      const run = await (await send("/v1/dry-run")).json();
       if (!again) showRun({ run });
     } catch (error) {
       showRun({ note: error.message });
@@ -75,7 +81,7 @@ const lookByItself = () => {
   at("look").disabled = !ready();
   if (!ready()) {
     looked = null;
-    showRun({ note: NOT_READY });
+    showRun({ note: begun() && recordsRead() > 0 ? NOT_COMPLETE : NOT_READY });
   } else if (recordsRead() > BY_ITSELF) showRun({ note: `What ${number(recordsRead())} records would take is worked out when you ask for it.` });
   else if (looked !== key) look();
 };
@@ -117,10 +123,14 @@ export const submission = (mayControl) => {
     }
   };
   trying(restored)();
-  form.addEventListener("input", ({ target }) => { // something else is a batch of its own
+  const changed = () => { // something else is a batch of its own
     key = attempt();
-    if (target.closest("#criteria")) doubtSoon();
     lookSoon();
+  };
+  offerStages(changed);
+  form.addEventListener("input", ({ target }) => {
+    changed();
+    if (target.closest("#criteria")) doubtSoon();
   });
   form.addEventListener("change", trying(onChange));
   form.addEventListener("cancel", trying((event) => { // of a file's dialog: the same file was chosen again, which may hold something else by now
