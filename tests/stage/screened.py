@@ -84,10 +84,12 @@ class Place:
     stage: int
 
 
-def write_review(connection: Connection, label: str, *operations: Operation, finished: bool = False) -> UUID:
-    """A review with a plan of these operations and no batch yet."""
+def write_review(connection: Connection, label: str, *stages: Operation | ReviewStage, finished: bool = False) -> UUID:
+    """A review with a plan of these stages, or of these operations alone, and no batch yet."""
     review_id = uuid4()
-    plan = ReviewPlan(stages=tuple(ReviewStage(operation=operation) for operation in operations))
+    plan = ReviewPlan(
+        stages=tuple(one if isinstance(one, ReviewStage) else ReviewStage(operation=one) for one in stages)
+    )
     connection.execute(
         insert(reviews).values(
             id=review_id,

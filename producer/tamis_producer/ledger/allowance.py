@@ -15,7 +15,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, case, func, select
 
-from tamis_schemas import AllowanceSpent, NotAllowed, ReviewPlan, dollars
+from tamis_schemas import AllowanceSpent, NotAllowed, Pause, PauseKind, ReviewPlan, dollars
 from tamis_schemas.ledger import api_keys, batches, results, spending
 from tamis_schemas.operations import models_in, models_of
 
@@ -60,7 +60,7 @@ class Allowance:
 
 
 def check_plan(connection: Connection, key_id: str | None, plan: ReviewPlan) -> None:
-    """Raises `NotAllowed` where the key may not ask the model of a stage: later nobody is there who could be told."""
+    """Raises `NotAllowed` where the key may not ask the model of a stage: when that one begins, nobody is there."""
     key = _key(connection, key_id)
     if key is not None:
         plan.each(lambda stage: _check_models(key, models_of(stage.operation, stage.model)))
@@ -70,8 +70,7 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     """The batch with the budget that its key leaves it; as it is where no key bounds it.
 
     Of two submissions with one key the second waits here until the first is committed. A further stage of a review,
-    which workers begin, has been allowed with the review; where nothing is left for it, its budget is 0, and it waits
-    for a larger one.
+    which workers begin, is not refused, for nobody is there: it is paused, and has no money until it is resumed.
 
     Raises:
         NotAllowed: the key may not ask this model, or one of the panel's.
@@ -80,15 +79,21 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     key = _key(connection, batch.api_key_id)
     if key is None:
         return batch
-    further = batch.stage is not None and batch.stage.number > 0
-    if not further:
+    try:
+        return _bounded(connection, key, batch)
+    except NotAllowed as refusal:
+        if batch.stage is None or batch.stage.number == 0:
+            raise
+        kind = PauseKind.BUDGET if isinstance(refusal, AllowanceSpent) else PauseKind.PERMISSION
+        budget = batch.max_cost if key.monthly_cost is None else Decimal(0)
+        return replace(batch, max_cost=budget, pause=Pause(kind=kind, message=str(refusal)))
+
+
+def check_models(connection: Connection, batch: Row[Any]) -> None:
+    """Raises `NotAllowed` where the key of a batch that is there may not ask its model any more."""
+    key = _key(connection, batch.api_key_id)
+    if key is not None:
         _check_models(key, models_in(batch.params, batch.model))
-    if key.monthly_cost is None:
-        return batch
-    allowance = _allowance(connection, key, key.monthly_cost, connection.execute(select(func.now())).scalar_one())
-    if allowance.left <= 0 and not further:
-        raise allowance.refusal()
-    return replace(batch, max_cost=_smaller(batch.max_cost, allowance.left))
 
 
 def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> Decimal:
@@ -136,6 +141,16 @@ def _key(connection: Connection, key_id: str | None) -> _Key | None:
     restrictions = select(api_keys.c.id, api_keys.c.models, api_keys.c.monthly_cost)
     row = connection.execute(restrictions.where(api_keys.c.id == key_id)).one_or_none()
     return None if row is None else _Key(*row)
+
+
+def _bounded(connection: Connection, key: _Key, batch: NewBatch) -> NewBatch:
+    _check_models(key, models_in(batch.params, batch.model))
+    if key.monthly_cost is None:
+        return batch
+    allowance = _allowance(connection, key, key.monthly_cost, connection.execute(select(func.now())).scalar_one())
+    if allowance.left <= 0:
+        raise allowance.refusal()
+    return replace(batch, max_cost=_smaller(batch.max_cost, allowance.left))
 
 
 def _check_models(key: _Key, models: Sequence[str | None]) -> None:

@@ -4,9 +4,9 @@ from decimal import Decimal
 from itertools import islice
 from uuid import UUID
 
-from sqlalchemy import Connection, Integer, Uuid, and_, func, insert, literal, literal_column, select
+from sqlalchemy import Connection, Integer, Uuid, and_, func, insert, literal, literal_column, select, update
 
-from tamis_schemas import IdempotencyConflict, ItemStatus, dollars
+from tamis_schemas import BatchStatus, IdempotencyConflict, ItemStatus, dollars
 from tamis_schemas.ledger import batches, shards, spending
 
 from ..submission.new_batch import NewBatch, NewItem
@@ -76,6 +76,10 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
         connection.execute(insert(spending).values(batch_id=batch.id))
     _insert_shards(connection, batch)
     _copy_items(connection, batch)
+    if batch.pause is not None:
+        pause = batch.pause.model_dump(mode="json")
+        paused = update(batches).where(batches.c.id == batch.id).values(state=BatchStatus.PAUSED, pause=pause)
+        connection.execute(paused)  # a change of its state: whoever has a callback is told
     return batch.id
 
 

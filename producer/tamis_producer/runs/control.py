@@ -24,7 +24,7 @@ from tamis_schemas import (
 from tamis_schemas.ledger import batches, items, reviews, shards
 from tamis_schemas.ledger.tables import ShardStatus
 
-from ..ledger.allowance import larger_budget
+from ..ledger.allowance import check_models, larger_budget
 from ..submission.budget import amount_of, has_none
 from .stages import begin_next
 
@@ -51,6 +51,7 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
         InvalidParameters: `max_cost` is no amount, or no larger one where the budget is used up; or the batch has no
             budget.
         AllowanceSpent: the key that it was submitted with leaves it no larger one.
+        NotAllowed: it is paused because a key may not ask its model, and that key may not.
         IllegalTransition: it is completed or cancelled.
     """
     amount = None if max_cost is None else amount_of(max_cost)
@@ -59,6 +60,8 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
         raise has_none(batch_id)
     amount = None if amount is None else larger_budget(connection, batch, amount)
     paused = None if batch.pause is None else Pause.model_validate(batch.pause)
+    if paused is not None and paused.kind is PauseKind.PERMISSION:
+        check_models(connection, batch)
     if paused is not None and paused.kind is PauseKind.BUDGET and batch.max_cost is not None:
         _check_larger(batch, amount)
     if amount is not None:

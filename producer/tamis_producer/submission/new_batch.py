@@ -17,6 +17,7 @@ from tamis_schemas import (
     InvalidParameters,
     Item,
     Operation,
+    Pause,
     Priority,
     Retrieved,
     Source,
@@ -90,6 +91,7 @@ class NewBatch:
     api_key_id: str | None = None  # the gateway's key that it is submitted with; None: with none
     service: str | None = None  # whose single calls it holds; None: it is a batch that people follow
     callback: Callback | OnComplete | None = None  # whom to tell of its end; None: nobody
+    pause: Pause | None = None  # why it is paused as soon as it is there; None: it is not
     id: UUID = field(default_factory=uuid4)
 
     def __post_init__(self) -> None:

@@ -4,9 +4,10 @@ import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from uuid import UUID
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import func, select, text, update
 
 from stage import abstracts
 from stage.screened import Ledgered, Place, write_batch, write_review
@@ -14,7 +15,20 @@ from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Restrictions, Scope
 from tamis_producer.runs.stages import advance
-from tamis_schemas import AllowanceSpent, Filter, InvalidParameters, NotAllowed, Panel, Score
+from tamis_schemas import (
+    AllowanceSpent,
+    BatchStatus,
+    Callback,
+    Filter,
+    InvalidParameters,
+    NotAllowed,
+    Panel,
+    PauseKind,
+    ReviewPlan,
+    ReviewStage,
+    Score,
+)
+from tamis_schemas.ledger import batches, results, webhooks
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 LAST_MONTH = "date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' - interval '1 second'"
@@ -144,39 +158,80 @@ def test_a_further_round_is_kept_within_what_the_key_has_left(client: Client) ->
     assert budget(batch) == 10  # of 18: the other 10 are spent
 
 
+def next_stage(client: Client, key: str, callback: Callback | None = None) -> Batch:
+    """The second stage of a review whose first one cost 4, begun as a worker begins it."""
+    rating = ReviewStage(operation=Score(criteria="How good?"), model="double-1")
+    with client.engine.begin() as connection:
+        review = write_review(connection, "r", ONCOLOGY, rating)
+        passed = Ledgered(abstracts(1)[0], value=True, confidence=0.9)
+        first = write_batch(connection, [passed], operation=ONCOLOGY, place=Place(review, 0))
+        told = None if callback is None else callback.kept()
+        whose = {"api_key_id": key, "callback": told, "finished_at": func.now()}
+        connection.execute(update(batches).where(batches.c.id == first).values(whose))
+        connection.execute(update(results).where(results.c.batch_id == first).values(cost=4))
+    following = advance(client.engine, first)
+    assert following is not None
+    client.dispatch(following)
+    return client.batch(str(following))
+
+
 def test_a_further_stage_of_a_review_has_what_is_left_when_it_begins_and_where_that_is_nothing_it_waits(
     client: Client,
 ) -> None:
     key = key_of(client, monthly_cost="20", models=("double-1",))
-
-    def next_stage() -> Batch:
-        """The second stage of a review whose first one cost 4."""
-        with client.engine.begin() as connection:
-            review = write_review(connection, "r", ONCOLOGY, Score(criteria="How good?"))
-            first = write_batch(
-                connection,
-                [Ledgered(abstracts(1)[0], value=True, confidence=0.9)],
-                operation=ONCOLOGY,
-                place=Place(review, 0),
-            )
-            at = {"id": first, "key": key}
-            done = "UPDATE batches SET api_key_id = :key, finished_at = now() WHERE id = :id"
-            connection.execute(text(done), at)
-            connection.execute(text("UPDATE results SET cost = 4 WHERE batch_id = :id"), at)
-        following = advance(client.engine, first)  # of a model that the key may not ask by now
-        assert following is not None
-        client.dispatch(following)
-        return client.batch(str(following))
-
-    holding = next_stage()
-    assert budget(holding) == 16
-    waiting = next_stage()
-    assert budget(waiting) == 0
+    holding = next_stage(client, key)
+    assert (budget(holding), holding.status().state) == (16, BatchStatus.RUNNING)
+    waiting = next_stage(client, key)
+    pause = waiting.status().pause
+    assert (budget(waiting), pause and pause.kind) == (0, PauseKind.BUDGET)
+    assert "$8.00 of the key's $20.00 a month are spent, $16.00 are held" in str(pause)
+    with pytest.raises(InvalidParameters, match="resume it with a larger one"):
+        waiting.resume()
     with pytest.raises(AllowanceSpent):
         waiting.resume(Decimal(5))
     ended(client, holding, spent="2")
     waiting.resume(Decimal(100))
-    assert budget(waiting) == 10  # 20 - 4 - 4 - 2
+    assert (budget(waiting), waiting.status().state) == (10, BatchStatus.RUNNING)  # 20 - 4 - 4 - 2
+
+
+def test_a_further_stage_whose_model_the_key_may_not_ask_by_then_waits_until_it_may_and_who_is_to_hear_of_it_does(
+    client: Client,
+) -> None:
+    key = key_of(client, models=("double-2",))
+    waiting = next_stage(client, key, Callback(url="https://pipeline.example/hook"))
+    pause = waiting.status().pause
+    assert pause is not None
+    assert pause.kind is PauseKind.PERMISSION
+    assert "may not submit the model 'double-1': name one of double-2" in pause.reason
+    with client.engine.connect() as connection:
+        told = connection.execute(select(webhooks.c.type).where(webhooks.c.batch_id == UUID(waiting.id))).scalars()
+        assert list(told) == ["batch.paused"]
+    waiting.pause()  # asked for by hand, too: it changes nothing
+    with pytest.raises(NotAllowed, match="the model 'double-1'"):
+        waiting.resume()
+    api_keys.change(client.engine, key, Restrictions(models=("double-1", "double-2")))
+    waiting.resume()
+    assert waiting.status().state is BatchStatus.RUNNING
+
+
+def test_a_further_stage_that_may_not_be_asked_takes_no_money_and_has_none(client: Client) -> None:
+    key = key_of(client, monthly_cost="20", models=("double-2",))
+    waiting = next_stage(client, key)
+    assert budget(waiting) == 0
+    api_keys.change(client.engine, key, Restrictions(models=("double-1",)))
+    assert budget(submit(client, key)) == 16
+    waiting.resume()  # its worker pauses it before its first call
+    with pytest.raises(AllowanceSpent):
+        waiting.resume(Decimal(5))
+
+
+def test_a_review_with_a_stage_that_its_key_does_not_allow_is_not_begun(client: Client) -> None:
+    key = key_of(client, models=("double-1",))
+    allowed = ReviewStage(operation=ONCOLOGY, model="double-1")
+    for other in (allowed.model_copy(update={"model": "double-2"}), ReviewStage(operation=ONCOLOGY)):
+        with pytest.raises(NotAllowed, match=f"stage 2, filter: the key {key} may not submit"):
+            client.submit_review(ReviewPlan(stages=(allowed, other)), abstracts(1), label="r", api_key_id=key)
+    assert (client.reviews(), client.batches()) == ([], [])
 
 
 def test_a_batch_without_a_budget_of_a_key_that_is_bounded_since_leaves_nothing(client: Client) -> None:

@@ -80,7 +80,10 @@ def test_a_review_of_a_restricted_key_is_bounded_as_its_batches_are(client: Clie
         unpriced = begin(http, "double-1", "of-no-price")
         assert (unpriced.status_code, "stage 2, filter: max_cost" in unpriced.json()["detail"]) == (422, True)
         begun = begin(http, "double-1", "double-1")
+        again = begin(http, "double-1", "double-1")  # nothing is left for a new one
     assert begun.status_code == 201, begun.text
+    assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
+    assert again.json()["batch"]["review_id"] == begun.json()["batch"]["review_id"]
     assert begun.json()["batch"]["budget"]["max_cost"] is not None
     assert client.batch(begun.json()["batch"]["id"]).api_key_id() is not None
 
