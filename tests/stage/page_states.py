@@ -124,6 +124,8 @@ def new_review(stage: Stage) -> Iterator[str]:
     page.get_by_role("group", name="Stage 4").get_by_label("Guidelines").fill("Only what the record says.")
     expect(page.locator(".dry-run-stage")).to_have_count(3)
     page.locator(".dry-run-stage summary").first.click()
+    page.get_by_label("How people read it").select_option("In pairs, blind")
+    expect(page.locator("#stages .notice")).to_be_visible()
     yield "further stages"
 
 

@@ -14,7 +14,7 @@ from stage.searches import write_searches
 from tamis_producer import Client
 from tamis_producer.example import CITATIONS
 from tamis_producer.example import CRITERIA as EXAMPLE_CRITERIA
-from tamis_schemas import Inclusion
+from tamis_schemas import Inclusion, InclusionStatus
 
 pytestmark = needs_chromium
 
@@ -79,6 +79,50 @@ def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     assert browser.said == []  # the policy had nothing to forbid
     assert all(url.startswith((browser.base, f"blob:{browser.base}")) for url in browser.requests)
     assert not any(key in url for url in browser.requests)
+
+
+def test_a_review_of_two_stages_is_begun_in_a_browser_and_home_shows_both_complete(
+    client: Client, key: str, opened: Open, start_worker: StartWorker, double: Double, tmp_path: Path
+) -> None:
+    browser = opened()
+    page = browser.sign_in(key, "/?new")
+    records = tmp_path / "records.csv"
+    lines = [f"{n},Sieve {n},In adults a mesh of {n} mm was used." for n in range(6)]
+    records.write_text("\n".join(["id,title,abstract", *lines]), "utf-8")
+    page.get_by_label("Title of the review").fill("Sieves")
+    page.get_by_label("Files of records").set_input_files(records)
+    page.get_by_label("Research question").fill("Does it sieve?")
+    page.get_by_label("Inclusion criteria").fill("adults")
+    expect(page.locator("#preview")).to_contain_text("6 records were read")
+    page.get_by_role("button", name="Add a stage").click()
+    page.get_by_role("group", name="Stage 2").get_by_label("What to extract").fill("Which mesh?")
+    page.get_by_label("What goes on from the screening").select_option("what is included or uncertain")
+    expect(page.locator(".dry-run-stage")).to_contain_text(
+        "If every record passed the stages before it, which is the most there can be: 6 calls"
+    )
+    assert (client.reviews(), double.count()) == ([], 0)
+    start_worker(concurrency="2")
+    page.get_by_role("button", name="Screen these 6 records").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sieves")
+    expect(page.locator(".stages progress")).to_have_count(2, timeout=SCREENED_WITHIN)  # the second one as it begins
+    (view,) = client.reviews()
+    first, second = client.review(view.id).wait(timeout=60).stages
+    passed = [
+        row.index
+        for row in client.batch(first.id).results()
+        if row.final_value in (InclusionStatus.INCLUDE, InclusionStatus.UNCERTAIN)
+    ]
+    assert passed
+    assert [row.origin for row in client.batch(second.id).results()] == passed
+
+    page.get_by_role("link", name="Batches").click()
+    review = page.get_by_role("article", name="Sieves")
+    for name, n in (("1. inclusion", 6), ("2. extract", len(passed))):
+        bar = review.get_by_role("progressbar", name=f"Done of {name}, Sieves")
+        expect(bar).to_have_js_property("value", n)
+        expect(bar).to_have_js_property("max", n)
+    expect(review.locator(".ahead")).to_have_count(0)
+    assert browser.said == []
 
 
 def test_the_example_is_a_button_away(key: str, opened: Open) -> None:

@@ -68,9 +68,14 @@ const Stage = ({ n, stage }) => {
       ${button("Take away", `Take away, ${name}`, () => takeAway(n))}</p></fieldset>`;
 };
 
+// Whether people decide without the model's word, which a stage behind them would give away: it begins before they have read.
+const readBlind = () => !at("mode-field").hidden && ["pair", "model_second"].includes(at("mode").value);
+
 const Stages = () => html`
   ${stages.length === 0 && html`<p class="small">If you like, more is asked of what passes the screening, one stage after the other, such as what to extract. Without a stage the review ends with the screening.</p>`}
   ${stages.length > 0 && html`<${Choice} form=${{ id: "stages", values: { passes }, set: (_, value) => { passes = value; take(stages); } }} name="passes" label="What goes on from the screening" of=${PASSES} />`}
+  ${stages.length > 0 && html`<p class="small">Model, reasoning effort, tier and budget above are the screening’s alone; each stage has its own.</p>`}
+  ${stages.length > 0 && readBlind() && html`<p class="notice">Stage 2 begins as soon as the model has screened, before people have read: which records are in it tells them what the model let pass, although they read blind.</p>`}
   ${stages.map((stage, n) => html`<${Stage} key=${stage.id} n=${n} stage=${stage} />`)}
   ${!judges(stages.at(-1)) && html`<p class="actions"><button type="button" id="add-stage" onClick=${add}>${stages.length ? "Add another stage" : "Add a stage"}</button></p>`}`;
 
@@ -93,5 +98,6 @@ export const withStage = (message) => message.replace(/^terms: stages\.(\d+)(\.o
 // Offers them; `tell` hears that something was changed.
 export const offerStages = (tell) => {
   changed = tell;
+  at("mode").addEventListener("change", show);
   show();
 };

@@ -215,6 +215,22 @@ def test_what_is_wrong_with_a_stage_is_told_as_of_a_plan_with_its_place(
     assert client.reviews() == []
 
 
+def test_who_may_only_submit_begins_a_review_of_stages_and_reads_and_sets_nothing_of_it(client: Client) -> None:
+    with signed_in(client, "A pipeline", Scope.SUBMIT) as http:
+        terms = {"review": "Sieves", "stages": [RATED | {"model": "gpt-5-mini", "max_cost": 1}]}
+        begun = upload(http, TABLE, **terms)
+        assert begun.status_code == 201, begun.text
+        of_batch = f"/v1/batches/{begun.json()['batch']['id']}"
+        of_review = f"/v1/reviews/{begun.json()['batch']['review_id']}"
+        refused = [http.get(address) for address in ("/v1/reviews", of_review, of_batch, f"{of_batch}/results")]
+        refused.append(http.put(f"{of_batch}/mode", json={"mode": "pair"}))
+        refused.append(http.post(f"{of_batch}/pause"))
+        assert [answer.status_code for answer in refused] == [403] * 6
+        cheaper = upload(http, TABLE, **terms | {"stages": [RATED | {"model": "gpt-5-mini", "max_cost": 0.5}]})
+    assert (cheaper.status_code, "the review's stage score is there already" in cheaper.text) == (409, True)
+    assert [review.planned for review in client.reviews()] == [("filter", "score")]
+
+
 def test_a_later_search_asks_only_about_what_the_earlier_one_did_not_have(http: httpx.Client, client: Client) -> None:
     earlier = upload(http, "id,doi,title\n1,10.1000/a,Sieves and their meshes\n").json()["batch"]["id"]
     table = "id,doi,title\n1,10.1000/a,Sieves and their meshes\n2,10.1000/b,Screens in another mill\n"
