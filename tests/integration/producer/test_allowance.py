@@ -180,18 +180,22 @@ def test_a_further_stage_of_a_review_has_what_is_left_when_it_begins_and_where_t
 ) -> None:
     key = key_of(client, monthly_cost="20", models=("double-1",))
     holding = next_stage(client, key)
-    assert (budget(holding), holding.status().state) == (16, BatchStatus.RUNNING)
+    assert budget(holding) == 16
+    assert holding.status().state is BatchStatus.RUNNING
     waiting = next_stage(client, key)
     pause = waiting.status().pause
-    assert (budget(waiting), pause and pause.kind) == (0, PauseKind.BUDGET)
-    assert "$8.00 of the key's $20.00 a month are spent, $16.00 are held" in str(pause)
+    assert pause is not None
+    assert pause.kind is PauseKind.BUDGET
+    assert "$8.00 of the key's $20.00 a month are spent, $16.00 are held" in pause.reason
+    assert budget(waiting) == 0
     with pytest.raises(InvalidParameters, match="resume it with a larger one"):
         waiting.resume()
     with pytest.raises(AllowanceSpent):
         waiting.resume(Decimal(5))
     ended(client, holding, spent="2")
     waiting.resume(Decimal(100))
-    assert (budget(waiting), waiting.status().state) == (10, BatchStatus.RUNNING)  # 20 - 4 - 4 - 2
+    assert budget(waiting) == 10  # 20 - 4 - 4 - 2
+    assert waiting.status().state is BatchStatus.RUNNING
 
 
 def test_a_further_stage_whose_model_the_key_may_not_ask_by_then_waits_until_it_may_and_who_is_to_hear_of_it_does(

@@ -6,6 +6,7 @@ import { html, render } from "./ui.js";
 import { at, say } from "./words.js";
 
 const FIRST_NUMBER = 2; // the number of the first one: the screening is stage 1
+const MOST = 9; // a plan has ten, with the screening
 const PASSES = [["include", "what is included"], ["include uncertain", "what is included or uncertain"]];
 
 let changed = () => {};
@@ -77,7 +78,7 @@ const Stages = () => html`
   ${stages.length > 0 && html`<p class="small">Model, reasoning effort, tier and budget above are the screening’s alone; each stage has its own.</p>`}
   ${stages.length > 0 && readBlind() && html`<p class="notice">Stage 2 begins as soon as the model has screened, before people have read: which records are in it tells them what the model let pass, although they read blind.</p>`}
   ${stages.map((stage, n) => html`<${Stage} key=${stage.id} n=${n} stage=${stage} />`)}
-  ${!judges(stages.at(-1)) && html`<p class="actions"><button type="button" id="add-stage" onClick=${add}>${stages.length ? "Add another stage" : "Add a stage"}</button></p>`}`;
+  ${stages.length < MOST && !judges(stages.at(-1)) && html`<p class="actions"><button type="button" id="add-stage" onClick=${add}>${stages.length ? "Add another stage" : "Add a stage"}</button></p>`}`;
 
 const ofStage = ({ kind, values }, n) => {
   try {
