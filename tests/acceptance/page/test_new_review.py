@@ -136,6 +136,7 @@ def test_further_stages_are_added_put_in_order_and_begun_with_the_review(
     stage_3.get_by_label("Highest score").fill("10")
     further = page.locator(".dry-run-stage")
     expect(further).to_have_count(3)
+    expect(page.locator("#dry-run > h2")).to_have_text("1. inclusion")
     expect(further.nth(0)).to_contain_text("2. extract")
     expect(further.nth(0)).to_contain_text("1 call, about $0.")
     expect(further.nth(2)).to_contain_text("not known beforehand")

@@ -67,7 +67,7 @@ const leftOfFiles = (run) => `Of ${number(run.records)} records ${number(run.dup
 // `left` says what is not asked about; `what` is asked about.
 export const Run = ({ run, left = leftOfFiles(run), what = "records to ask about" }) => {
   const slowest = Math.max(...run.models.map((model) => model.duration.seconds));
-  return html`<dl class="headline">
+  return html`${run.stages?.length > 0 && html`<h2>${stageName(0, "inclusion")}</h2>`}<dl class="headline">
       <${Fact} name=${what} value=${number(run.asked)} /><${Fact} name="calls" value=${number(run.calls)} />
       <${Fact} name="dollars, about" value=${cost(run)} /><${Fact} name="dollars, at most" value=${most(run)} />
       <${Fact} name="of time, at least" value=${slowest < 1 ? "under 1 s" : duration(slowest)} /></dl>
