@@ -151,6 +151,7 @@ class Batch(Generic[V_co]):
 
         Raises:
             InvalidParameters: the batch has no budget, or has used it up and gets no larger one; or no amount.
+            NotAllowed: the gateway's key that it was submitted with leaves it no larger budget, or not its model.
             IllegalTransition: the batch is completed or cancelled.
             LedgerUnavailable: the ledger does not answer.
         """

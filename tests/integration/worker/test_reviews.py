@@ -11,13 +11,17 @@ from llm_double import Fault, Kind, Scripted
 from stage import House, abstracts
 from tamis_producer import Client
 from tamis_producer.client.review import Review
+from tamis_producer.gateway import api_keys
+from tamis_producer.gateway.api_keys import Restrictions, Scope
 from tamis_producer.runs.stages import advance
 from tamis_schemas import (
+    BatchPaused,
     Exclusion,
     Extract,
     Filter,
     ItemStatus,
     Judge,
+    NotAllowed,
     ReviewPlan,
     ReviewStage,
     Score,
@@ -82,6 +86,24 @@ def test_a_review_in_which_nothing_passes_is_finished(house: House) -> None:
     assert done.state == "completed"
     assert [view.operation for view in done.stages] == ["filter"]
     assert double.count() == 4
+
+
+def test_a_stage_whose_model_the_key_may_not_ask_by_then_waits_and_goes_on_once_it_may(house: House) -> None:
+    client, double = house.client, house.fresh().double
+    double.script(latency=0.5, answers=said_yes(0, 1, of=2))
+    both, one = Restrictions(models=("double-1", "double-2")), Restrictions(models=("double-1",))
+    key = api_keys.create(client.engine, "A pipeline", [Scope.SUBMIT], both).split("_")[1]
+    stages = (IS_IT.model_copy(update={"model": "double-1"}), DESIGN.model_copy(update={"model": "double-2"}))
+    review = client.submit_review(ReviewPlan(stages=stages), abstracts(2), label="two", api_key_id=key)
+    api_keys.change(client.engine, key, one)
+    with pytest.raises(BatchPaused, match="may not submit the model 'double-2': name one of double-1"):
+        review.wait(timeout=60)
+    with pytest.raises(NotAllowed):
+        review.resume()
+    assert double.count() == 2  # nothing was asked meanwhile
+    api_keys.change(client.engine, key, both)
+    review.resume()
+    assert [view.counts.decided for view in review.wait(timeout=60).stages] == [2, 2]
 
 
 def test_the_same_plan_with_the_same_records_is_the_same_review(house: House) -> None:
