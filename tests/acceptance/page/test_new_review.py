@@ -1,6 +1,7 @@
 """Before anything runs the page shows what was read, what is doubtful, and what it would take; then it sends it."""
 
 import re
+from decimal import Decimal
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -117,7 +118,7 @@ def test_further_stages_are_added_put_in_order_and_begun_with_the_review(
     page.get_by_role("button", name="Add another stage").click()
     stage_3.get_by_label("What to extract").fill("Which mesh?")
     stage_3.get_by_label("Model, if not").fill("gpt-5-mini")
-    stage_3.get_by_label("Budget in dollars").fill("2")
+    stage_3.get_by_label("Budget in dollars").fill("0.0001")
     stage_2.get_by_label("The lowest score that goes on").fill("0.5")
     stage_3.get_by_role("button", name="Earlier").click()
     expect(stage_2.get_by_label("What to extract")).to_have_value("Which mesh?")
@@ -140,6 +141,10 @@ def test_further_stages_are_added_put_in_order_and_begun_with_the_review(
     expect(further.nth(0)).to_contain_text("2. extract")
     expect(further.nth(0)).to_contain_text("1 call, about $0.")
     expect(further.nth(2)).to_contain_text("not known beforehand")
+    for stage in (page.get_by_role("group", name="3. Model"), stage_3):
+        stage.get_by_label("Model, if not").fill("gpt-5-mini")
+        stage.get_by_label("Budget in dollars").fill("0.0001")
+    expect(page.get_by_text("All stages take at most $0.0003, and the judge what is not known yet.")).to_be_visible()
     page.get_by_role("button", name="Screen these 1 record").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sieves")
     expect(page.locator(".stages .ahead h2")).to_have_text(["2. extract", "3. score", "4. judge"])
@@ -147,8 +152,13 @@ def test_further_stages_are_added_put_in_order_and_begun_with_the_review(
         kept = ReviewPlan.model_validate(connection.execute(text("SELECT plan FROM reviews")).scalar_one())
     assert kept.stages[0].passes == (InclusionStatus.INCLUDE, InclusionStatus.UNCERTAIN)
     assert kept.stages[1:] == (
-        ReviewStage(operation=Extract(instruction="Which mesh?"), model="gpt-5-mini", max_cost=2),
-        ReviewStage(operation=Score(criteria="The mesh", max_value=10), at_least=0.5),
+        ReviewStage(operation=Extract(instruction="Which mesh?"), model="gpt-5-mini", max_cost=Decimal("0.0001")),
+        ReviewStage(
+            operation=Score(criteria="The mesh", max_value=10),
+            at_least=0.5,
+            model="gpt-5-mini",
+            max_cost=Decimal("0.0001"),
+        ),
         ReviewStage(operation=Judge(guidelines="Only what it says.", noun="Abstract")),
     )
 

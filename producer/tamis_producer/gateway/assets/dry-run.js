@@ -18,7 +18,7 @@ const most = (run) => (run.most_cost === null ? "not known" : dollars(run.most_c
 const ofAllStages = ({ stages, ...first }) => {
   const known = [first, ...stages.map((stage) => stage.dry_run).filter(Boolean)];
   if (known.some((run) => run.most_cost === null)) return "What all stages cost is not known.";
-  const dollarsAtMost = dollars(known.reduce((sum, run) => sum + Number(run.most_cost), 0));
+  const dollarsAtMost = dollars(known.reduce((sum, run) => sum + Math.min(run.most_cost, run.max_cost ?? Infinity), 0));
   return `All stages take at most ${dollarsAtMost}${known.length > stages.length ? "" : ", and the judge what is not known yet"}.`;
 };
 
