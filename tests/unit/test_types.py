@@ -1,19 +1,18 @@
 """What users write passes their type checkers: the snippets of the documents, and a batch's values by its operation."""
 
 import json
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "docs/python.md")
-PYRIGHT = find_spec("basedpyright") is not None
+
+# Of CPU mypy takes fifteen seconds without a cache, and Pyright four: beside the static checks (`make check`, .ci/run).
+pytestmark = pytest.mark.slow
 
 # `assert_type` fails where a checker knows another type; the last three lines are wrong, and are said to be.
 PROGRAM = """
@@ -55,10 +54,6 @@ def wrong(client: Client, items: Sequence[Item]) -> None:
 WRONG = [len(PROGRAM.splitlines()) - before for before in (2, 1, 0)]
 
 
-def long_form_of_pyright(test: Callable[[Path], None]) -> Callable[[Path], None]:
-    return pytest.mark.slow(test) if PYRIGHT else test
-
-
 def written(folder: Path) -> dict[str, list[int]]:
     """The programs, each in a file of its own; which lines of them are wrong."""
     wrong = {"program.py": WRONG}
@@ -81,9 +76,6 @@ def complaints(said: list[tuple[str, int, str]], files: dict[str, list[int]]) ->
     return {name: sorted(set(found)) for name, found in lines.items()}
 
 
-# Without a cache it takes fifteen seconds of CPU. Pyright takes four for the same programs: where it is installed, mypy
-# looks at them beside the static checks (`make check`, .ci/run).
-@long_form_of_pyright
 def test_mypy_in_its_strict_mode_finds_what_is_wrong_and_nothing_else(tmp_path: Path) -> None:
     files = written(tmp_path)
     options = ["--strict", "--config-file=", "--show-error-codes", f"--cache-dir={ROOT / '.mypy_cache' / 'users'}"]
@@ -102,7 +94,6 @@ def test_mypy_in_its_strict_mode_finds_what_is_wrong_and_nothing_else(tmp_path: 
     assert complaints(said, files) == files
 
 
-@pytest.mark.skipif(not PYRIGHT and not os.environ.get("CI"), reason="no basedpyright installed")
 def test_pyright_finds_the_same(tmp_path: Path) -> None:
     files = written(tmp_path)
     (tmp_path / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "strict"}), "utf-8")
