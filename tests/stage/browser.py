@@ -47,7 +47,7 @@ CONTRAST = """(selectors) => {
 def chromium() -> Iterator[Browser]:
     """A browser; its sandbox is off, because tests may run as root and open no page but their own.
 
-    Its pages share one process, as long as they can: a new one for each view takes a tenth of the CPU.
+    Its pages share one process, as long as they can: to start a new one for each view takes CPU, too.
     """
     assert CHROMIUM is not None, MISSING
     with sync_playwright() as driver:

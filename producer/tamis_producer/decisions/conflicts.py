@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, cast, func, select
+from sqlalchemy import Connection, cast, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_schemas import HumanStage, ItemStatus, Override, ScreeningMode
@@ -37,7 +37,7 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
     view = standing_decisions.c
     statement = (
         select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))
-        .outerjoin(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
+        .join(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
         .where(view.batch_id == batch_id, view.conflict)
         .order_by(view.idx, view.stage)
     )
@@ -76,13 +76,13 @@ def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
     if read_mode(connection, batch_id) is not ScreeningMode.MODEL_SECOND:
         return []
     view = standing_decisions.c
-    differs = (items.c.state == ItemStatus.DECIDED.value) & (cast(view.value, JSONB) != cast(results.c.value, JSONB))
+    decided = items.c.state == ItemStatus.DECIDED.value
     statement = (
         select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))
-        .outerjoin(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
-        .outerjoin(items, (items.c.batch_id == view.batch_id) & (items.c.idx == view.idx))
-        .outerjoin(results, (results.c.batch_id == view.batch_id) & (results.c.idx == view.idx))
+        .join(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
+        .join(items, (items.c.batch_id == view.batch_id) & (items.c.idx == view.idx) & decided)
+        .join(results, (results.c.batch_id == view.batch_id) & (results.c.idx == view.idx))
         .where(view.batch_id == batch_id, view.stage == HumanStage.OWN.value, ~view.conflict, ~view.settles)
-        .where(func.coalesce(differs, False))  # no condition that lets the view be gone through for each item
+        .where(cast(view.value, JSONB) != cast(results.c.value, JSONB))
     )
     return connection.execute(statement).all()

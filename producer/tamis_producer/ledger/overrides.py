@@ -118,8 +118,8 @@ def read_human_counts(connection: Connection, batch_id: UUID) -> HumanCounts | N
             func.count().filter(same | (kept_out & agreed)).label("confirmed"),
             func.count().filter(human.c.conflict).label("conflicts"),
         )
-        .select_from(human)  # joined from here on, so that it is gone through once: an item is there for each
-        .outerjoin(items, (items.c.batch_id == batch_id) & (items.c.idx == human.c.idx))
+        .select_from(human)
+        .join(items, (items.c.batch_id == batch_id) & (items.c.idx == human.c.idx))
         .outerjoin(results, (results.c.batch_id == batch_id) & (results.c.idx == human.c.idx))
     )
     counts = HumanCounts.model_validate(connection.execute(statement).one()._asdict())
@@ -143,7 +143,7 @@ def read_overrides(
     decision = (*chosen.c, chosen.c.value.is_(null()).label("withdrawn")) if history else (chosen.c.idx, *_LISTED)
     statement = (
         select(*decision, items.c.item_id, items.c.state, batches.c.operation, results.c.value.label("system_value"))
-        .select_from(chosen)  # joined from here on, see `read_human_counts`
+        .select_from(chosen)  # joined from here on, so that it is gone through once: none of these is missing
         .outerjoin(items, (items.c.batch_id == chosen.c.batch_id) & (items.c.idx == chosen.c.idx))
         .outerjoin(batches, batches.c.id == chosen.c.batch_id)
         .outerjoin(results, (results.c.batch_id == chosen.c.batch_id) & (results.c.idx == chosen.c.idx))

@@ -1,7 +1,7 @@
 """People's decisions are looked up, whatever Postgres expects of a batch that is younger than its statistics.
 
-A join of two parts of one row each, as it then expects, may go through the one for each row of the other: the figure of
-400 records with 900 decisions took a minute. Here it may join in no other way, and the rows that it goes through count.
+A join of two parts of one row each, as it then expects, may go through the one for each row of the other. Here it may
+join in no other way, and the rows that it goes through are counted.
 """
 
 from collections.abc import Callable, Iterator
@@ -63,11 +63,9 @@ def hidden(client: Client, batch: Batch) -> None:
     [
         (ScreeningMode.SINGLE, lambda client, batch: figures(client, batch.id)),
         (ScreeningMode.SINGLE, lambda client, batch: list(batch.results())),
-        (ScreeningMode.SINGLE, lambda client, batch: batch.conflicts()),
-        (ScreeningMode.MODEL_SECOND, lambda client, batch: batch.conflicts()),
         (ScreeningMode.PAIR, hidden),
     ],
-    ids=["figures", "results", "conflicts", "conflicts with the model", "hidden"],
+    ids=["figures", "results", "hidden"],
 )
 def test_decisions_are_gone_through_once_and_not_for_each_record(
     client: Client, mode: ScreeningMode, read: Callable[[Client, Batch], object]
