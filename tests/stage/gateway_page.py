@@ -41,6 +41,11 @@ class Opened:
 Open = Callable[..., Opened]
 
 
+def send_again(page: Page) -> None:
+    """Let the page send now what waits: it does so by itself too, after a while that grows, and may have been first."""
+    page.evaluate("dispatchEvent(new Event('online'))")
+
+
 def record(n: int, **changes: object) -> dict[str, object]:
     return {"id": f"r{n}", "title": f"Title {n}", "abstract": f"Abstract {n}.", "year": 2000 + n % 20, **changes}
 

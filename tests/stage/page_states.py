@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from sqlalchemy import insert, update
 
-from stage.gateway_page import ONCOLOGY, Opened, decision, few, judged, record, write
+from stage.gateway_page import ONCOLOGY, Opened, decision, few, judged, record, send_again, write
 from stage.panelled import PANELLED, of_a_panel
 from stage.screened import SCREENING, Ledgered, Place, decided, failed, write_batch, write_review
 from stage.searches import write_searches
@@ -262,7 +262,7 @@ def work(stage: Stage) -> Iterator[str]:
     expect(page.locator(".work-waiting")).to_contain_text("1 decision waits")
     yield "a decision waits"
     double.away, double.refusal = False, "the record is being settled"
-    page.evaluate("dispatchEvent(new Event('online'))")  # or it was sent again by itself meanwhile
+    send_again(page)
     expect(page.locator(".work-waiting")).to_contain_text("was not taken")
     yield "a decision is refused"
     page.get_by_role("button", name="Sign out").click()

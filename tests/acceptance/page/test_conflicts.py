@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from stage import one_ledger
 from stage.browser import CONTRAST, needs_chromium
-from stage.gateway_page import Open, Opened, few, write
+from stage.gateway_page import Open, Opened, few, send_again, write
 from stage.screened import CRITERIA
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
@@ -135,7 +135,7 @@ def test_what_is_refused_because_its_record_is_hidden_keeps_back_nothing_behind_
     client.batch(batch_id).set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
     client.withdraw_override(batch_id, 1, reviewer="Reviewer B")
     page.unroute("**/override")
-    page.get_by_role("button", name="Send now").click()
+    send_again(page)
     bar = page.locator("#work-bar")
     expect(bar).to_have_attribute("data-waiting", "1", timeout=30_000)
     expect(page.locator(".work-waiting")).to_contain_text("Record 2, “include”, was not taken: No. 2 (index 1) is")
@@ -156,7 +156,7 @@ def test_what_settles_is_sent_again_once_the_gateway_is_back(client: Client, key
     page.reload()
     expect(page.get_by_role("article", name="Record 3")).to_be_visible()  # the first is known to be settled
     page.unroute("**/override")
-    page.get_by_role("button", name="Send now").click()
+    send_again(page)
     everything_is_sent(page)
     assert [one.index for one in client.conflicts(batch_id)] == [2]
     assert len([one for one in client.overrides(batch_id, history=True) if one.settles]) == 1

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from stage import one_ledger
 from stage.browser import CONTRAST, needs_chromium
-from stage.gateway_page import Open, Opened, few, write
+from stage.gateway_page import Open, Opened, few, send_again, write
 from stage.screened import CRITERIA
 from stage.work_double import REASONS, WorkDouble, work_record
 from tamis_producer import Client
@@ -236,7 +236,7 @@ def test_decisions_outlast_a_gateway_that_is_away_and_a_reload_and_are_written_o
     double.away = False
     page.get_by_role("button", name="Try again").click()
     at_record(page, 4)  # the three are known, although the gateway has not heard of them
-    page.evaluate("dispatchEvent(new Event('online'))")
+    send_again(page)
     everything_is_sent(page)
     assert double.said() == [(0, "include", None), (1, "uncertain", None), (2, "include", None)]
 
@@ -245,12 +245,27 @@ def test_a_decision_whose_answer_is_lost_is_sent_again_under_its_id(client: Clie
     double = records()
     page = work(client, key, opened(), double)
     double.answers_lost = 1
-    page.keyboard.press("i")
-    expect(page.locator(".work-waiting")).to_contain_text("1 decision waits to be sent")
-    page.get_by_role("button", name="Send now").click()
+    with page.expect_event("requestfailed"):
+        page.keyboard.press("i")
+    send_again(page)
     everything_is_sent(page)
     assert len(double.sent) >= 2
     assert len({body["decision_id"] for _, _, body in double.sent}) == 1
+    assert double.said() == [(0, "include", None)]
+
+
+def test_after_a_long_outage_a_press_sends_at_once_what_waits(client: Client, key: str, opened: Open) -> None:
+    double = records()
+    page = work(client, key, opened(), double)
+    double.away = True
+    with page.expect_event("requestfailed"):
+        page.keyboard.press("i")
+    for _ in range(6):  # each failure doubles the wait, up to a minute
+        with page.expect_event("requestfailed"):
+            send_again(page)
+    double.away = False
+    page.get_by_role("button", name="Send now").click()
+    everything_is_sent(page)
     assert double.said() == [(0, "include", None)]
 
 
@@ -268,7 +283,7 @@ def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Ope
     second.goto(address)
     second.get_by_label("API key").fill(kept)
     second.keyboard.press("Enter")
-    first.evaluate("dispatchEvent(new Event('online'))")
+    send_again(first)
     everything_is_sent(second)
     everything_is_sent(first)
     second.close()
@@ -475,14 +490,14 @@ def test_the_ledger_has_a_decision_once_although_its_answer_was_lost(
         route.abort()
 
     page.route("**/items/*/override", lose, times=1)
-    page.keyboard.press("i")
-    expect(page.locator(".work-waiting")).to_contain_text("1 decision waits")
-    page.get_by_role("button", name="Send now").click()
+    with page.expect_event("requestfailed"):
+        page.keyboard.press("i")
+    send_again(page)
     everything_is_sent(page)
     page.route("**/items/*/override", lose, times=1)
-    page.keyboard.press("z")
-    expect(page.locator(".work-waiting")).to_contain_text("1 decision waits")
-    page.get_by_role("button", name="Send now").click()
+    with page.expect_event("requestfailed"):
+        page.keyboard.press("z")
+    send_again(page)
     everything_is_sent(page)
     assert sent == ["POST", "DELETE"]
     assert [one.withdrawn for one in client.overrides(batch_id, history=True)] == [False, True]
