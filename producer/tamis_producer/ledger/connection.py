@@ -3,6 +3,7 @@
 What they raise comes out as `LedgerUnavailable` or `ConfigurationError`.
 """
 
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from sqlalchemy import URL, Engine, create_engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from tamis_schemas import ConfigurationError
-from tamis_schemas.ledger.outages import outage, unusable
+from tamis_schemas.ledger.outages import interruption, outage, unusable
 from tamis_schemas.ledger.pooler import Address, address, session, set_in_transactions
 
 from .direct import no_tables
@@ -101,9 +102,12 @@ def _readable() -> Iterator[None]:
 @contextmanager
 def ledger_errors() -> Iterator[None]:
     """The seam: database errors become Tamis's own, without statements or passwords in them."""
+    handled = sys.exception()
     try:
         yield
     except (SQLAlchemyError, psycopg.Error, OSError) as error:
+        if (stopped := interruption(error, handled)) is not None:
+            raise stopped from None
         if (away := outage(error)) is not None:
             raise away from error
         if (wrong := unusable(error)) is not None:

@@ -68,5 +68,19 @@ def driver_unusable(error: BaseException) -> ConfigurationError | None:
     return None
 
 
+def interruption(error: BaseException, handled: BaseException | None) -> BaseException | None:
+    """Return the Ctrl-C or the cancellation whose place `error` took; None where there was none.
+
+    What is interrupted in the middle of a statement refuses to be tidied up, and that refusal is what comes out.
+    `handled`: what was being handled before the work began.
+    """
+    earlier: BaseException | None = error
+    while earlier is not None and earlier is not handled:
+        if not isinstance(earlier, Exception):
+            return earlier
+        earlier = earlier.__context__
+    return None
+
+
 def _first_line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

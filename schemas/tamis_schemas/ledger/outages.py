@@ -3,6 +3,7 @@
 The table is that of the driver's errors, in `driver_outages.py`.
 """
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,9 +12,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ..errors import ConfigurationError, LedgerUnavailable
-from .driver_outages import CONFLICTS, OUTAGES, LedgerConflict, driver_outage, driver_unusable
+from .driver_outages import CONFLICTS, OUTAGES, LedgerConflict, driver_outage, driver_unusable, interruption
 
-__all__ = ["CONFLICTS", "OUTAGES", "LedgerConflict", "outage", "translated", "unusable"]
+__all__ = ["CONFLICTS", "OUTAGES", "LedgerConflict", "interruption", "outage", "translated", "unusable"]
 
 
 def outage(error: BaseException) -> LedgerUnavailable | None:
@@ -39,9 +40,12 @@ def unusable(error: BaseException) -> ConfigurationError | None:
 @contextmanager
 def translated() -> Iterator[None]:
     """Around what asks Postgres: its being away, or a URL that is wrong, becomes an error of ours."""
+    handled = sys.exception()
     try:
         yield
     except DBAPIError as error:
+        if (stopped := interruption(error, handled)) is not None:
+            raise stopped from None
         if (ours := outage(error) or unusable(error)) is not None:
             raise ours from error
         raise
