@@ -127,8 +127,8 @@ def test_a_review_interrupted_and_left_without_workers_goes_on_where_it_stopped(
     ) as running:
         double.wait(calls=8, in_flight=4, bound=40)
         running.send_signal(signal.SIGINT)
-        said, _ = running.communicate(timeout=30)
-    assert running.returncode == 130
+        said, failed = running.communicate(timeout=30)
+    assert running.returncode == 130, failed
     assert "the review goes on" in said
     worker.kill()
     start_worker(concurrency="4", lease_seconds="2", sweep_interval="1")
