@@ -1,5 +1,6 @@
 """Processes, what they wait for and what they have begun, and the clock that they share."""
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -125,30 +126,29 @@ class World:
     def run(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
         """Let time pass, and everything happen that is due meanwhile; not longer than until something is so."""
         end = self.now + seconds
+        nexts = {process: self._next(process) for process in self.alive}
         while not until():
-            due, process, what = min(
-                (entry for process in self.alive for entry in self._next(process)),
-                key=lambda entry: entry[0],
-                default=(end, None, None),
-            )
+            process, (due, what) = min(nexts.items(), key=lambda entry: entry[1][0], default=(None, (end, None)))
             if due > end or process is None or what is None:
                 self.now = end
                 return
             self.now = max(self.now, due)
             what(process)
+            nexts[process] = self._next(process)  # what happens to one moves nothing of the others
 
-    def _next(self, process: Process) -> list[tuple[float, Process, Callable[[Process], None]]]:
-        events: list[tuple[float, Process, Callable[[Process], None]]] = []
+    def _next(self, process: Process) -> tuple[float, Callable[[Process], None] | None]:
+        """When something happens to a process next, and what."""
+        events: list[tuple[float, Callable[[Process], None]]] = []
         if process.calls:
-            events.append((process.calls[0][0], process, self._end))
+            events.append((process.calls[0][0], self._end))
         if process.pending is not None:
-            events.append((process.retry_at, process, self._speak))
+            events.append((process.retry_at, self._speak))
         elif not process.silent:
-            events.append((process.allotment.request_at(self.now, process.demand), process, self._speak))
+            events.append((process.allotment.request_at(self.now, process.demand), self._speak))
         due = process.allotment.next_permit(self.now)
         if due is not None and process.head is not None:
-            events.append((due, process, self._serve))
-        return events
+            events.append((due, self._serve))
+        return min(events, key=lambda event: event[0], default=(math.inf, None))
 
     def _speak(self, process: Process) -> None:
         request = process.pending
