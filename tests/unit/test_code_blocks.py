@@ -92,6 +92,7 @@ ELSEWHERE = {
     "pg_restore": "of Postgres",
     "pip": ".ci/run installs with it",
     "ruff": ".ci/run runs it",
+    "uv": ".ci/run installs with it",
 }
 
 
