@@ -11,8 +11,8 @@ import pytest
 from tamis_producer import ProducerSettings
 
 ROOT = Path(__file__).parents[2]
-# Of 2,000 characters each: 4 MB and 40 MB, where a process without items takes 90 MB.
-ITEMS, CHARACTERS = (2_000, 20_000), 2_000
+# Of 2,000 characters each: 2 MB and 20 MB, where a process without items takes 90 MB. What holds a text holds more.
+ITEMS, CHARACTERS = (1_000, 10_000), 2_000
 
 
 def run(settings: ProducerSettings, *arguments: str) -> dict[str, str | int]:
