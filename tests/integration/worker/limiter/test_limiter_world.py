@@ -20,6 +20,7 @@ BOTH = Limits(RPM, TPM, concurrency=400)
 NONE = Limits(None, None, concurrency=400)
 SHORT, LONG = 100, 600  # tokens; of the short ones requests are scarce, of the long ones tokens
 KINDS: tuple[Kind, ...] = ("sliding", "bucket", "fixed")
+LONG_FORM = pytest.mark.slow  # the same of another kind of endpoint, or of another share
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +51,15 @@ def share(begun: Sequence[Begun], since: float, until: float) -> tuple[float, fl
     return len(steady) / RPM / minutes, sum(call.used for call in steady) / TPM / minutes
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("tokens", [SHORT, LONG])
+@pytest.mark.parametrize(
+    ("kind", "tokens"),
+    [
+        ("sliding", SHORT),
+        ("bucket", LONG),
+        ("fixed", SHORT),
+        *(pytest.param(*case, marks=LONG_FORM) for case in [("sliding", LONG), ("bucket", SHORT), ("fixed", LONG)]),
+    ],
+)
 def test_98_percent_of_the_limit_is_used_by_four_processes_at_a_fifth_of_a_round_trip_a_call(
     redis: "Redis", kind: Kind, tokens: int
 ) -> None:
@@ -144,7 +152,14 @@ def test_a_limit_per_day_is_none_per_minute(redis: "Redis") -> None:
     assert process.begun - before > 700
 
 
-@pytest.mark.parametrize(("kind", "others"), [("sliding", 0.3), ("bucket", 0.1), ("bucket", 0.6), ("fixed", 0.3)])
+@pytest.mark.parametrize(
+    ("kind", "others"),
+    [
+        ("bucket", 0.6),
+        ("fixed", 0.3),
+        *(pytest.param(*case, marks=LONG_FORM) for case in [("sliding", 0.3), ("bucket", 0.1)]),
+    ],
+)
 def test_others_with_the_same_key_are_left_room_and_none_of_ours_is_refused(
     redis: "Redis", kind: Kind, others: float
 ) -> None:
