@@ -14,20 +14,17 @@ from tamis_producer import Client
 pytestmark = needs_chromium
 
 WINDOWS = [(1280, 900), (390, 844), (320, 640), (640, 450)]  # the last is 1280 x 900 at 200 %
-# The widest and the narrowest: what the style sheet hides or moves in the others, it does in one of these. Axe judges
-# the others in the long form, and contrast too, which takes half of its time and which the short form measures itself.
-JUDGED = (1280, 320)
+COLOURED = (1280, 320)  # a wide window, and one of those that the style sheet calls narrow
 TEXTS = ["body *:not(svg, svg *, i:empty)"]  # those of figures: tests/unit/producer/gateway/test_design.py
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["short", "long"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_axe_finds_nothing_and_every_text_can_be_read(
-    client: Client, key: str, opened: Open, tmp_path: Path, view: str, whole: bool
+    client: Client, key: str, opened: Open, tmp_path: Path, view: str
 ) -> None:
     browser = opened()
     stage = Stage(client, key, browser, tmp_path)
-    found = {state: wrong for state in VIEWS[view](stage) if (wrong := _wrong(browser.page, whole=whole))}
+    found = {state: wrong for state in VIEWS[view](stage) if (wrong := _wrong(browser.page))}
     assert found == {}
 
 
@@ -37,15 +34,14 @@ def test_axe_is_heard(pages: Pages) -> None:
     assert any(one.startswith("image-alt: img") for one in violations(page))
 
 
-def _wrong(page: Page, *, whole: bool) -> dict[str, object]:
+def _wrong(page: Page) -> dict[str, object]:
     """What is wrong with a page as it stands there, by window and scheme; it is left as it was found."""
     found: dict[str, object] = {}
     for width, height in WINDOWS:
         page.set_viewport_size({"width": width, "height": height})
-        if whole or width in JUDGED:
-            found[f"{width} px"] = violations(page, contrast=whole and width == WINDOWS[0][0])
+        found[f"{width} px"] = violations(page, contrast=width == WINDOWS[0][0])
         found[f"{width} px, wider than the window"] = page.evaluate("document.documentElement.scrollWidth") > width
-        for scheme in ("dark", "light") if width in JUDGED else ():
+        for scheme in ("dark", "light") if width in COLOURED else ():
             page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
             found[f"{width} px, contrast, {scheme}"] = page.evaluate(CONTRAST, TEXTS)
     width, height = WINDOWS[0]
