@@ -46,6 +46,10 @@ def send_again(page: Page) -> None:
     page.evaluate("dispatchEvent(new Event('online'))")
 
 
+def everything_is_sent(page: Page) -> None:
+    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
+
+
 def record(n: int, **changes: object) -> dict[str, object]:
     return {"id": f"r{n}", "title": f"Title {n}", "abstract": f"Abstract {n}.", "year": 2000 + n % 20, **changes}
 

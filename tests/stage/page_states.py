@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from sqlalchemy import insert, update
 
-from stage.gateway_page import ONCOLOGY, Opened, decision, few, judged, record, send_again, write
+from stage.gateway_page import ONCOLOGY, Opened, decision, everything_is_sent, few, judged, record, send_again, write
 from stage.panelled import PANELLED, of_a_panel
 from stage.screened import SCREENING, Ledgered, Place, decided, failed, write_batch, write_review
 from stage.searches import write_searches
@@ -271,7 +271,7 @@ def work(stage: Stage) -> Iterator[str]:
     page.get_by_role("button", name="Stay").click()
     double.refusal = ""
     page.get_by_role("button", name="Drop it").click()
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0")
+    everything_is_sent(page)
 
 
 def work_alone(stage: Stage) -> Iterator[str]:
@@ -281,7 +281,7 @@ def work_alone(stage: Stage) -> Iterator[str]:
     page.keyboard.press("i")
     expect(page.get_by_role("heading", name="Nothing is left to decide")).to_be_visible()
     yield "nothing left"
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0")
+    everything_is_sent(page)
 
 
 def work_audited(stage: Stage) -> Iterator[str]:
@@ -323,7 +323,7 @@ def conflicts(stage: Stage) -> Iterator[str]:
     expect(page.get_by_role("article", name="Record 6")).to_be_visible()
     page.keyboard.press("i")
     expect(page.get_by_role("heading", name="Every conflict is settled")).to_be_visible()
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0")
+    everything_is_sent(page)
     yield "all settled"
 
 

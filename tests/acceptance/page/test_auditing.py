@@ -2,11 +2,11 @@
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from stage import one_ledger
 from stage.browser import needs_chromium
-from stage.gateway_page import Open, decision, few, record, write
+from stage.gateway_page import Open, decision, everything_is_sent, few, record, write
 from stage.screened import Ledgered, decided
 from tamis_producer import Client
 from tamis_producer.decisions.audit_verdict import verdict
@@ -24,10 +24,6 @@ def audited(client: Client) -> str:
     batch_id = write(client, [*excluded, decided(record(8, title="Title 8"), decision())])
     client.batch(batch_id).set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
     return batch_id
-
-
-def everything_is_sent(page: Page) -> None:
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
 
 
 def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_missed_at_most(

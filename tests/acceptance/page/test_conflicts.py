@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from stage import one_ledger
 from stage.browser import CONTRAST, needs_chromium
-from stage.gateway_page import Open, Opened, few, send_again, write
+from stage.gateway_page import Open, Opened, everything_is_sent, few, send_again, write
 from stage.screened import CRITERIA
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
@@ -32,10 +32,6 @@ def conflicts(key: str, browser: Opened, batch_id: str) -> Page:
     page = browser.sign_in(key, f"/?batch={batch_id}&view=conflicts")
     expect(page.locator("html[data-ready]")).to_have_count(1, timeout=30_000)
     return page
-
-
-def everything_is_sent(page: Page) -> None:
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
 
 
 def test_a_third_person_settles_each_conflict_with_the_keyboard_and_takes_the_last_back(

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, Route, expect
 
 from stage import tamis
 from stage.browser import needs_chromium
-from stage.gateway_page import Open, Opened, decision, write
+from stage.gateway_page import Open, Opened, decision, everything_is_sent, write
 from stage.published_pair import CRITERIA, THIRD, Published, published
 from stage.screened import decided
 from stage.shared_data import needs_real_records
@@ -97,7 +97,7 @@ class Person:
             self.page.keyboard.press(KEYS[self.said[place]])
             if self.said[place] == "exclude":
                 self.page.keyboard.press(str(1 + place % REASONS))
-        expect(self.page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
+        everything_is_sent(self.page)
         self._check()
 
     def _hear(self, route: Route) -> None:
@@ -243,4 +243,4 @@ def _settle(page: Page, reviewed: Reviewed) -> None:
         for key in {"include": ("i",), "exclude": ("e", "Enter")}[reviewed.final[place]]:
             page.keyboard.press(key)
     expect(page.get_by_role("heading", name="Every conflict is settled")).to_be_visible()
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
+    everything_is_sent(page)

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from stage import one_ledger
 from stage.browser import CONTRAST, needs_chromium
-from stage.gateway_page import Open, Opened, few, send_again, write
+from stage.gateway_page import Open, Opened, everything_is_sent, few, send_again, write
 from stage.screened import CRITERIA
 from stage.work_double import REASONS, WorkDouble, work_record
 from tamis_producer import Client
@@ -33,10 +33,6 @@ def work(client: Client, key: str, browser: Opened, double: WorkDouble) -> Page:
 
 def at_record(page: Page, number: int) -> None:
     expect(page.locator(".work-card .eyebrow")).to_have_text(f"Record {number}")
-
-
-def everything_is_sent(page: Page) -> None:
-    expect(page.locator("#work-bar")).to_have_attribute("data-waiting", "0", timeout=30_000)
 
 
 def records(n: int = 6) -> WorkDouble:
