@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -37,7 +38,6 @@ SELECT relname, pg_relation_size(oid) FROM pg_class
 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> %s
 """
 OTHERS = "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
-FILLED = sql.SQL("SELECT {} WHERE EXISTS (SELECT FROM {})")
 VACUUM = sql.SQL("VACUUM (INDEX_CLEANUP ON, TRUNCATE ON) ")
 SEQUENCES = """
 SELECT setval(quote_ident(schemaname) || '.' || quote_ident(sequencename), start_value, false)
@@ -90,21 +90,18 @@ class Ledgers:
                 tables = connection.execute(TABLES, [KEPT]).fetchall()
                 if sum(size for _, size in tables) > LARGEST:
                     return False
-                filled = sql.SQL(" UNION ALL ").join(
-                    FILLED.format(sql.Literal(table), sql.Identifier(table)) for table, _ in tables
-                )
                 connection.execute("SET session_replication_role = replica")  # no trigger, and in any order
-                named = [sql.Identifier(str(table)) for (table,) in connection.execute(filled).fetchall()]
-                for table in named:
+                filled = [sql.Identifier(table) for table, size in tables if size > 0]
+                for table in filled:
                     connection.execute(sql.SQL("DELETE FROM {}").format(table))
-                if named:  # rows of the next test stand in the order in which they come, as in a new table
-                    connection.execute(VACUUM + sql.SQL(", ").join(named))
+                if filled:  # rows of the next test stand in the order in which they come, as in a new table
+                    connection.execute(VACUUM + sql.SQL(", ").join(filled))
                 connection.execute(SEQUENCES)
         except psycopg.Error:
             return False  # dropped or renamed, or without its tables: as the test left it
         return True
 
-    def _connect(self, database: str | None = None) -> psycopg.Connection[tuple[object, ...]]:
+    def _connect(self, database: str | None = None) -> psycopg.Connection[tuple[Any, ...]]:
         url = self.server.url if database is None else self._url(database)
         return psycopg.connect(url.replace("postgresql+psycopg://", "postgresql://"), autocommit=True)
 
