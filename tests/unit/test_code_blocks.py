@@ -28,7 +28,8 @@ load_commands()
 
 BLOCKS = blocks()
 SETTINGS = {f"TAMIS_{name.upper()}" for name in ProducerSettings.model_fields | WorkerSettings.model_fields}
-PAGES = {page.path: page for page in pages(get_command(app))}
+ROOT_COMMAND = get_command(app)
+PAGES = {page.path: page for page in pages(ROOT_COMMAND)}
 
 # Who runs the blocks of a language in a document: the test names the document, and fails where a block does.
 RUN_BY = {
@@ -152,7 +153,7 @@ def test_a_command_exists_with_its_options_and_a_variable_is_a_setting(block: Bl
         match program.rsplit("/", 1)[-1] if program.startswith(".venv/bin/") else program:
             case "tamis":
                 if words != ["--version"]:
-                    parse(get_command(app), [word.strip("[]") for word in words])
+                    parse(ROOT_COMMAND, [word.strip("[]") for word in words])
             case "python" | "python3":
                 if words[:2] != ["-m", "venv"] and words[0] == "-m":
                     assert (ROOT / f"{words[1].replace('.', '/')}").with_suffix(".py").exists() or (

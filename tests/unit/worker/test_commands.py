@@ -31,7 +31,8 @@ load_commands()
 
 ROOT = Path(__file__).parents[3]
 RUNNER = CliRunner()
-PAGES = {page.path: page for page in pages(get_command(app))}
+ROOT_COMMAND: Any = get_command(app)
+PAGES = {page.path: page for page in pages(ROOT_COMMAND)}
 WIDE = {"COLUMNS": "200", "TERM": "dumb", "NO_COLOR": "1"}
 
 
@@ -54,12 +55,12 @@ def test_every_command_says_what_it_does_and_has_examples_that_it_takes(page: Pa
     for example in page.examples:
         words = shlex.split(example.split(" > ")[0])
         assert words[0] == "tamis"
-        assert parse(get_command(app), words[1:]) == page.path
+        assert parse(ROOT_COMMAND, words[1:]) == page.path
 
 
 def test_an_example_with_an_option_that_does_not_exist_would_be_found() -> None:
     with pytest.raises(Exception, match="No such option"):
-        parse(get_command(app), ["status", "--no-such-option"])
+        parse(ROOT_COMMAND, ["status", "--no-such-option"])
 
 
 def test_every_command_has_json_or_stands_among_those_that_need_none() -> None:
@@ -200,15 +201,13 @@ def test_a_probe_tells_programs_whether_the_worker_is_well_with_the_exit_code_of
 
 
 def test_no_option_installs_anything() -> None:
-    root: Any = get_command(app)
-    assert not [name for param in root.params for name in param.opts if "completion" in name]
+    assert not [name for param in ROOT_COMMAND.params for name in param.opts if "completion" in name]
 
 
 def test_the_list_of_commands_says_where_each_is_written_and_what_its_page_says() -> None:
-    root: Any = get_command(app)
     declared = [
         Listed(name, _module(command), command.rich_help_panel, _first_paragraph(command))
-        for name, command in root.commands.items()
+        for name, command in ROOT_COMMAND.commands.items()
     ]
     assert list(COMMANDS) == declared
 
