@@ -88,9 +88,11 @@ def read_delimited(text: str, path: Path, notes: Notes | None = None) -> list[di
 
 def _delimiter(text: str) -> str:
     """The one by which a row near the top names most known columns; at a tie, the one that finds most cells."""
+    lines = io.StringIO(text, newline="")  # once: it is a copy of all of them
 
     def score(delimiter: str) -> tuple[int, int]:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        lines.seek(0)
+        reader = csv.reader(lines, delimiter=delimiter)
         best = (0, 0)
         try:
             for _, cells in zip(range(HEADER_WITHIN), reader, strict=False):

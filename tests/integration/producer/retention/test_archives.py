@@ -20,6 +20,7 @@ from tamis_producer.ledger import read_overrides, read_summaries, stream_results
 from tamis_producer.ledger.audits import read_audits
 from tamis_producer.report import ReportForm, write_report
 from tamis_producer.retention import archive as archive_module
+from tamis_producer.retention import row_files as row_files_module
 from tamis_producer.retention import rows as rows_module
 from tamis_producer.retention.archive import find_archives, read_archive
 from tamis_producer.retention.holdings import Holding, holdings
@@ -245,9 +246,13 @@ def test_what_is_being_purged_is_not_restored_beside_itself(engine: Engine, revi
         restore(engine, folder)
 
 
-def test_more_rows_than_one_portion_come_back_in_their_order(engine: Engine, tmp_path: Path) -> None:
+def test_more_rows_than_one_portion_come_back_in_their_order(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (rows_module, row_files_module):
+        monkeypatch.setattr(module, "PORTION", 200)
     with engine.begin() as connection:
-        rows = [Ledgered({"id": f"r{n}"}, value=n % 2 == 0, confidence=n / 5000) for n in range(4_500)]
+        rows = [Ledgered({"id": f"r{n}"}, value=n % 2 == 0, confidence=n / 500) for n in range(450)]
         batch_id = write_batch(connection, rows, operation=QUESTION)
         finish(connection, batch_id, len(rows))
     for form in FORMS:
@@ -259,7 +264,7 @@ def test_more_rows_than_one_portion_come_back_in_their_order(engine: Engine, tmp
         restore(engine, folder / f"batch-{batch_id}")
         with engine.connect() as connection:
             assert [one.model_dump_json() for one in stream_results(connection, batch_id)] == before
-            assert connection.execute(select(func.count()).select_from(items)).scalar_one() == 4_500
+            assert connection.execute(select(func.count()).select_from(items)).scalar_one() == 450
 
 
 def test_parquet_without_its_extra_is_said_before_anything_is_done(
