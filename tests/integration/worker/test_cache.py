@@ -14,14 +14,15 @@ ONCOLOGY = Filter(criteria="Is this about oncology?")
 
 
 @pytest.mark.spec("2.31")
-def test_a_second_identical_batch_of_500_makes_no_call(house: House) -> None:
+@pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_second_identical_batch_makes_no_call(house: House, n: int) -> None:
     client, double = house.client, house.fresh().double
-    first = client.submit(ONCOLOGY, abstracts(500))
-    assert first.wait(timeout=120).decided == 500
-    assert double.count() == 500
-    second = client.submit(ONCOLOGY, abstracts(500))
-    assert second.wait(timeout=120).decided == 500
-    assert double.count() == 500
+    first = client.submit(ONCOLOGY, abstracts(n))
+    assert first.wait(timeout=120).decided == n
+    assert double.count() == n
+    second = client.submit(ONCOLOGY, abstracts(n))
+    assert second.wait(timeout=120).decided == n
+    assert double.count() == n
     for before, after in zip(first.results(), second.results(), strict=True):
         assert before.result == after.result
         assert after.provenance is not None
@@ -33,7 +34,7 @@ def test_a_second_identical_batch_of_500_makes_no_call(house: House) -> None:
         assert after.provenance.prompt_sha256 == before.provenance.prompt_sha256
     summary = second.summary()
     assert summary is not None
-    assert (summary.calls, summary.cached, summary.prompt_tokens) == (0, 500, 0)
+    assert (summary.calls, summary.cached, summary.prompt_tokens) == (0, n, 0)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ RETURNS = DATA / "reviews" / "snhl_dimitrov_2024" / "search_returns"
 ODD_CSV = EXPORTS / "CSV" / "cdss_ro_utf8_with_22_cp1252_bytes_semicolon.csv"
 RIS = [f"_baseline_{source}.ris" for source in ("embase", "endnote", "scopus", "webofscience", "zotero")]
 NBIB = EXPORTS / "RIS" / "_baseline_pubmed.ris"
+LARGE = SCREENING / "ptsd_van_de_schoot_2017" / "records.csv"  # 6,189 records in columns that others have, too
 FILES = sorted([*EXPORTS.glob("*/*"), *SCREENING.glob("*/records.csv")])
 
 pytestmark = needs_real_records
@@ -69,7 +70,10 @@ def test_pubmed_s_export_under_the_name_of_ris_is_read_as_medline() -> None:
     assert intake.records[0]["type"] == "Historical Article; Journal Article; Review"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.slow if path == LARGE else (), id=path.name) for path in FILES],
+)
 def test_what_is_written_is_read_again_as_the_same_records(path: Path, tmp_path: Path) -> None:
     intake = read_file(path)
     write_records(intake.records, tmp_path / "written")
