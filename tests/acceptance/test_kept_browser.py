@@ -11,8 +11,12 @@ from stage.browser import KeptBrowser, needs_chromium
 def test_the_next_module_has_the_same_browser_without_what_was_opened_and_between_them_asyncio_runs(
     kept_browser: KeptBrowser,
 ) -> None:
+    heard: list[str] = []
     with kept_browser.lent() as (first, pages):
-        pages.open(viewport=800).goto("data:text/html,<title>of the first</title>")
+        page = pages.open(viewport=800)
+        page.on("console", lambda message: heard.append(message.text))
+        page.goto("data:text/html,<title>of the first</title>")
+        page.evaluate("console.log(document.title)")
         pages.open(viewport=800)
         first.new_page()
         assert len(first.contexts) == 3
@@ -26,3 +30,5 @@ def test_the_next_module_has_the_same_browser_without_what_was_opened_and_betwee
         page = pages.open(viewport=800)
         assert page.context == left
         assert (page.url, page.title()) == ("about:blank", "")
+        page.evaluate("console.log('to nobody')")
+    assert heard == ["of the first"]

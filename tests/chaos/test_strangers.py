@@ -4,7 +4,6 @@ The ordinary form has a part of the callers, and grants others two seconds, for 
 all of them, and prints what it measured.
 """
 
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -46,7 +45,7 @@ class Scene:
     """A gateway in a process of its own, with a batch whose results no socket takes at once."""
 
     url: str
-    process: "subprocess.Popen[str]"
+    pid: int
     client: Client
     batch_id: str
     keys: list[str]
@@ -78,8 +77,8 @@ def scene(settings: ProducerSettings, client: Client, tmp_path: Path) -> Iterato
     }
     batch = client.submit(ONCOLOGY, abstracts(3_000, words=300))
     keys = [api_keys.create(client.engine, f"Stranger {n}", [Scope.READ, Scope.SUBMIT]) for n in range(21)]
-    with serving(environment, tmp_path) as (url, process):
-        yield Scene(url, process, client, batch.id, keys)
+    with serving(environment, tmp_path, alone=True) as gateway:
+        yield Scene(gateway.url, gateway.process.pid, client, batch.id, keys)
 
 
 def check_others(waits: Waits, limit: float = OTHERS_WAIT) -> None:
@@ -135,8 +134,8 @@ BODIES = [
 def test_a_large_body_is_read_in_little_memory_and_others_are_answered_meanwhile(
     scene: Scene, size: int, limit: float, kind: str
 ) -> None:
-    before = psutil.Process(scene.process.pid).memory_info().rss
-    most, began = Peak(scene.process.pid), time.monotonic()
+    before = psutil.Process(scene.pid).memory_info().rss
+    most, began = Peak(scene.pid), time.monotonic()
     headers = {"Authorization": f"Bearer {scene.keys[0]}", "Content-Type": kind}
     with somebody_else_of(scene) as waits, most:
         answer = httpx.post(f"{scene.url}/v1/batches", content=body_of(size, kind), headers=headers, timeout=280)

@@ -30,6 +30,7 @@ IMPORTED = (
     *("tamis_producer.client.client", "tamis_producer.client.glance", "tamis_producer.explanation"),
     *("tamis_producer.files.criteria_file", "tamis_producer.files.plan_file", "tamis_producer.files.schema_file"),
     *("tamis_producer.intake", "tamis_producer.intake.duplicates", "tamis_producer.report"),
+    *("tamis_producer.gateway.app", "tamis_producer.gateway.server", "uvicorn.lifespan.on", "uvicorn.loops.asyncio"),
     *("tamis_producer.runs.dry_run", "tamis_producer.screening", "tamis_producer.screening.identification"),
     *(
         "tamis_producer.screening.initial_filter",

@@ -20,6 +20,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chro
 MISSING = "no chromium on the path: apt-get install chromium-headless-shell"
 needs_chromium = pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), reason=MISSING)
 
+ITS_OWN = {"close", "crash"}  # events to which playwright itself listens
+
 # The elements under WCAG's 4.5 : 1 (relative luminance of sRGB, WCAG 2.1), by selector.
 CONTRAST = """(selectors) => {
   const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
@@ -155,6 +157,11 @@ class Pages:
 
 
 def _empty(page: Page) -> None:
+    # Whoever listened would be told of all that later tests do, and each time the driver looks at what it takes.
+    known = page._impl_obj  # the page itself removes only a listener that it is shown
+    for event in set(known.event_names()) - ITS_OWN:
+        for listener in known.listeners(event):
+            known.remove_listener(event, listener)
     page.unroute_all()
     page.evaluate("() => { try { sessionStorage.clear(); localStorage.clear() } catch {} }")
     page.context.clear_cookies()

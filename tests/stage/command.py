@@ -49,9 +49,10 @@ def tamis(*arguments: str, env: Mapping[str, str], cwd: Path, within: float = FI
                 timeout=within,
                 check=False,
             ).returncode
-        return Finished(code, _text(out), _text(err))
+        return Finished(code, text_of(out), text_of(err))
 
 
-def _text(written: IO[bytes]) -> str:
+def text_of(written: IO[bytes]) -> str:
+    """All that a process has written into a file, with lines that end as ours do."""
     written.seek(0)
     return written.read().decode().replace("\r\n", "\n")

@@ -5,33 +5,65 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 import httpx2 as httpx
 
+from nursery import Child, shared
 from tamis_worker.embedded.ports import free_port
 
+from .command import Finished, text_of
 from .plain_http import NO_TLS
 from .waiting import wait_until
 
 START_WITHIN = 30.0  # s
+STOP_WITHIN = 30.0  # s
+
+
+@dataclass(frozen=True)
+class GatewayProcess:
+    """A gateway that answers, until it is stopped."""
+
+    url: str
+    process: subprocess.Popen[bytes] | Child
+    _streams: tuple[IO[bytes], IO[bytes]]
+
+    def finished(self, within: float = STOP_WITHIN) -> Finished:
+        """What it did, once it has ended by itself."""
+        code = self.process.wait(within)
+        out, err = map(text_of, self._streams)
+        return Finished(code, out, err)
 
 
 @contextmanager
 def serving(
-    environment: Mapping[str, str], folder: Path, *, port: int | None = None
-) -> "Iterator[tuple[str, subprocess.Popen[str]]]":
-    """A gateway that answers: its URL and its process; on a free port where none is given."""
+    environment: Mapping[str, str], folder: Path, *, port: int | None = None, alone: bool = False
+) -> Iterator[GatewayProcess]:
+    """A gateway on a free port where none is given.
+
+    `alone`: by an interpreter that has nothing but the gateway in it, for whoever looks at its memory.
+    """
     port = port or free_port()
-    command = [sys.executable, "-m", "tamis_worker", "serve", "--port", str(port)]
-    given, pipe = {**os.environ, **environment}, subprocess.PIPE
-    with subprocess.Popen(command, env=given, cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
+    url, command = f"http://127.0.0.1:{port}", ["serve", "--port", str(port)]
+    given = {**os.environ, **environment}
+    with TemporaryFile() as out, TemporaryFile() as err:
+        if not alone and shared().serves(given):
+            process: subprocess.Popen[bytes] | Child = shared().start(
+                "tamis_worker", command, env=given, cwd=folder, stdout=out, stderr=err
+            )
+        else:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tamis_worker", *command], env=given, cwd=folder, stdout=out, stderr=err
+            )
         try:
-            url = f"http://127.0.0.1:{port}"
             wait_until(lambda: is_healthy(url), within=START_WITHIN, what="the gateway answers")
-            yield url, process
+            yield GatewayProcess(url, process, (out, err))
         finally:
             process.kill()
+            process.wait()
 
 
 def is_healthy(url: str) -> bool:

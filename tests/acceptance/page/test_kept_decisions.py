@@ -69,7 +69,7 @@ def test_each_decision_is_written_once_in_order_though_worker_gateway_and_networ
     worker = start_worker(**given)
     batch = client.submit(SCREENING, abstracts(COUNT))
     with ExitStack() as gateways:
-        _, gateway = gateways.enter_context(serving(environment, tmp_path, port=port))
+        gateway = gateways.enter_context(serving(environment, tmp_path, port=port)).process
         page = opened().sign_in(key, f"/?batch={batch.id}&view=work")
         waiting = page.locator(".work-waiting")
         page.on("dialog", lambda asked: asked.accept())

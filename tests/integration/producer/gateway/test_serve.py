@@ -8,7 +8,7 @@ import httpx2 as httpx
 import pytest
 
 from stage import abstracts, tamis
-from stage.gateway_process import START_WITHIN, serving
+from stage.gateway_process import serving
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
@@ -20,11 +20,11 @@ from tamis_schemas import Filter
 def test_it_answers_until_it_is_told_to_stop(
     client: Client, environment: dict[str, str], tmp_path: Path, signal_: signal.Signals
 ) -> None:
-    with serving(environment, tmp_path) as (url, process):
-        process.send_signal(signal_)
-        said, errors = process.communicate(timeout=START_WITHIN)
-    assert (process.returncode, errors) == (0, "")
-    assert f"the gateway listens at {url}" in said
+    with serving(environment, tmp_path) as gateway:
+        gateway.process.send_signal(signal_)
+        done = gateway.finished()
+    assert (done.code, done.err) == (0, "")
+    assert f"the gateway listens at {gateway.url}" in done.out
 
 
 def test_who_follows_a_batch_does_not_keep_it_from_stopping(
@@ -33,15 +33,15 @@ def test_who_follows_a_batch_does_not_keep_it_from_stopping(
     batch = client.submit(Filter(criteria="Is it?"), abstracts(3))  # without a worker: it does not end
     headers = {"Authorization": f"Bearer {api_keys.create(client.engine, 'A page', [Scope.READ])}"}
     with (
-        serving(environment, tmp_path) as (url, process),
-        httpx.stream("GET", f"{url}/v1/batches/{batch.id}/events", headers=headers) as stream,
+        serving(environment, tmp_path) as gateway,
+        httpx.stream("GET", f"{gateway.url}/v1/batches/{batch.id}/events", headers=headers) as stream,
     ):
         lines = stream.iter_lines()
         assert next(lines) == "event: progress"
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=STOP_WITHIN - 2)  # before it would be cut off
+        gateway.process.send_signal(signal.SIGTERM)
+        done = gateway.finished(within=STOP_WITHIN - 2)  # before it would be cut off
         assert "event: end" not in list(lines)
-    assert (process.returncode, errors) == (0, "")
+    assert (done.code, done.err) == (0, "")
 
 
 def test_a_port_that_is_taken_is_said_and_nothing_is_claimed(
