@@ -21,6 +21,7 @@ JAMA 249, 1743-1745.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log, sqrt
 from statistics import NormalDist
 
@@ -70,6 +71,7 @@ def deviance_limit(table: Table, level: float) -> float:
     return large + (-2 * log(1 - level) - large) / (1 + least)
 
 
+@lru_cache(maxsize=1_024)  # a page and a report ask again and again, and an end takes thousands of likelihoods
 def _ends(
     table: Table, value: float, level: float, likelihood_at: Callable[[Table, float], float]
 ) -> tuple[float, float]:
@@ -150,16 +152,17 @@ def _widest(mean: float, kappa: float) -> float:
 
 def _log_likelihood(*cells: tuple[int, float]) -> float:
     """The sum of count * log(share); where a share is none, by how much it is none."""
-    wrong = sum(min(0.0, share) for _, share in cells)
+    total = wrong = 0.0
+    impossible = False
+    for count, share in cells:
+        if share > 0:
+            total += count * log(share)
+        else:
+            wrong += share
+            impossible = impossible or count > 0
     if wrong < -1e-12:  # more than rounding
         return IMPOSSIBLE * (1 - wrong)
-    total = 0.0
-    for count, share in cells:
-        if count:
-            if share <= 0:
-                return IMPOSSIBLE
-            total += count * log(share)
-    return total
+    return IMPOSSIBLE if impossible else total
 
 
 def _largest(function: Callable[[float], float], low: float, high: float) -> float:
