@@ -13,6 +13,7 @@ PLACES = {"wheel": "tamis_schemas", "sdist": "schemas/tamis_schemas"}
 
 class CommitHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
+    _folder: "tempfile.TemporaryDirectory[str] | None" = None  # of the file; a build that fails removes it at its end
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the file. What is built from an sdist has it already, and an editable installation asks git."""
@@ -27,6 +28,12 @@ class CommitHook(BuildHookInterface[Any]):
             check=False,
         )
         if told.returncode == 0:
-            file = Path(tempfile.mkdtemp()) / NAME
+            self._folder = tempfile.TemporaryDirectory(prefix="tamis-build-")
+            file = Path(self._folder.name) / NAME
             file.write_text(told.stdout, "ascii")
             build_data["force_include"][str(file)] = f"{PLACES[self.target_name]}/{NAME}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the file, which the archive holds by now."""
+        if self._folder is not None:
+            self._folder.cleanup()

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import chdir
@@ -63,8 +64,14 @@ def test_an_sdist_holds_tests_examples_and_docs_and_what_is_built_from_it_knows_
         assert wheel.read(COMMIT_FILE).decode().strip() == head
 
 
-def test_a_wheel_from_a_checkout_knows_its_commit(head: str, tmp_path: Path) -> None:
+def test_a_wheel_from_a_checkout_knows_its_commit_and_its_build_leaves_no_temporary_file(
+    head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", os.fspath(temporary))
     with chdir(ROOT):
         name = build_wheel(os.fspath(tmp_path))
     with zipfile.ZipFile(tmp_path / name) as wheel:
         assert wheel.read(COMMIT_FILE).decode().strip() == head
+    assert list(temporary.iterdir()) == []
