@@ -32,7 +32,7 @@ SELECT b.id, b.label, b.operation, b.model, b.steering, b.state, b.round, b.n_it
                    'seconds', coalesce(extract(epoch FROM now() - state_since), 0)))
           FROM workers WHERE lease_until > now() AND state <> '{WorkerState.WORKING.value}') AS not_working,
        extract(epoch FROM coalesce(b.finished_at, now()) - b.started_at) AS elapsed,
-       recent.ended AS recent_ended, recent.seconds AS recent_seconds
+       recent.*
   FROM (SELECT * FROM batches WHERE """  # noqa: S608 - of states that stand in the code
 STANDING = f""") AS b
   JOIN LATERAL (
@@ -135,6 +135,6 @@ def _view(row: Any) -> BatchView:
         "elapsed_seconds": row.elapsed,
         "not_working": row.not_working or (),
         "ended_in_round": row.in_round,
-        "pace": pace(row.recent_ended, row.recent_seconds),
+        "pace": pace(row.ended, row.spread, row.since_first, row.shortest_call),
     }
     return BatchView.model_validate(row._asdict() | worked_out)

@@ -1,0 +1,58 @@
+"""The pace, and the time to go that follows from it, of batches whose calls all take the same time."""
+
+from itertools import product
+
+import pytest
+
+from tamis_producer.ledger.pace import pace
+
+
+@pytest.mark.parametrize(
+    ("ends", "now", "call", "expected"),
+    [
+        # The demonstration: 6 s of start, 1 call alone, then 4 at once, 0.7 s each. (5 - 1) / (7.4 - 6.7) = 4 / 0.7
+        ([6.7, 7.4, 7.4, 7.4, 7.4], 7.4, 0.7, 4 / 0.7),
+        # The same just before the next four end: (8.1 - 6.7) / 2 = 0.7
+        ([6.7, 7.4, 7.4, 7.4, 7.4], 8.1, 0.7, 4 / 0.7),
+        # The same where the endpoint answers no more: (26.7 - 6.7) / 2 = 10
+        ([6.7, 7.4, 7.4, 7.4, 7.4], 26.7, 0.7, 4 / 10),
+        # No call alone: the four that begin together end together, and took the time of one call. (4 - 1) / 2
+        ([9.0, 9.0, 9.0, 9.0], 9.1, 2.0, 3 / 2),
+        # One after the other: (3 - 1) / (12 - 8)
+        ([8.0, 10.0, 12.0], 12.5, 2.0, 2 / 4),
+    ],
+)
+def test_the_pace_is_that_of_the_results_after_the_first(
+    ends: list[float], now: float, call: float, expected: float
+) -> None:
+    assert pace(len(ends), max(ends) - min(ends), now - min(ends), call) == pytest.approx(expected)
+
+
+def test_of_one_result_and_of_none_nothing_is_said() -> None:
+    assert pace(0, None, None, None) is None
+    assert pace(1, 0.0, 3.0, 0.7) is None
+    assert pace(2, 0.0, 0.0, None) is None  # two from the cache in one transaction
+
+
+def ends_of(n: int, *, start: float, alone: bool, at_once: int, call: float) -> list[float]:
+    """When each of `n` items ends, of which so many are asked about at once; the first alone, where that is so."""
+    first = [start + call] if alone else []
+    begun = start + call * len(first)
+    return first + [begun + call * (1 + place // at_once) for place in range(n - len(first))]
+
+
+@pytest.mark.parametrize(
+    ("n", "start", "alone", "at_once"), list(product((21, 200), (0.0, 6.0, 60.0), (True, False), (1, 2, 3, 4)))
+)
+def test_after_five_records_the_time_to_go_is_off_by_a_factor_of_two_or_by_one_call_at_most(
+    n: int, start: float, alone: bool, at_once: int
+) -> None:
+    call = 0.7
+    ends = ends_of(n, start=start, alone=alone, at_once=at_once, call=call)
+    for tenth in range(int(ends[4] * 10) + 1, int(ends[-1] * 10)):
+        now = tenth / 10
+        ended = [end for end in ends if end <= now]
+        rate = pace(len(ended), ended[-1] - ended[0], now - ended[0], call)
+        assert rate is not None
+        shown, true = (n - len(ended)) / rate, ends[-1] - now
+        assert true / 2 - call <= shown <= true * 2 + call, (now, shown, true)
