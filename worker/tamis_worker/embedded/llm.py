@@ -14,7 +14,7 @@ from .orphans import ChildrenFile
 from .part import WebPart
 from .ports import HOST
 from .process import Command, server_environment
-from .restart import how_it_ended
+from .restart import why_not_run
 
 MODEL_NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "xllamacpp"
@@ -25,7 +25,7 @@ IMPORT_WITHIN = 60.0  # seconds; a cold disk and two busy cores
 def why_no_server() -> str | None:
     """Why no model can be served on this machine; None where one can. Asks a process, which may die of the answer."""
     if find_spec(PACKAGE) is None:
-        return f"the package {PACKAGE} is not installed"
+        return f"the package {PACKAGE} is not installed: pip install 'tamis[local]'"
     try:
         done = subprocess.run(
             [sys.executable, "-c", f"import {PACKAGE}"],
@@ -41,16 +41,15 @@ def why_no_server() -> str | None:
         return f"the package {PACKAGE} does not load: {error}"
     if done.returncode == 0:
         return None
-    written = done.stderr.strip().splitlines()
-    return f"the package {PACKAGE} does not load: {written[-1] if written else f'it {how_it_ended(done.returncode)}'}"
+    return f"the package {PACKAGE} does not load: {why_not_run(done.stderr, done.returncode)}"
 
 
 def need_server() -> None:
     """Raise `ConfigurationError` where no model can be served on this machine."""
     if (why := why_no_server()) is not None:
         raise ConfigurationError(
-            f"the small model cannot be served here ({why}): install {PACKAGE} (it is in tamis[local]), or name an LLM "
-            "with TAMIS_LLM_BASE_URL and TAMIS_MODEL, and TAMIS_LLM_API_KEY where it asks for one"
+            f"the small model cannot be served here: {why}. Or name an LLM with TAMIS_LLM_BASE_URL and "
+            "TAMIS_MODEL, and TAMIS_LLM_API_KEY where it asks for one"
         )
 
 

@@ -2,6 +2,8 @@
 
 import signal
 
+from tamis_schemas.shared_library import missing_library
+
 from ..liveness.watchdog import EXIT_STALLED
 
 FIRST_DELAY = 0.5  # seconds
@@ -29,3 +31,9 @@ def how_it_ended(returncode: int) -> str:
         return f"was ended by {signal.Signals(-returncode).name}"
     except ValueError:
         return f"was ended by signal {-returncode}"
+
+
+def why_not_run(written: str, returncode: int) -> str:
+    """The reason why a program ended at once: the library that it lacks, else its last line, else how it ended."""
+    lines = written.strip().splitlines()
+    return missing_library(written) or (lines[-1] if lines else f"it {how_it_ended(returncode)}")

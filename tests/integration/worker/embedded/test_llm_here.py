@@ -11,7 +11,7 @@ from llm_double import Double
 from stage.listener import Listener
 from tamis_schemas import ConfigurationError
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.embedded.llm import why_no_server
+from tamis_worker.embedded.llm import need_server, why_no_server
 from tamis_worker.embedded.local_endpoints import LocalEndpoint, local_endpoints
 from tamis_worker.embedded.ports import free_port
 from tamis_worker.embedded.stack import Stack
@@ -38,6 +38,18 @@ def test_a_package_that_does_not_load_is_no_server_and_says_why(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert why_no_server() == ("the package xllamacpp does not load: ImportError: libc.musl-x86_64.so.1: no such file")
+
+
+def test_a_package_that_lacks_a_library_names_that_and_does_not_ask_to_be_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({missing!r})")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(ConfigurationError, match=r"does not load: the library libgomp\.so\.1 .* libgomp1") as raised:
+        need_server()
+    assert "tamis[" not in str(raised.value)
 
 
 def test_a_small_model_that_cannot_be_served_is_refused_before_anything_is_fetched_or_started(

@@ -69,6 +69,18 @@ def test_where_none_serves_the_error_says_why_and_names_package_extra_debians_pa
         assert part in message
 
 
+def test_where_the_package_is_installed_and_does_not_run_nobody_is_told_to_install_it(tmp_path: Path) -> None:
+    program = tmp_path / "thing"
+    program.write_text(
+        "#!/bin/sh\necho 'thing: error while loading shared libraries: libz.so.1: cannot open shared object file: "
+        "No such file or directory' >&2\nexit 127\n"
+    )
+    program.chmod(0o755)
+    with pytest.raises(ConfigurationError, match=r"libz\.so\.1 is missing: install Debian's package zlib1g") as raised:
+        choose(INSTALLED, [Candidate("thing-embedded", program)])
+    assert "install thing-embedded" not in str(raised.value)
+
+
 def test_a_program_is_told_with_its_version_and_where_it_is_from() -> None:
     assert str(ServerProgram(PACKAGE, (18, 6), "thing-embedded")) == "18.6 of thing-embedded"
     system = ServerProgram(OWN, (7, 0, 15), SYSTEM, (NOT_INSTALLED,))
