@@ -1,5 +1,7 @@
 """The boxes of a flow, in words: what the drawing, the table and the Markdown show alike."""
 
+from collections.abc import Iterator
+
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally, total
 
 from .boxes import IDENTIFICATION, INCLUDED, SCREENING, Box, BoxLine, Step, counted_lines, parts
@@ -15,6 +17,19 @@ def steps(flow: Flow, most: int | None = None) -> tuple[Step, ...]:
     Of one file that nobody says more of, and without a word on reports, the flow ends where the screening does.
     """
     return template_steps(flow, most) if follows_template(flow) else screening_steps(flow, most)
+
+
+def flow_lines(flow: Flow) -> Iterator[BoxLine]:
+    """The flow as a short list, for a terminal: the main column, at depth 1 what leaves it, at depth 2 why.
+
+    Reasons, rules and kinds of errors are left out, and so is what no record is counted in.
+    """
+    for step in steps(flow):
+        yield BoxLine(step.box.title.removesuffix(":"), step.box.n)
+        for side in step.sides:
+            if side.n:
+                yield BoxLine(side.title.removesuffix(":"), side.n, 1)
+                yield from (BoxLine(line.text, line.n, 2) for line in side.lines if line.n and not line.depth)
 
 
 def screening_steps(flow: Flow, most: int | None) -> tuple[Step, ...]:
