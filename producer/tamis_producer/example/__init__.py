@@ -1,8 +1,9 @@
-"""The example: 24 made-up citations, and the criteria of a small review of them."""
+"""The example: 24 made-up citations, the criteria of a small review of them, and an answer about each, by hand."""
 
 from pathlib import Path
 
 CITATIONS = Path(__file__).parent / "citations.ris"
 CRITERIA = Path(__file__).parent / "criteria.yaml"
+ANSWERS = Path(__file__).parent / "answers.json"  # as a language model would give them; none was asked
 
-__all__ = ["CITATIONS", "CRITERIA"]
+__all__ = ["ANSWERS", "CITATIONS", "CRITERIA"]

@@ -133,8 +133,8 @@ _SUMMARIES: dict[Theme, dict[str, dict[str, str]]] = {
         "stack": {
             "up": "Run the whole stack here, in the foreground: Postgres, Redis, workers, page, and an LLM "
             "if none is named.",
-            "demo": "Screen 24 fictional citations with a small local model, in a temporary folder; needs no "
-            "key and no server.",
+            "demo": "Screen 24 fictional citations in a temporary folder, with recorded answers: needs no key, model "
+            "or server.",
             "flower": "Run Flower, the window on the queue: read-only, behind a password, its history kept in "
             "TAMIS_HOME.",
         },

@@ -1,13 +1,18 @@
 """`tamis demo`: a small screening of made-up citations, on a stack of its own that leaves nothing behind."""
 
+import os
 import shutil
+import sys
 import tempfile
-import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from rich.console import Console
 from rich.markup import escape
+from rich.status import Status
 from rich.table import Table
 
 from tamis_producer import Client
@@ -17,32 +22,54 @@ from tamis_producer.example import CITATIONS, CRITERIA
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.intake.results_file import replacing
 from tamis_producer.report import ReportForm, write_report
+from tamis_producer.report.reading import read_figures, snapshot
+from tamis_producer.report.steps import flow_lines
+from tamis_producer.report.subject import find_subject
 from tamis_producer.screening.identification import identify
-from tamis_schemas import Inclusion, InclusionStatus, ItemResult, SearchCriteria, TamisError
+from tamis_schemas import Inclusion, SearchCriteria, TamisError
+from tamis_schemas.batches.flow import Flow
 
 from ..config.settings import WorkerSettings
+from ..embedded.commands import flower_place, page_place
 from ..embedded.fetch_bar import fetch_with_bar
 from ..embedded.llm import MODEL_NAME
-from ..embedded.stack import Stack
+from ..embedded.stack import LlmChoice, Stack
+from .decision_list import print_decisions, print_failed
 from .progress import watch
-from .render import print_summary
+from .render import percent
 
-COLOURS = {InclusionStatus.INCLUDE: "green", InclusionStatus.EXCLUDE: "red", InclusionStatus.UNCERTAIN: "yellow"}
-REASON_WIDTH = 120  # characters of a reason that the table shows
+Model: TypeAlias = Literal["recorded", "small", "own"]
+
+LLMS: dict[Model, LlmChoice] = {"recorded": "recorded", "small": "local", "own": "remote"}
 STOP_WITHIN = 2.0  # seconds: nobody misses what an interrupted demonstration would have decided
 
+WORTH = {
+    "recorded": "[yellow]The answers are recorded: written by hand beforehand, no model is asked.[/] All else is real.",
+    "small": f"[yellow]{MODEL_NAME} is far too small to screen: its decisions are worth nothing.[/] All else is real.",
+    "own": "The LLM is the one that the environment names.",
+}
+NEXT = """\
+To screen records of your own with a real model:
 
-def demo(console: Console, *, workers: int = 1, report: Path | None = None) -> int:
+  export TAMIS_LLM_API_KEY=...           # your key
+  export TAMIS_MODEL=...                 # for example gpt-5-mini
+  export TAMIS_LLM_BASE_URL=https://...  # only for endpoints other than OpenAI's
+  tamis up                               # in one terminal
+  tamis criteria init                    # a template of criteria.yaml
+  tamis screen records.ris --criteria criteria.yaml   # in another"""
+
+
+def demo(console: Console, *, model: Model = "recorded", workers: int = 1, report: Path | None = None) -> int:
     """Screen the citations from start to end and show the decisions; the process's exit status.
 
-    `report`: where its report is kept, as HTML; None: nowhere. Uses the LLM that the environment names, else the small
-    embedded one. Servers that the environment names are left alone: the demonstration runs on its own, in a temporary
-    folder.
+    `model`: `recorded` answers, the `small` embedded model, or the `own` one that the environment names. `report`:
+    where its report is kept, as HTML; None: nowhere. Servers that the environment names are left alone: the
+    demonstration runs on its own, in a temporary folder.
     """
     folder = Path(tempfile.mkdtemp(prefix="tamis-demo-"))
     try:
-        settings = _settings(folder)
-        _run(console, settings, workers, report)
+        with _unset() if model == "recorded" else nullcontext():
+            _run(console, folder, model, workers, report)
     except KeyboardInterrupt:
         console.print("Interrupted; everything is stopped.")
         return 1
@@ -52,106 +79,123 @@ def demo(console: Console, *, workers: int = 1, report: Path | None = None) -> i
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     console.print("Everything is stopped and the temporary folder is removed.")
-    _say_what_it_is_worth(console, real=settings.names_an_llm)
     return 0
 
 
-def _settings(folder: Path) -> WorkerSettings:
+@contextmanager
+def _unset() -> Iterator[None]:
+    """Take what the environment says to Tamis out of it: a first run must not depend on that, nor spend money."""
+    taken = {name: text for name, text in os.environ.items() if name.startswith(("TAMIS_", "OPENAI_"))}
+    for name in taken:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(taken)
+
+
+def _stack(console: Console, progress: Status, folder: Path, model: Model, workers: int) -> Stack:
     own = {"home": folder, "broker_url": None, "database_url": None, "result_backend_url": None, "limiter_url": None}
-    return WorkerSettings.load().model_copy(update=own)
-
-
-def _run(console: Console, settings: WorkerSettings, workers: int, report: Path | None) -> None:
-    real = settings.names_an_llm
-    console.print("Starting Postgres, Redis, workers and Flower in a temporary folder ...")
-    stack = Stack(
-        settings,
+    return Stack(
+        WorkerSettings.load().model_copy(update=own),
         workers=workers,
-        llm="remote" if real else "local",
-        flower_port=None,
+        llm=LLMS[model],
+        page=True,
+        usual_ports=False,
         worker_patience=STOP_WITHIN,
         announce=lambda line: console.print(escape(line)),
+        starting=lambda name: progress.update(f"starting {name}"),
         fetch=partial(fetch_with_bar, console),
     )
-    with stack:
-        if stack.flower is not None:
-            console.print(f"Flower shows the tasks: {escape(stack.flower.url)}", soft_wrap=True)
-        producer = ProducerSettings(
-            home=settings.home, broker_url=stack.broker_url, database_url=stack.database_url, model=stack.model
+
+
+def _run(console: Console, folder: Path, model: Model, workers: int, report: Path | None) -> None:
+    progress = console.status("starting")
+    stack = _stack(console, progress, folder, model, workers)
+    console.print(WORTH[model])
+    console.print("Starting Postgres, Redis, a worker, Flower and the page in a temporary folder ...")
+    with progress, stack:
+        progress.stop()
+        settings = ProducerSettings(
+            home=folder, broker_url=stack.broker_url, database_url=stack.database_url, model=stack.model
         )
         criteria = read_criteria(CRITERIA)
-        identified = identify(CITATIONS, initial_filter=criteria)
-        with Client(producer) as client:
-            batch = client.submit(
-                Inclusion(criteria=criteria),
-                identified.records,
-                label=CITATIONS.name,
-                exclusions=identified.exclusions,
-                source=identified.sources,
-            )
-            console.print(
-                f"{len(identified.records)} citations submitted as batch {batch.id}; the initial filter rejects "
-                f"{identified.rejected} of them by rules alone."
-            )
+        with Client(settings) as client:
+            batch = _submitted(client, criteria, console)
             watch(batch, console)
-            _show(console, batch, criteria)
+            if model == "recorded":  # with the others it would take their time, and perhaps money
+                _retry(batch, console)
+            _show(client, batch, criteria, console)
             if report is not None:
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
                 console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True)
+        console.print(NEXT, markup=False, soft_wrap=True)
+        if console.is_terminal and sys.stdin.isatty():
+            _stay(stack, console)
+        else:
+            console.print("\nOn a terminal all of it stays up, with a page to look at, until Enter is pressed.")
 
 
-def _show(console: Console, batch: Batch, criteria: SearchCriteria) -> None:
-    table = Table(header_style="bold", expand=True, show_lines=True)
-    table.add_column("citation", ratio=5)
-    table.add_column("decision", width=16)
-    table.add_column("because", ratio=6)
-    labels = {criterion.text: criterion.label for criterion in criteria.labelled()}
-    for row in batch.results():
-        table.add_row(f"[dim]{escape(row.item_id)}[/] {escape(str(row.item.get('title', '')))}", *_cells(row, labels))
-    console.print(table)
-    for criterion in criteria.labelled():
-        console.print(f"  {criterion.label}  {escape(criterion.text)}")
-    console.print()
-    if (summary := batch.summary()) is not None:
-        print_summary(summary, console)
-
-
-def _cells(row: ItemResult, labels: dict[str, str]) -> list[str]:
-    """Decision and reason; of a failed item the kind of error and what happened."""
-    if row.exclusion is not None:
-        return ["[red]exclude[/]\ninitial filter", escape(row.exclusion.reason)]
-    if row.decision is None:
-        error = row.result.error if row.result is not None else None
-        kind = row.error_kind.value if row.error_kind is not None else ""
-        return [f"[bold red]{escape(row.status)}[/]", escape(": ".join(filter(None, (kind, error))))]
-    decision = row.decision
-    deciding = " ".join(labels.get(text, "?") for text in decision.criteria)
-    status = f"[{COLOURS[decision.status]}]{decision.status.value}[/] {decision.confidence:.2f}"
-    quotes = [verdict.quote for verdict in decision.verdicts.values() if verdict.quote is not None]
-    states = dict.fromkeys(quote.state.value for quote in quotes if not quote.found)
-    flag = f"[yellow]quote {' and '.join(states)}[/]" if states else ""
-    reason = textwrap.shorten(decision.rationale, REASON_WIDTH, placeholder=" ...")
-    outcome = escape(decision.exclusion_reason or decision.uncertain_reason or "")
-    because = filter(None, (outcome, f"[dim]{escape(reason)}[/]"))
-    return ["\n".join(filter(None, (status, deciding, flag))), "\n".join(because)]
-
-
-def _say_what_it_is_worth(console: Console, *, real: bool) -> None:
-    if real:
-        console.print("\nTo screen your own records:\n")
-    else:
-        console.print(
-            f"\n[bold yellow]These decisions are worth nothing.[/] {MODEL_NAME} is small enough to run anywhere, "
-            "and far too small to screen: it shows that every part works. To screen with a real model:\n"
-        )
+def _submitted(client: Client, criteria: SearchCriteria, console: Console) -> Batch:
+    """Submit the citations, and say so."""
+    identified = identify(CITATIONS, initial_filter=criteria)
     console.print(
-        "  export TAMIS_LLM_API_KEY=...           # your key\n"
-        "  export TAMIS_MODEL=...                 # for example gpt-5-mini\n"
-        "  export TAMIS_LLM_BASE_URL=https://...  # only for endpoints other than OpenAI's\n"
-        "  tamis up                               # in one terminal\n"
-        "  tamis criteria init                    # a template of criteria.yaml\n"
-        "  tamis screen records.ris --criteria criteria.yaml   # in another",
-        markup=False,
-        soft_wrap=True,
+        f"Screening {len(identified.records)} fictional citations against {len(criteria.labelled())} criteria. The "
+        f"initial filter rejects {identified.rejected} by rules; the other {len(identified.asked)} are asked about."
     )
+    return client.submit(
+        Inclusion(criteria=criteria),
+        identified.records,
+        label=CITATIONS.name,
+        exclusions=identified.exclusions,
+        source=identified.sources,
+    )
+
+
+def _retry(batch: Batch, console: Console) -> None:
+    """Show what failed, and ask about it once more."""
+    rows = [row for row in batch.results() if row.error_kind is not None]
+    if not rows:
+        return
+    print_failed(rows, console)
+    console.print(f"Asking again about exactly {'this one' if len(rows) == 1 else f'these {len(rows)}'} (tamis retry):")
+    places = [row.index for row in rows]
+    batch.retry()
+    watch(batch, console)
+    for row in batch.results(places):
+        if row.decision is not None:
+            console.print(f"  {escape(row.item_id)} is decided in round 2: {row.decision.status.value}")
+    console.print()
+
+
+def _show(client: Client, batch: Batch, criteria: SearchCriteria, console: Console) -> None:
+    print_decisions(list(batch.results()), criteria.labelled(), console)
+    with snapshot(client.engine) as connection:
+        figures = read_figures(connection, find_subject(connection, batch.id))
+    console.print("\n[bold]Flow of records (PRISMA 2020)[/]")
+    _print_flow(figures.flow, console)
+    console.print(f"Pass rate: {percent(figures.screening.pass_rate)}\n")
+
+
+def _print_flow(flow: Flow, console: Console) -> None:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(justify="right")
+    for line in flow_lines(flow):
+        lead, style = (("", "bold"), ("  \u2192 ", ""), ("      ", "dim"))[line.depth]
+        table.add_row(f"{lead}{escape(line.text)}", str(line.n), style=style)
+    console.print(table)
+
+
+def _stay(stack: Stack, console: Console) -> None:
+    """Show where to look, and return when Enter or Ctrl-C is pressed; the stack runs meanwhile."""
+    if stack.gateway is not None:
+        console.print(f"\n[bold]Page[/]    {escape(page_place(stack.gateway, stack, console))}", soft_wrap=True)
+    if stack.flower is not None:
+        console.print(f"[bold]Flower[/]  {escape(flower_place(stack.flower, stack, console))}", soft_wrap=True)
+    console.print("[bold]Both stay up: press Enter to stop everything.[/]")
+    try:
+        sys.stdin.readline()
+    except KeyboardInterrupt:
+        console.print()

@@ -24,7 +24,7 @@ def up(
     page: Annotated[bool, typer.Option(help="Run the HTTP gateway, with its page for browsers.")] = True,
 ) -> None:
     """Run the whole stack here, in the foreground: Postgres, Redis, workers, page, and an LLM if none is named."""
-    with needs("local"):
+    with needs("stack"):
         from ..embedded.commands import up as run_stack
     from ..config.settings import WorkerSettings
 
@@ -34,12 +34,19 @@ def up(
 
 @app.command(examples=("tamis demo --report demo.html",))
 def demo(
+    model: Annotated[
+        Literal["recorded", "small", "own"],
+        typer.Option(
+            help="recorded: answers written by hand, no model is asked; small: the small embedded model; own: the one "
+            "the environment names."
+        ),
+    ] = "recorded",
     report: Annotated[Path | None, typer.Option(help="Keep the report of the screening as this HTML file.")] = None,
 ) -> None:
-    """Screen 24 fictional citations with a small local model, in a temporary folder; needs no key and no server."""
-    with needs("local"):
+    """Screen 24 fictional citations in a temporary folder, with recorded answers: needs no key, model or server."""
+    with out.status("loading"), needs("demo"):
         from .demo import demo as run_demo
-    raise typer.Exit(run_demo(out, report=report))
+    raise typer.Exit(run_demo(out, model=model, report=report))
 
 
 @app.command(examples=("tamis flower", "tamis flower --port 5556"))

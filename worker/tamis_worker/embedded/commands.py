@@ -40,6 +40,8 @@ def up(
     """
     choice = _choice(settings, llm)
 
+    progress = console.status("starting")
+
     def announce(line: str) -> None:
         console.print(escape(line))
 
@@ -50,11 +52,13 @@ def up(
         flower=flower,
         page=page,
         announce=announce,
+        starting=lambda name: progress.update(f"starting {name}"),
         fetch=partial(fetch_with_bar, console),
     )
     console.print(f"Starting in {escape(str(stack.home))} ...")
     try:
-        with stack:
+        with progress, stack:
+            progress.stop()
             for name, place in _places(stack, console).items():
                 # Never wrapped or cut: it is there to be copied.
                 console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True)
@@ -115,7 +119,7 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
 
 def _llm_place(stack: Stack) -> str:
     if stack.llm is not None:
-        return f"{stack.llm.base_url} ({MODEL_NAME})"
+        return f"{stack.llm.base_url} ({stack.llm.model})"
     if stack.settings.names_an_llm:
         return f"{shown_url(stack.settings.endpoint)} ({stack.settings.model})"
     return "none"

@@ -5,14 +5,14 @@ import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 from tamis_schemas import ConfigurationError
 
+from .endpoint import Endpoint
 from .llm_server import CONTEXT, PARALLEL
 from .orphans import ChildrenFile
-from .part import WebPart
-from .ports import HOST
 from .process import Command, server_environment
 from .restart import why_not_run
 
@@ -53,21 +53,24 @@ def need_server() -> None:
         )
 
 
-class Llm(WebPart):
+class Llm(Endpoint):
     """Serves the model in `file`; answers `PARALLEL` requests at once, and more of them one after the other."""
 
     start_within: ClassVar[float] = 120.0  # a cold disk and two busy cores
-    health_path: ClassVar[str] = "/health"
+    model: ClassVar[str] = MODEL_NAME
+    worker_settings = MappingProxyType(
+        {
+            "TAMIS_BOUNDED_SCHEMA": "true",  # the model knows no bound that is not in its grammar
+            "TAMIS_LIMIT_CONCURRENCY": str(PARALLEL),
+            # One item waits behind each that is being answered; more claims would only be given back at a stop.
+            "TAMIS_CONCURRENCY": str(2 * PARALLEL),
+        }
+    )
 
     def __init__(self, file: Path, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__("llm", children)
         self._file = file
         self._log = log
-
-    @property
-    def base_url(self) -> str:
-        """The base URL for an OpenAI client. Raises `RuntimeError` where the server was never started."""
-        return f"http://{HOST}:{self.port}/v1"
 
     def prepare(self) -> Command:
         return Command(

@@ -1,4 +1,4 @@
-"""The embedded stack: servers, model, workers, Flower and gateway as children of one process."""
+"""The embedded stack: servers, LLM, workers, Flower and gateway as children of one process."""
 
 import os
 import threading
@@ -11,22 +11,24 @@ from tamis_producer.config.stack_file import StackFile
 from tamis_schemas import ConfigurationError
 
 from ..config.settings import WorkerSettings
+from .endpoint import Endpoint
 from .flower import Flower
-from .flower_options import USUAL_PORT
+from .flower_options import USUAL_PORT as FLOWER_PORT
 from .gateway import KEY_FILE, Gateway, keep_key
-from .llm import MODEL_NAME, Llm, need_server
-from .llm_server import PARALLEL
+from .gateway import USUAL_PORT as PAGE_PORT
+from .llm import Llm, need_server
 from .lock import HomeLock
 from .model import fetch_model, model_folder
 from .orphans import ChildrenFile
 from .part import Part
 from .postgres import Postgres
+from .recorded import RecordedAnswers
 from .stop_signals import StopSignals
 from .valkey import Valkey
 from .watch import Watch
 from .worker import STOP_WITHIN, Worker
 
-LlmChoice = Literal["local", "remote", "none"]
+LlmChoice = Literal["local", "recorded", "remote", "none"]
 
 
 class Stack:
@@ -46,10 +48,11 @@ class Stack:
         workers: int = 2,
         llm: LlmChoice = "none",
         flower: bool = True,
-        flower_port: int | None = USUAL_PORT,
         page: bool = False,
+        usual_ports: bool = True,
         worker_patience: float = STOP_WITHIN,
         announce: Callable[[str], None] = lambda line: None,
+        starting: Callable[[str], None] = lambda name: None,
         fetch: Callable[[], Path] = lambda: fetch_model(model_folder()),
     ) -> None:
         """Nothing is started yet.
@@ -57,12 +60,14 @@ class Stack:
         Args:
             settings: `home` is where data and logs are; with `broker_url` and `database_url` no server is started.
             workers: worker processes.
-            llm: "local" serves the small model, "remote" insists on an LLM that the settings name.
+            llm: "local" serves the small model, "recorded" the recorded answers to the example's records, "remote"
+                insists on an LLM that the settings name.
             flower: whether Flower runs.
-            flower_port: the port it gets where that is free; None: any.
             page: whether the gateway runs, with its page; needs the extra `http`.
+            usual_ports: whether Flower and the gateway get their usual ports where these are free; else any.
             worker_patience: seconds that calls in flight have to come back when the stack stops.
             announce: told, line by line, what happens while the stack runs and stops.
+            starting: told the name of each part whose start is waited for.
             fetch: brings the model's file; called for "local" only.
         """
         self.settings = settings
@@ -70,10 +75,11 @@ class Stack:
         self._wanted_workers = workers
         self._llm_choice = llm
         self._wants_flower = flower
-        self._flower_port = flower_port
         self._wants_page = page
+        self._usual_ports = usual_ports
         self._worker_patience = worker_patience
         self._announce = announce
+        self._starting = starting
         self._fetch = fetch
         self._lock = HomeLock(self.home)
         self._children = ChildrenFile(self.home / "children.json")
@@ -82,7 +88,7 @@ class Stack:
         self._running = False
         self.postgres: Postgres | None = None
         self.valkey: Valkey | None = None
-        self.llm: Llm | None = None
+        self.llm: Endpoint | None = None
         self.flower: Flower | None = None
         self.gateway: Gateway | None = None
         self.workers: list[Worker] = []
@@ -100,7 +106,7 @@ class Stack:
     @property
     def model(self) -> str | None:
         """The model of batches that name none."""
-        return MODEL_NAME if self.llm else self.settings.model
+        return self.llm.model if self.llm else self.settings.model
 
     @property
     def llm_base_url(self) -> str | None:
@@ -192,17 +198,21 @@ class Stack:
             self.postgres = Postgres(self.home / "postgres", log=logs / "postgres.log", children=self._children)
             self.valkey = Valkey(self.home / "redis", log=logs / "valkey.log", children=self._children)
         if self._llm_choice == "local":
-            file = self._fetch()
-            self.llm = Llm(file, logs / "llm.log", self._children)
+            self.llm = Llm(self._fetch(), logs / "llm.log", self._children)
+        elif self._llm_choice == "recorded":
+            self.llm = RecordedAnswers(logs / "llm.log", self._children)
+        if self.llm is not None:
             self.llm.launch()  # it loads while the servers start
         for server in (self.postgres, self.valkey):
             if server is not None:
+                self._starting(server.name)
                 server.start()
                 for reason in server.program.passed_over:
                     self._announce(f"{server.name} {server.program}: {reason}")
+        self._starting("ledger")
         upgrade(self.database_url)
         if self.llm is not None:
-            self.llm.wait_until_healthy()
+            self._wait_for(self.llm)
 
     def _start_workers(self) -> None:
         environment = self._environment()
@@ -216,7 +226,7 @@ class Stack:
                 self.home,
                 environment,
                 self._children,
-                usual_port=self._flower_port,
+                usual_port=FLOWER_PORT if self._usual_ports else None,
                 address=self.settings.flower_address,
                 password=None if own is None else own.get_secret_value(),
             )
@@ -226,11 +236,16 @@ class Stack:
         if self._wants_page:
             keep_key(self.database_url, self.home / KEY_FILE)
             links = {} if self.flower is None else {"TAMIS_FLOWER_URL": f"http://{self.flower.place}"}
-            self.gateway = Gateway(self.home, {**environment, **links}, self._children)
+            port = PAGE_PORT if self._usual_ports else None
+            self.gateway = Gateway(self.home, {**environment, **links}, self._children, usual_port=port)
             self.gateway.launch()
             users.append(self.gateway)
         for part in users:
-            part.wait_until_healthy()
+            self._wait_for(part)
+
+    def _wait_for(self, part: Part) -> None:
+        self._starting(part.name)
+        part.wait_until_healthy()
 
     def _environment(self) -> Mapping[str, str]:
         """Ours, and where everything is; an empty value counts as not set."""
@@ -243,15 +258,7 @@ class Stack:
             "TAMIS_LIMITER_URL": self.settings.limiter_url or "",
         }
         if self.llm is not None:
-            environment |= {
-                "TAMIS_LLM_BASE_URL": self.llm.base_url,
-                "TAMIS_LLM_API_KEY": "local",  # the server asks for none, the client for any
-                "TAMIS_MODEL": MODEL_NAME,
-                "TAMIS_BOUNDED_SCHEMA": "true",  # its model knows no bound that is not in its grammar
-                "TAMIS_LIMIT_CONCURRENCY": str(PARALLEL),
-                # One item waits behind each that is being answered; more claims would only be given back at a stop.
-                "TAMIS_CONCURRENCY": str(2 * PARALLEL),
-            }
+            environment |= self.llm.environment
         return environment
 
     def _stack_file(self) -> StackFile:

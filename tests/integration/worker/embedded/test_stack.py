@@ -198,7 +198,7 @@ def test_a_folder_that_cannot_be_made_is_an_error_naming_the_variable(home: Path
 
 
 def test_flower_wants_its_password_which_a_terminal_is_shown_and_no_command_line_or_log(home: Path) -> None:
-    stack = Stack(WorkerSettings(home=home), workers=0, flower_port=None)
+    stack = Stack(WorkerSettings(home=home), workers=0, usual_ports=False)
     with stack:
         assert stack.flower is not None
         file = StackFile.read(home)
