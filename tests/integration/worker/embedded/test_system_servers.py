@@ -153,6 +153,6 @@ def test_without_any_server_the_error_names_what_brings_one(
     hide_packages(monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("tamis_worker.embedded.postgres_binaries.SYSTEM_FOLDERS", ())
-    with pytest.raises(ConfigurationError, match=rf"the package {package} is not installed.*tamis\[local\].*Debian"):
+    with pytest.raises(ConfigurationError, match=rf"the package {package} is not installed.*tamis\[demo\].*Debian"):
         part(tmp_path / "server").start()
     assert not (tmp_path / "server" / "data").exists()
