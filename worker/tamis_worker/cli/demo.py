@@ -74,7 +74,7 @@ def demo(console: Console, *, model: Model = "recorded", workers: int = 1, repor
         console.print("Interrupted; everything is stopped.")
         return 1
     except TamisError as error:
-        console.print(f"[red]{escape(str(error))}[/]")
+        console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
         return 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
