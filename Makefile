@@ -1,13 +1,16 @@
 # The README's commands are the truth; these targets call them, in an environment where Tamis is installed.
 PYTHON ?= $(or $(wildcard .venv/bin/python),python)
 
-.PHONY: help test chaos check replay specification site site-serve pythons lowest audit wheels compose-check
+.PHONY: help test night chaos check replay specification site site-serve pythons lowest audit wheels compose-check
 
 help: ## What there is to make.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
 test: ## All tests but the long ones.
 	$(PYTHON) -m pytest -n 3 --dist loadfile
+
+night: ## Everything: the long forms too, and 100 examples of each law.
+	$(PYTHON) -m pytest -n 3 --dist loadfile -m "" --hypothesis-profile night
 
 chaos: ## Every row of the fault table, the long forms too.
 	$(PYTHON) -m pytest -m chaos -n 3 --dist loadfile
@@ -17,7 +20,7 @@ check: ## Style, types, and who may import whom.
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	lint-imports
-	$(PYTHON) -m pytest --quiet -m slow tests/unit/test_types.py
+	$(PYTHON) -m pytest --quiet -m night tests/unit/test_types.py
 
 replay: ## A published review, from its searches to its PRISMA figure (docs/replay.md), in build/replay.
 	$(PYTHON) -m benchmarks.replay --output build/replay

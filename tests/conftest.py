@@ -19,6 +19,7 @@ import compiled  # before the others, so that they are kept
 from llm_double import Double
 from nursery import one_for_all, shared
 from stage import Faults, House, WorkerProcess
+from stage.changed_files import changed
 from stage.clusters import copied_clusters, prepare_cluster
 from stage.ledgers import Ledgers
 from stage.reckoning import PROPERTY, table
@@ -38,18 +39,17 @@ ROOT_OF_THE_RUN = pytest.StashKey[Path]()
 # The first of the house's databases: its worker lives beside those of other tests, and must not take their messages.
 HOUSE = 3
 
-EXAMPLES = 50  # of each law; the usual 100 take twice the time, and what they find more, the next run finds too
-
 # A slow machine fails no test: examples are not timed. CI judges the same examples each time, so that a failure belongs
-# to the change it is shown with; elsewhere each run looks further.
-hypothesis.settings.register_profile(
-    "untimed",
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize=bool(os.environ.get("CI")),
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-)
-hypothesis.settings.load_profile("untimed")
+# to the change it is shown with; elsewhere each run looks further. `--hypothesis-profile night` looks furthest.
+for profile, examples in (("short", 25), ("night", 100)):
+    hypothesis.settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        derandomize=bool(os.environ.get("CI")),
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+hypothesis.settings.load_profile("short")
 
 share_compiled()
 
@@ -69,6 +69,15 @@ def pytest_configure(config: pytest.Config) -> None:
         exits = ExitStack()
         exits.enter_context(one_for_all())
         config.add_cleanup(exits.close)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the marks are looked at
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave a test of what is built from files to the night, unless one of these files changed."""
+    for item in items:
+        built_from = item.get_closest_marker("built_from")
+        if built_from is not None and not changed(built_from.args):
+            item.add_marker(pytest.mark.night)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -53,9 +53,9 @@ def test_the_halves_are_all_there_is() -> None:
 @pytest.mark.parametrize(
     "half",
     [
-        pytest.param(QUICK, id="quick ones"),
-        pytest.param(HALVES[0], id="of parts", marks=pytest.mark.slow),
-        pytest.param(HALVES[1], id="of the whole", marks=pytest.mark.slow),
+        pytest.param(QUICK, id="quick ones", marks=pytest.mark.night),
+        pytest.param(HALVES[0], id="of parts", marks=pytest.mark.night),
+        pytest.param(HALVES[1], id="of the whole", marks=pytest.mark.night),
     ],
 )
 def test_every_benchmark_runs_and_its_tables_have_the_documented_columns(half: tuple[str, ...], tmp_path: Path) -> None:

@@ -143,6 +143,7 @@ def test_a_purge_leaves_a_batch_that_completes(tour: Tour) -> None:
     assert tour.double.count() == 2 * AT_ONCE + 5
 
 
+@pytest.mark.night
 def test_the_command_line_shows_what_the_workers_say(tour: Tour) -> None:
     batch = under_way(tour, 1, seconds=BRIEF)
     (id_,) = tour.active().values()
@@ -186,7 +187,7 @@ def test_without_the_key_prefix_nobody_is_found(tour: Tour) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "shown"),
-    [(["events", "--dump"], "task received"), pytest.param(["flower"], None, marks=pytest.mark.slow)],
+    [(["events", "--dump"], "task received"), pytest.param(["flower"], None, marks=pytest.mark.night)],
 )
 def test_events_and_flower_show_the_workers(tour: Tour, arguments: list[str], shown: str | None) -> None:
     port = free_port(None)
@@ -223,7 +224,7 @@ def test_a_shutdown_by_remote_control_finishes_what_is_in_flight(tour: Tour) -> 
     assert first.process.poll() is None
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_celery_multi_starts_a_worker_in_the_background_and_stops_it(tour: Tour, tmp_path: Path) -> None:
     def multi(*arguments: str) -> int:
         files = [f"--pidfile={tmp_path}/%n.pid", f"--logfile={tmp_path}/%n.log"]

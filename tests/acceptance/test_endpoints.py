@@ -32,7 +32,7 @@ SOME = {row.what: [name for n, name in enumerate(OPERATIONS) if (n - at) % 7 in 
 ALL = {row.what: list(OPERATIONS) for row in ROWS}
 
 
-@pytest.fixture(scope="module", params=[SOME, pytest.param(ALL, marks=pytest.mark.slow)], ids=["some", "all"])
+@pytest.fixture(scope="module", params=[SOME, pytest.param(ALL, marks=pytest.mark.night)], ids=["some", "all"])
 def found(
     request: pytest.FixtureRequest,
     module_database_url: str,
@@ -121,7 +121,7 @@ def test_the_documented_table_is_what_was_found(found: Found) -> None:
     written, here = cells_of(documented), cells_of(table(found))
     assert list(written) == list(here)
     for place, cell in here.items():
-        assert cell in ("", written[place]), f"{place}: WRITE_DOCS=1 writes the table anew, with -m slow"
+        assert cell in ("", written[place]), f"{place}: WRITE_DOCS=1 writes the table anew, with -m night"
 
 
 def cells_of(written: str) -> dict[tuple[str, str], str]:

@@ -462,7 +462,7 @@ async def test_a_wrong_key_gives_every_item_the_reason_after_a_handful_of_calls(
     assert str(fields.error).startswith("not evaluated: authentication: 401")
 
 
-@pytest.mark.slow  # what the small model answers through the whole stack is in the ordinary run: test_stack
+@pytest.mark.night  # what the small model answers through the whole stack is in the ordinary run: test_stack
 @pytest.mark.spec("1.57")
 @pytest.mark.timeout(700)  # a bound for the slowest machine, not a measure: it takes seconds on a quiet one
 async def test_the_real_small_model_gives_results_of_the_right_shape(

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from llm_double import Double, Fault, Kind
@@ -67,6 +68,7 @@ def seen_in_a_browser(browser: Browser, running: FlowerProcess, counts: Counts, 
         page.screenshot(path=picture.with_suffix(".tasks.png"))
 
 
+@pytest.mark.night
 @needs_chromium
 def test_flower_counts_what_the_ledger_counts_while_a_batch_is_paused_and_after_it_and_another_have_ended(
     browser: Browser,

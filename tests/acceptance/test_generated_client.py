@@ -45,6 +45,7 @@ def binaries(tmp_path: Path) -> Path:
     return environment / "bin"
 
 
+@pytest.mark.night
 def test_a_generated_client_submits_waits_reads_and_overrides(
     binaries: Path, client: Client, start_worker: Callable[..., WorkerProcess], double: Double, tmp_path: Path
 ) -> None:

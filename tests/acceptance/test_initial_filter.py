@@ -158,7 +158,7 @@ def test_the_documented_figures_of_the_rules_as_spec_3_writes_them_are_measured(
 
 
 # A rule that rejects another number of records is noticed by the tests above; this one counts what each is worth.
-@pytest.mark.slow
+@pytest.mark.night
 @needs_real_records
 def test_the_documented_figures_of_single_rules_are_measured() -> None:
     done = subprocess.run(

@@ -43,7 +43,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 # To resolve, fetch and unpack what the wheel needs is pip's work, and a third of what this file takes: the short form
 # links what the wheel's metadata name.
-@pytest.fixture(scope="module", params=["linked", pytest.param("installed", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["linked", pytest.param("installed", marks=pytest.mark.night)])
 def project(
     request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[FreshProject]:
@@ -95,6 +95,7 @@ def with_articles(project: FreshProject, database: Path) -> str:
     return url
 
 
+@pytest.mark.night
 def test_the_wheel_is_built_offline_and_holds_three_packages_and_no_bare_one(wheel: Path) -> None:
     top = {name.split("/")[0] for name in members(wheel)}
     assert {name for name in top if not name.endswith(".dist-info")} == {

@@ -59,7 +59,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshProject]:
 
 
 # The short form over RabbitMQ is in tests/integration/worker/test_rabbitmq.py.
-@pytest.fixture(scope="module", params=["redis", pytest.param("rabbitmq", marks=[needs_rabbitmq, pytest.mark.slow])])
+@pytest.fixture(scope="module", params=["redis", pytest.param("rabbitmq", marks=[needs_rabbitmq, pytest.mark.night])])
 def service(
     request: pytest.FixtureRequest,
     project: FreshProject,

@@ -24,7 +24,7 @@ inclusion_criteria:
 @needs_real_records
 @pytest.mark.parametrize(
     ("records", "duplicates"),
-    [pytest.param(400, 10, id="short"), pytest.param(6189, 300, id="all", marks=pytest.mark.slow)],
+    [pytest.param(400, 10, id="short"), pytest.param(6189, 300, id="all", marks=pytest.mark.night)],
 )
 def test_the_flow_of_a_whole_search_adds_up_at_each_arrow(
     records: int,

@@ -29,6 +29,7 @@ def run(settings: ProducerSettings, *arguments: str) -> dict[str, str | int]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.night
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read as Linux tells it")
 def test_ten_times_the_items_take_no_more_memory_to_submit_and_to_read(settings: ProducerSettings) -> None:
     submitted = [run(settings, "submit", str(items), str(CHARACTERS)) for items in ITEMS]

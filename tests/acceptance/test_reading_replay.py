@@ -54,6 +54,7 @@ def batch(case: Case, tmp_path: Path, start_worker: StartWorker, double: Double,
     return batch
 
 
+@pytest.mark.night
 def test_people_who_read_through_the_ledger_read_the_same_pages_as_through_the_pure_functions(
     batch: "Batch[str]", case: Case
 ) -> None:
@@ -75,7 +76,7 @@ def test_people_who_read_through_the_ledger_read_the_same_pages_as_through_the_p
     assert read < 60
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_the_documented_figures_are_those_of_the_readings() -> None:
     case = Case(labelled_sets()[0], None)
     runs = {str(seed): one for seed, one in enumerate(replay(case, range(SEEDS)))}

@@ -41,7 +41,8 @@ def watched(url: str) -> Iterator[Peak]:
 
 # A window is 100 items: the fewest fill it once or twice, the most ten times as often. The long form shows smaller
 # leaks: of 150 bytes an item, where the short one shows those of 300.
-@pytest.mark.parametrize("fewest", [100, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.night
+@pytest.mark.parametrize("fewest", [100, pytest.param(200, marks=pytest.mark.night)])
 def test_ten_times_the_items_take_no_more_redis_memory(
     database_url: str, broker_url: str, start_worker: Callable[..., WorkerProcess], double: Double, fewest: int
 ) -> None:

@@ -51,6 +51,7 @@ def replayed(
     return run
 
 
+@pytest.mark.night
 def test_a_part_of_a_published_review_comes_to_its_figure(replayed: Callable[..., Replayed], tmp_path: Path) -> None:
     found = replayed(short=True)
     assert [one for one in found.lines if not one.agrees] == []
@@ -67,7 +68,7 @@ def test_a_part_of_a_published_review_comes_to_its_figure(replayed: Callable[...
     assert json.loads((tmp_path / "report.json").read_text("utf-8"))["flow"]["reports"]["included"] == 7
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_the_published_review_comes_to_the_documented_figures(
     replayed: Callable[..., Replayed], tmp_path: Path
 ) -> None:

@@ -339,6 +339,7 @@ def test_on_paper_there_are_rows_and_no_controls(open_report: Open) -> None:
     assert len(page.pdf(prefer_css_page_size=True)) > 10_000
 
 
+@pytest.mark.night
 def test_with_10_000_records_it_can_be_used_within_3_seconds(open_report: Open) -> None:
     abstract = "Background: a sentence of ordinary length about posttraumatic stress. " * 20  # 1,400 characters
     reasons = [*CRITERIA.inclusion_criteria, *CRITERIA.exclusion_criteria]

@@ -111,6 +111,7 @@ def test_the_records_come_back_in_their_format_with_their_decisions(
     assert "1 records written" in excluded.err
 
 
+@pytest.mark.night
 def test_a_review_interrupted_and_left_without_workers_goes_on_where_it_stopped(
     folder: Path, environment: dict[str, str], start_worker: StartWorker, double: Double
 ) -> None:

@@ -13,6 +13,8 @@ from stage.browser import needs_chromium
 from stage.built_site import ROOT, Built, PageOfSite, build, pages
 from stage.site_server import served
 
+pytestmark = pytest.mark.built_from("docs", "mkdocs.yml", "deploy/site")
+
 DOCS = ROOT / "docs"
 NAVIGATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
 NARROW = {"width": 390, "height": 844}

@@ -80,6 +80,7 @@ def flower(up: RunningStack, path: str, *, authenticated: bool = True) -> str:
         return str(response.read().decode())
 
 
+@pytest.mark.night
 @pytest.mark.timeout(700)
 def test_records_are_filtered_by_the_real_small_model(up: RunningStack) -> None:
     """Screening is asked of it in the long form below: its prompts are ten times as long, and it reads them slowly."""
@@ -168,7 +169,7 @@ def test_a_killed_worker_of_the_stack_is_replaced(up: RunningStack) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.timeout(2000)
 @needs_real_records
 def test_50_real_records_are_screened_by_the_real_small_model(up: RunningStack) -> None:

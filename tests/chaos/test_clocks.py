@@ -39,6 +39,7 @@ def start_shifted(environment: dict[str, str], start_worker: StartWorker) -> Sta
     return start
 
 
+@pytest.mark.night
 def test_a_batch_completes_exactly_on_machines_whose_clocks_differ(
     client: Client, start_shifted: StartWorker, double: Double, faults: Faults
 ) -> None:

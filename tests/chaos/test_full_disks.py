@@ -114,6 +114,7 @@ def test_answers_are_kept_while_postgres_has_no_room_left(
     assert any("has no room left on its disk" in worker.text() for worker in full_postgres.workers)
 
 
+@pytest.mark.night
 def test_items_wait_while_redis_cannot_write_its_append_only_file(full_redis: FaultHouse, faults: Faults) -> None:
     disk = full_redis.valkey.folder / "data"
     live_through(full_redis, faults, disk, held_back=NO_BROKER, row=9, note="disk of Redis full")

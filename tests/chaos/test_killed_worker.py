@@ -55,7 +55,7 @@ def test_a_batch_completes_though_one_of_two_workers_is_killed_in_the_middle_and
     assert f"{summary.lost_claims} claims whose worker died" in (summary.unbilled_words or "")
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.timeout(600)
 def test_a_batch_completes_though_a_worker_is_killed_again_and_again_at_full_load(
     client: Client, environment: dict[str, str], double: Double, tmp_path: Path, faults: Faults
@@ -82,7 +82,7 @@ def test_a_batch_completes_though_a_worker_is_killed_again_and_again_at_full_loa
 
 
 # tests/chaos/test_lost_messages.py kills the only worker with all that it fetched, which is more.
-@pytest.mark.slow
+@pytest.mark.night
 def test_the_only_worker_killed_is_replaced_by_the_next(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
@@ -126,7 +126,7 @@ def test_an_item_that_kills_its_worker_every_time_is_given_up_and_the_batch_fini
 
 
 # tests/chaos/test_redis_outages.py empties it in the middle of a batch, too, and holds the reckoning against it.
-@pytest.mark.slow
+@pytest.mark.night
 def test_a_batch_goes_on_after_everything_in_redis_is_lost(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

@@ -9,7 +9,7 @@ from stage import Faults
 from stage.fault_house import CONCURRENCY
 from stage.storm import stormy_house, weather
 
-pytestmark = [pytest.mark.chaos, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.chaos, pytest.mark.night, pytest.mark.timeout(900)]
 
 
 def test_ten_minutes_of_refusals_fail_nothing(tmp_path_factory: pytest.TempPathFactory, faults: Faults) -> None:

@@ -60,6 +60,7 @@ def test_a_worker_killed_between_a_result_and_its_chord_leaves_a_shard_that_is_f
     faults.record(row=3, reckoning=reckoning, faults=1)
 
 
+@pytest.mark.night
 def test_a_call_slower_than_the_visibility_timeout_is_made_once(
     client: Client, start_worker: StartWorker, double: Double, faults: Faults
 ) -> None:

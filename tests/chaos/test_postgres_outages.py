@@ -76,15 +76,22 @@ def live_through(house: FaultHouse, faults: Faults, outage: Outage, *, items: in
     )
 
 
-@pytest.mark.parametrize("outage", [killed, silent, read_only], ids=["killed", "silent", "read-only"])
+OUTAGES = [
+    pytest.param(killed, id="killed"),
+    pytest.param(silent, id="silent", marks=pytest.mark.night),
+    pytest.param(read_only, id="read-only", marks=pytest.mark.night),
+]
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
 def test_answers_are_kept_and_no_call_is_made_while_postgres_is(
     house: FaultHouse, faults: Faults, outage: Outage
 ) -> None:
     live_through(house, faults, outage, items=160, seconds=6, note=outage.__name__)
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("outage", [killed, silent, read_only], ids=["killed", "silent", "read-only"])
+@pytest.mark.parametrize("outage", OUTAGES)
 def test_answers_are_kept_for_two_minutes_while_postgres_is(house: FaultHouse, faults: Faults, outage: Outage) -> None:
     live_through(house, faults, outage, items=1_000, seconds=120, note=outage.__name__)

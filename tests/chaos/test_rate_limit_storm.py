@@ -30,12 +30,13 @@ def test_all_workers_wait_for_a_retry_after_that_is_longer_than_the_deadline(hou
     weather(house, faults, items=200, seconds=8, retry_after="3", refused=4 * in_flight)
 
 
+@pytest.mark.night
 def test_a_storm_without_a_retry_after_fails_nothing(house: FaultHouse, faults: Faults) -> None:
     in_flight = len(house.workers) * CONCURRENCY
     weather(house, faults, items=200, seconds=20, retry_after=None, refused=12 * in_flight)
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_two_minutes_without_a_retry_after_fail_nothing(house: FaultHouse, faults: Faults) -> None:
     in_flight = len(house.workers) * CONCURRENCY
     weather(house, faults, items=400, seconds=120, retry_after=None, refused=40 * in_flight)

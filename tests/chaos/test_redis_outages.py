@@ -99,7 +99,12 @@ def restarted(house: FaultHouse) -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [restarted, lost_its_memory, lost_its_volume], ids=["kill -9", "FLUSHALL", "volume lost"]
+    "fault",
+    [
+        pytest.param(restarted, id="kill -9"),
+        pytest.param(lost_its_memory, id="FLUSHALL"),
+        pytest.param(lost_its_volume, id="volume lost", marks=pytest.mark.night),
+    ],
 )
 def test_a_batch_goes_on_from_the_ledger_after_redis(
     house: FaultHouse, faults: Faults, fault: Callable[[FaultHouse], None]
@@ -136,22 +141,22 @@ def live_through(
     )
 
 
-@pytest.mark.parametrize(
-    ("outage", "row"),
-    [(killed, 8), (silent, 8), (full, 9), (read_only, 9)],
-    ids=["away", "silent", "full", "read-only"],
-)
+OUTAGES = [
+    pytest.param(killed, 8, id="away"),
+    pytest.param(silent, 8, id="silent", marks=pytest.mark.night),
+    pytest.param(full, 9, id="full"),
+    pytest.param(read_only, 9, id="read-only", marks=pytest.mark.night),
+]
+
+
+@pytest.mark.parametrize(("outage", "row"), OUTAGES)
 def test_items_wait_and_none_fails_while_redis_is(house: FaultHouse, faults: Faults, outage: Outage, row: int) -> None:
     live_through(house, faults, outage, row=row, items=ITEMS, seconds=5, note=outage.__name__)
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    ("outage", "row"),
-    [(killed, 8), (silent, 8), (full, 9), (read_only, 9)],
-    ids=["away", "silent", "full", "read-only"],
-)
+@pytest.mark.parametrize(("outage", "row"), OUTAGES)
 def test_items_wait_for_a_minute_and_none_fails_while_redis_is(
     house: FaultHouse, faults: Faults, outage: Outage, row: int
 ) -> None:

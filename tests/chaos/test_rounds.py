@@ -115,6 +115,7 @@ def test_stale_chord_parts_and_aggregates_of_an_old_round_do_not_close_the_new_o
     batch.cancel()
 
 
+@pytest.mark.night
 def test_the_only_worker_killed_in_the_middle_of_a_round_loses_and_repeats_nothing(
     client: Client, start_worker: StartWorker, double: Double, faults: Faults
 ) -> None:
@@ -165,6 +166,7 @@ def test_of_two_who_retry_at_once_one_begins_the_round_and_the_other_is_told(
     batch.cancel()
 
 
+@pytest.mark.night
 def test_ctrl_c_while_a_round_is_followed_leaves_it_to_the_workers(
     client: Client, start_worker: StartWorker, double: Double, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -201,7 +203,7 @@ def test_a_round_that_was_begun_without_a_broker_is_dispatched_by_a_worker(
     assert batch.wait(timeout=60).decided == 50
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_round_after_round_with_a_worker_asleep_over_the_end_of_each(
     client: Client, start_worker: StartWorker, double: Double, faults: Faults
 ) -> None:

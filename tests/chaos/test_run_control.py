@@ -158,6 +158,7 @@ def test_an_unknown_model_pauses_its_own_batch_and_no_other(
     assert double.count(404) == 3
 
 
+@pytest.mark.night
 def test_a_key_revoked_in_the_middle_fails_nothing(client: Client, start_worker: StartWorker, double: Double) -> None:
     concurrency = 20
     double.script(latency=0.3)

@@ -91,7 +91,7 @@ def do_the_worst(house: FaultHouse, crew: Crew, batch: Batch, course: Course) ->
     "course",
     [
         pytest.param(SHORT, id="short"),
-        pytest.param(WHOLE, id="whole", marks=[pytest.mark.slow, pytest.mark.timeout(1_500)]),
+        pytest.param(WHOLE, id="whole", marks=[pytest.mark.night, pytest.mark.timeout(1_500)]),
     ],
 )
 def test_every_item_ends_once_whatever_is_killed_or_emptied(

@@ -41,6 +41,7 @@ def test_a_stopping_worker_finishes_its_calls_and_gives_the_rest_back(
     assert double.count() == 40
 
 
+@pytest.mark.night
 def test_a_deploy_under_load_loses_nothing_and_pays_nothing_twice(
     client: Client, environment: dict[str, str], double: Double, tmp_path: Path, faults: Faults
 ) -> None:

@@ -37,6 +37,7 @@ def server(up: RunningStack, name: str) -> psutil.Process:
     return next(child for child in children if child.name() == name)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(("name", "row"), [("postgres", 10), ("valkey-server", 7)])
 def test_a_batch_goes_on_after_a_server_of_the_stack_was_killed(
     up: RunningStack, client: Client, kept_double: Double, faults: Faults, name: str, row: int

@@ -34,6 +34,7 @@ def test_a_worker_that_holds_back_stops_at_once_and_loses_nothing(house: FaultHo
     assert reckon(house.client, batch, house.double).extra_calls == 0
 
 
+@pytest.mark.night
 def test_calls_in_flight_are_finished_and_kept_though_redis_is_gone(house: FaultHouse) -> None:
     batch = house.begin(120)
     house.double.script(latency=2.0, remember=False)

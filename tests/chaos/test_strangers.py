@@ -36,7 +36,7 @@ TERMS = b'{"operation": {"operation": "filter", "criteria": "Is it?"}}'
 
 CALLERS = [
     pytest.param({"stalled": 60, "hang_ups": 60, "slow_headers": 100}, id="short"),
-    pytest.param({"stalled": 200, "hang_ups": 200, "slow_headers": 300}, id="long", marks=pytest.mark.slow),
+    pytest.param({"stalled": 200, "hang_ups": 200, "slow_headers": 300}, id="long", marks=pytest.mark.night),
 ]
 
 
@@ -124,13 +124,13 @@ def somebody_else_of(scene: Scene):
 
 BODIES = [
     pytest.param(60_000_000, OTHERS_WAIT, id="short"),
-    pytest.param(500_000_000, OTHERS_WAIT, id="long", marks=pytest.mark.slow),
+    pytest.param(500_000_000, OTHERS_WAIT, id="long", marks=pytest.mark.night),
 ]
 
 
 @pytest.mark.chaos
 @pytest.mark.parametrize(("size", "limit"), BODIES)
-@pytest.mark.parametrize("kind", ["application/x-ndjson", "application/json"])
+@pytest.mark.parametrize("kind", ["application/json", pytest.param("application/x-ndjson", marks=pytest.mark.night)])
 def test_a_large_body_is_read_in_little_memory_and_others_are_answered_meanwhile(
     scene: Scene, size: int, limit: float, kind: str
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_worker_that_answers_pings_and_consumes_nothing_ends_itself_and_the_ne
     faults.record(row=20, reckoning=reckon(client, batch, double), faults=1, note=f"noticed after {noticed:.1f} s")
 
 
+@pytest.mark.night
 def test_calls_in_flight_of_a_deaf_worker_are_finished_before_it_ends(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
@@ -76,6 +77,7 @@ def test_calls_in_flight_of_a_deaf_worker_are_finished_before_it_ends(
     assert double.count() == 1 + 4 + 20
 
 
+@pytest.mark.night
 def test_the_stack_starts_a_deaf_worker_again_and_says_why(
     client: Client, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, double: Double
 ) -> None:
@@ -127,6 +129,7 @@ def alive_and_working(client: Client, n: int) -> bool:
     return len(client.workers()) == n
 
 
+@pytest.mark.night
 def test_one_deaf_worker_of_two_is_no_reason_to_wait(client: Client, start_worker: StartWorker, double: Double) -> None:
     double.script(latency=0.3)
     deaf = start_worker(

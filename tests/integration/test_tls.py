@@ -91,6 +91,7 @@ def test_a_batch_is_submitted_evaluated_aggregated_and_read_back_over_tls(secure
     assert '"level": "error"' not in worker.text()
 
 
+@pytest.mark.night
 def test_flower_reads_a_broker_over_tls(secure: Secure, tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     flower = Flower(tmp_path, secure().environment, usual_port=None)
@@ -114,7 +115,9 @@ UNTRUSTED = {
 }
 
 
-@pytest.mark.parametrize("case", UNTRUSTED)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=() if case == "another host" else pytest.mark.night) for case in UNTRUSTED]
+)
 def test_a_server_that_cannot_show_who_it_is_gets_nothing(secure: Secure, case: str) -> None:
     arguments, of_ledger, of_broker = UNTRUSTED[case]
     settings = secure(**arguments).settings

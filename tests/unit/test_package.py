@@ -15,6 +15,8 @@ from hatchling.build import build_sdist, build_wheel
 import tamis_schemas.release
 from tamis_schemas.release import commit, described, revisions
 
+pytestmark = pytest.mark.built_from("pyproject.toml", "hatch_build.py", "schemas/tamis_schemas/release.py")
+
 ROOT = Path(__file__).parents[2]
 COMMIT_FILE = "tamis_schemas/commit.txt"
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("README.md", "docs/python.md")
 
 # Of CPU mypy takes fifteen seconds without a cache, and Pyright four: beside the static checks (`make check`, .ci/run).
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.night
 
 # `assert_type` fails where a checker knows another type; the last three lines are wrong, and are said to be.
 PROGRAM = """

@@ -18,13 +18,16 @@ COLOURED = (1280, 320)  # a wide window, and one of those that the style sheet c
 TEXTS = ["body *:not(svg, svg *, i:empty)"]  # those of figures: tests/unit/producer/gateway/test_design.py
 
 
+@pytest.mark.parametrize(
+    "windows", [pytest.param(WINDOWS[:1], id="wide"), pytest.param(WINDOWS, id="all", marks=pytest.mark.night)]
+)
 @pytest.mark.parametrize("view", VIEWS)
 def test_axe_finds_nothing_and_every_text_can_be_read(
-    client: Client, key: str, opened: Open, tmp_path: Path, view: str
+    client: Client, key: str, opened: Open, tmp_path: Path, view: str, windows: list[tuple[int, int]]
 ) -> None:
     browser = opened()
     stage = Stage(client, key, browser, tmp_path)
-    found = {state: wrong for state in VIEWS[view](stage) if (wrong := _wrong(browser.page))}
+    found = {state: wrong for state in VIEWS[view](stage) if (wrong := _wrong(browser.page, windows))}
     assert found == {}
 
 
@@ -34,10 +37,10 @@ def test_axe_is_heard(pages: Pages) -> None:
     assert any(one.startswith("image-alt: img") for one in violations(page))
 
 
-def _wrong(page: Page) -> dict[str, object]:
+def _wrong(page: Page, windows: list[tuple[int, int]]) -> dict[str, object]:
     """What is wrong with a page as it stands there, by window and scheme; it is left as it was found."""
     found: dict[str, object] = {}
-    for width, height in WINDOWS:
+    for width, height in windows:
         page.set_viewport_size({"width": width, "height": height})
         found[f"{width} px"] = violations(page, contrast=width == WINDOWS[0][0])
         found[f"{width} px, wider than the window"] = page.evaluate("document.documentElement.scrollWidth") > width

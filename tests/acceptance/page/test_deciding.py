@@ -135,7 +135,8 @@ def test_the_keyboard_alone_signs_in_and_reaches_a_decision(client: Client, key:
 
 
 # The table is that of the report, which tests/acceptance/test_report_page.py opens with 10,000 records every time.
-@pytest.mark.parametrize("rows", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.night
+@pytest.mark.parametrize("rows", [1_000, 10_000])
 def test_with_thousands_of_records_it_can_be_used(client: Client, key: str, opened: Open, rows: int) -> None:
     abstract = "Background: a sentence of ordinary length about posttraumatic stress. " * 20  # 1,400 characters
     reason = CRITERIA.exclusion_criteria[0]

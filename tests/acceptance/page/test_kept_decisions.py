@@ -53,6 +53,7 @@ def _decide(page: Page, first: int, last: int) -> None:
             page.keyboard.press(key)
 
 
+@pytest.mark.night
 def test_each_decision_is_written_once_in_order_though_worker_gateway_and_network_fail(
     client: Client,
     key: str,

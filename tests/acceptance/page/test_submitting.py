@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from llm_double import Double, Quotes
@@ -81,6 +82,7 @@ def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     assert not any(key in url for url in browser.requests)
 
 
+@pytest.mark.night
 def test_a_review_of_two_stages_is_begun_in_a_browser_and_home_shows_both_complete(
     client: Client, key: str, opened: Open, start_worker: StartWorker, double: Double, tmp_path: Path
 ) -> None:

@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 from stage.browser import needs_chromium
 from stage.gateway_page import Open
 from tamis_producer import Client
@@ -16,6 +18,7 @@ sys.path.insert(0, str(ROOT))  # the benchmarks lie beside the packages, not amo
 RECORDS = 120
 
 
+@pytest.mark.night
 def test_each_wait_that_the_document_bounds_is_measured_on_the_page(client: Client, key: str, opened: Open) -> None:
     from benchmarks.records import records
     from benchmarks.work_list import QUESTION, decide

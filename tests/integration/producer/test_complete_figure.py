@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from uuid import UUID
 
+import pytest
+
 from stage.assessed import A, B, by_name, figures, record, said
 from stage.complete_flow import SOURCES
 from stage.screened import Ledgered, decided, failed, kept_out, write_batch, written_batch
@@ -132,6 +134,7 @@ def check(flow: Flow, told: list[Told], places: dict[int, Told]) -> None:
     assert reports.studies == len({study or place for place, (value, study) in read if value == "include"})
 
 
+@pytest.mark.night
 def test_every_number_of_the_figure_is_that_of_the_records(client: Client) -> None:
     told = drawn(400)
     batch = written(client, told)

@@ -75,6 +75,7 @@ def test_a_batch_of_which_the_ledger_refuses_one_item_is_not_there_at_all(client
             assert connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
 
 
+@pytest.mark.night
 async def test_an_asynchronous_connection_writes_the_same_batch(client: Client, settings: ProducerSettings) -> None:
     first = client.submit(ONCOLOGY, many(), exclusions={5: COPY}, idempotency_key="k", model="m")
     params = parameters(ONCOLOGY)

@@ -84,7 +84,7 @@ def paid(batch: Batch) -> Decimal:
     return sum((row.cost or Decimal(0) for row in batch.results()), Decimal(0))
 
 
-@pytest.mark.parametrize("max_cost", [None, Decimal(50)])
+@pytest.mark.parametrize("max_cost", [None, pytest.param(Decimal(50), marks=pytest.mark.night)])
 def test_a_batch_costs_what_the_endpoint_counted_reads_and_writes_of_its_cache_included(
     client: Client, double: Double, start_worker: Start, prices: Path, max_cost: Decimal | None
 ) -> None:
@@ -128,7 +128,7 @@ async def test_the_tier_of_each_answer_decides_its_price_whatever_was_asked_for(
     batch = client.submit(Filter(criteria="Is it?"), abstracts(300), model=MODEL)
     await heartbeat.renew(engine, WorkerReport(id="w"), lease=60)
     keys = [ItemKey(UUID(batch.id), place) for place in range(300)]
-    claims = [one for one in await claim(engine, keys, worker="w", max_claims=5) if one is not None]
+    claims = [one for one in await claim(engine, keys, worker="w") if one is not None]
     llm = Llm(double.base_url, "", timeout=10.0, connections=16)
     at_once = asyncio.Semaphore(16)
 

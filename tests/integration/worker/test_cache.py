@@ -14,7 +14,7 @@ ONCOLOGY = Filter(criteria="Is this about oncology?")
 
 
 @pytest.mark.spec("2.31")
-@pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [100, pytest.param(500, marks=pytest.mark.night)])
 def test_a_second_identical_batch_makes_no_call(house: House, n: int) -> None:
     client, double = house.client, house.fresh().double
     first = client.submit(ONCOLOGY, abstracts(n))

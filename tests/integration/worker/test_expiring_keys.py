@@ -40,6 +40,7 @@ def keyless(environment: dict[str, str]) -> dict[str, str]:
     return environment
 
 
+@pytest.mark.night
 def test_a_file_that_is_rewritten_before_the_key_in_it_is_over(
     keyless: dict[str, str], start_worker: Callable[..., WorkerProcess], client: Client, double: Double, tmp_path: Path
 ) -> None:
@@ -57,7 +58,7 @@ def test_a_file_that_is_rewritten_before_the_key_in_it_is_over(
     assert_never_paused(client, worker)
 
 
-@pytest.mark.parametrize(("items", "each"), [(250, 100), pytest.param(2_000, 700, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("items", "each"), [(250, 100), pytest.param(2_000, 700, marks=pytest.mark.night)])
 def test_a_command_that_prints_a_new_key_where_the_old_one_is_refused(
     keyless: dict[str, str],
     start_worker: Callable[..., WorkerProcess],

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from llm_double import Double
 from stage import WorkerProcess, abstracts, wait_until
 from tamis_producer import Client
@@ -60,6 +62,7 @@ def test_a_batch_of_low_priority_does_not_starve(client: Client, start_worker: S
     assert meanwhile <= 16 * SMALL_ITEMS + 4 * IN_FLIGHT
 
 
+@pytest.mark.night
 def test_a_batch_whose_priority_is_raised_under_way_goes_before_the_other_within_seconds(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

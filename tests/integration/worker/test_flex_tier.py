@@ -50,7 +50,7 @@ def waiting(client: Client, start_worker: StartWorker, double: Double, items: in
     return batch
 
 
-@pytest.mark.parametrize("items", [300, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("items", [300, pytest.param(2000, marks=pytest.mark.night)])
 def test_capacity_that_comes_and_goes_fails_no_item_and_spends_no_attempt(
     client: Client, start_worker: StartWorker, double: Double, items: int
 ) -> None:
@@ -90,6 +90,7 @@ def test_an_item_whose_patience_is_over_is_asked_at_the_standard_tier(
     assert len(asked_at(double, 429)) <= CONCURRENCY + 4
 
 
+@pytest.mark.night
 def test_items_that_wait_for_capacity_make_room_for_a_batch_of_another_tier(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
@@ -125,6 +126,7 @@ def test_what_waits_for_capacity_is_given_back_when_its_batch_is_paused(
     assert batch.wait(timeout=60).decided == 30
 
 
+@pytest.mark.night
 def test_what_waits_for_capacity_ends_with_its_batch_when_that_is_cancelled(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
@@ -134,6 +136,7 @@ def test_what_waits_for_capacity_ends_with_its_batch_when_that_is_cancelled(
     assert batch.status().counts.cancelled == 30
 
 
+@pytest.mark.night
 @pytest.mark.parametrize("how", ["kill", "stop"])
 def test_a_worker_that_ends_while_its_items_wait_leaves_them_to_others(
     client: Client, start_worker: StartWorker, double: Double, how: str

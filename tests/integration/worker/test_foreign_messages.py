@@ -152,7 +152,7 @@ def test_what_is_no_message_at_all_is_a_dead_letter(house: House) -> None:
     assert all("it is no message at all" in letter.why for letter in others)
 
 
-@pytest.mark.parametrize("flood", [400, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
+@pytest.mark.parametrize("flood", [400, pytest.param(10_000, marks=[pytest.mark.night, pytest.mark.timeout(900)])])
 def test_of_a_flood_as_many_as_a_minute_allows_are_kept_and_the_others_counted(house: House, flood: int) -> None:
     headers = {"id": "an id", "task": "of.nobody", "lang": "py", "ignore_result": True}
     with make_app(house.client.settings).connection_for_write() as connection:

@@ -64,6 +64,7 @@ def test_its_cells_run_as_a_program(house: House, tmp_path: Path) -> None:
     run(house, tmp_path, "\n".join("".join(cell["source"]) for cell in cells()))
 
 
+@pytest.mark.night
 @needs_a_kernel
 def test_it_runs_in_a_kernel(house: House, tmp_path: Path) -> None:
     run(house, tmp_path, IN_A_KERNEL)

@@ -34,6 +34,7 @@ def priced(settings: ProducerSettings, prices: Path) -> Iterator[Client]:
         yield client
 
 
+@pytest.mark.night
 def test_a_budget_covers_the_whole_panel_and_a_killed_worker_pays_for_no_answer_twice(
     priced: Client, double: Double, start_worker: Callable[..., WorkerProcess], prices: Path
 ) -> None:

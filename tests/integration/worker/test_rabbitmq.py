@@ -129,6 +129,7 @@ def test_the_doctor_says_what_is_wrong_with_the_broker(beside: Beside, monkeypat
         assert (level, says in what) == (Level.FAILURE, True), what
 
 
+@pytest.mark.night
 @pytest.mark.timeout(90)
 def test_nobody_waits_for_ever_for_a_broker_that_says_nothing(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
     depth = broker_module._depth
@@ -192,6 +193,7 @@ def _held(beside: Beside) -> int:
     return int(dict(line.split("\t") for line in lines)[wire.DOOR_QUEUE])
 
 
+@pytest.mark.night
 def test_an_item_that_takes_longer_than_rabbitmq_waits_for_its_message_is_asked_once(
     beside: Beside, crew: Crew
 ) -> None:
@@ -240,6 +242,7 @@ def test_messages_that_nobody_understands_are_dead_letters_and_are_sent_again_as
     assert beside.submit(4).wait(timeout=60).decided == 4
 
 
+@pytest.mark.night
 @pytest.mark.chaos
 def test_a_killed_worker_and_a_broker_that_goes_away_lose_nothing(beside: Beside, crew: Crew) -> None:
     batch = beside.submit(240, latency=0.3)
@@ -256,7 +259,7 @@ def test_a_killed_worker_and_a_broker_that_goes_away_lose_nothing(beside: Beside
         worker.check()
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.chaos
 def test_a_batch_submitted_while_rabbitmq_is_short_of_memory_is_kept_and_completes_once_there_is_some(
     beside: Beside, crew: Crew, monkeypatch: pytest.MonkeyPatch
@@ -273,7 +276,7 @@ def test_a_batch_submitted_while_rabbitmq_is_short_of_memory_is_kept_and_complet
     assert reckon(beside.client, batch, beside.double).extra_calls == 0
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.chaos
 def test_a_worker_that_rabbitmq_falls_silent_for_is_replaced_by_others_and_comes_back(
     beside: Beside, crew: Crew, tmp_path: Path

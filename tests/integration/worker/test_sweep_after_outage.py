@@ -50,7 +50,7 @@ async def test_claims_are_taken_back_only_by_a_worker_that_was_there_for_a_lease
     )
     for worker in ("sweeper", "other"):
         await heartbeat.renew(engine, WorkerReport(id=worker), lease=LEASE)
-    await claim(engine, [ItemKey(UUID(batch.id), 0)], worker="other", max_claims=5)
+    await claim(engine, [ItemKey(UUID(batch.id), 0)], worker="other")
     await all_of_it_was_earlier(engine, 120)  # the ledger was away
     await heartbeat.renew(engine, WorkerReport(id="sweeper"), lease=LEASE)
     swept = await sweeper.sweep()

@@ -3,4 +3,16 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[3]))
+import pytest
+
+HERE = Path(__file__).parent
+
+sys.path.insert(0, str(HERE.parents[2]))
+
+
+@pytest.hookimpl(tryfirst=True)  # before the marks are looked at
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave tests of benchmarks to the night, unless the benchmarks changed."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.built_from("benchmarks"))

@@ -52,7 +52,7 @@ def test_the_key_is_hidden_and_a_third_record_joins_two() -> None:
 
 
 @needs_real_records
-@pytest.mark.slow
+@pytest.mark.night
 def test_the_review_and_the_rules_have_the_documented_figures(capsys: pytest.CaptureFixture[str]) -> None:
     review = review_records()
     print_pairs("the review", review, misses=False)

@@ -46,6 +46,7 @@ class Refusal:
 # Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `heartbeat`). A row that
 # somebody else is just writing is not waited for: whoever holds it decides what becomes of it. Items of paused or
 # cancelled batches stay as they are. A claim that is taken over from a dead worker is counted: it may have paid.
+# How many claims an item gets is not decided here: the reconciler gives up items whose workers keep dying (`recovery`).
 _CLAIM = text("""
 WITH wanted AS (
     SELECT i.batch_id, i.idx, b.round, i.state = 'running' AND i.worker = :worker AND w.doubted AS again,
@@ -54,13 +55,13 @@ WITH wanted AS (
          AS w(batch_id, idx, doubted)
     JOIN item_states i USING (batch_id, idx)
     JOIN batches b ON b.id = i.batch_id AND b.state = 'running'
-    WHERE ((i.state = 'running' AND i.worker = :worker AND w.doubted)
-        OR (i.state = 'pending' OR (i.state = 'running' AND NOT EXISTS (
+    WHERE (i.state = 'running' AND i.worker = :worker AND w.doubted)
+        OR i.state = 'pending'
+        OR (i.state = 'running' AND NOT EXISTS (
               SELECT FROM workers k
               WHERE k.id = i.worker AND (k.lease_until > now() OR NOT EXISTS (
                   SELECT FROM workers me
-                  WHERE me.id = :worker AND now() BETWEEN me.judges_from AND me.judges_until)))))
-        AND i.attempts < :max_claims)
+                  WHERE me.id = :worker AND now() BETWEEN me.judges_from AND me.judges_until))))
     ORDER BY i.batch_id, i.idx
     FOR UPDATE OF i SKIP LOCKED
 )
@@ -80,7 +81,6 @@ async def claim(
     keys: Sequence[ItemKey],
     *,
     worker: str,
-    max_claims: int,
     in_doubt: Collection[ItemKey] = (),
 ) -> Sequence[Claim | None]:
     """A claim, or None, for each key in order; None where the item is finished or validly claimed.
@@ -96,7 +96,6 @@ async def claim(
                 "indexes": [key.index for key in keys],
                 "doubted": [key in in_doubt for key in keys],
                 "worker": worker,
-                "max_claims": max_claims,
             },
         )
         granted = {
@@ -145,11 +144,10 @@ class Claims:
     nobody would ever take it away: what is in doubt is asked for once more.
     """
 
-    def __init__(self, engine: AsyncEngine, *, worker: str, max_claims: int, held: Container[ItemKey]) -> None:
+    def __init__(self, engine: AsyncEngine, *, worker: str, held: Container[ItemKey]) -> None:
         """`held`: the items that the worker knows it holds."""
         self._engine = engine
         self._worker = worker
-        self._max_claims = max_claims
         self._held = held
         self._in_doubt: set[ItemKey] = set()
 
@@ -163,7 +161,6 @@ class Claims:
                 self._engine,
                 keys,
                 worker=self._worker,
-                max_claims=self._max_claims,
                 in_doubt={key for key in self._in_doubt if key not in self._held},
             )
             refused = [key for key, one in zip(keys, granted, strict=True) if one is None]

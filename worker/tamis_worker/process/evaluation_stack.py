@@ -93,7 +93,7 @@ class EvaluationStack:
             measures=measures,
         )
         self.held = HeldClaims()
-        claims = Claims(ledger.statements, worker=worker_id, max_claims=settings.max_claims, held=self.held)
+        claims = Claims(ledger.statements, worker=worker_id, held=self.held)
         commit = partial(GroupCommit, backpressure=backpressure, measures=measures)
         self._writers = Writers(
             claims=commit("claims", claims.claim),

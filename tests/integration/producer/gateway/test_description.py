@@ -17,30 +17,20 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Filter
 
 HERE = Path(__file__).parent
-# Of each route and phase. What the description lists itself (phases `examples` and `coverage`) does not depend on it;
-# more of what is drawn at random says the same of the same checks.
-FEW, MANY = 2, 10
-# The terms of a file, and of a judgement, are those of a batch: each part is asked about at `POST /v1/batches`. And a
-# method that no route has is refused by the same line of code, whichever it is. The services' routes wait for a worker,
-# and a report or an export holds a whole batch: examples and what is drawn ask for them often enough.
-SHORTER = """
-[phases.coverage]
-unexpected-methods = ["TRACE", "PUT"]
-
-[[operations]]
-include-path-regex = "^/(api/.*|v1/(files|dry-run|batches/.batch_id./(judgement.*|report|export)))$"
-phases.coverage.enabled = false
-"""
+# The phases of a form, and how many requests are drawn at random for each route. The phase `coverage` goes through the
+# boundary values of every parameter, which takes most of the time.
+SHORT, LONG = ("examples,fuzzing", 2), ("examples,coverage,fuzzing", 10)
 WITHIN = 240.0  # s
 
 
-@pytest.mark.parametrize("examples", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize(("phases", "examples"), [SHORT, pytest.param(*LONG, marks=pytest.mark.night)])
 def test_requests_made_from_the_description_are_answered_as_it_says(
     client: Client,
     start_worker: Callable[..., WorkerProcess],
     double: Double,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    phases: str,
     examples: int,
 ) -> None:
     for burst in ("BURST", "BURST_OF_ALL"):  # each route is asked with wrong keys, faster than anybody may go on
@@ -50,7 +40,7 @@ def test_requests_made_from_the_description_are_answered_as_it_says(
     batch.wait(60)
     key = api_keys.create(client.engine, "A pipeline", list(Scope))
     config = tmp_path / "schemathesis.toml"
-    config.write_text((HERE / config.name).read_text("utf-8") + (SHORTER if examples == FEW else ""), "utf-8")
+    config.write_text((HERE / config.name).read_text("utf-8"), "utf-8")
     told = {"PYTHONPATH": str(HERE), "SCHEMATHESIS_HOOKS": "schemathesis_hooks", "BATCH_ID": batch.id}
     with gateway(client, largest_body=1_000_000) as base:
         ran = subprocess.run(
@@ -60,7 +50,7 @@ def test_requests_made_from_the_description_are_answered_as_it_says(
                 "run",
                 f"{base}/openapi.json",
                 f"--header=Authorization: Bearer {key}",
-                "--phases=examples,coverage,fuzzing",
+                f"--phases={phases}",
                 f"--max-examples={examples}",
                 "--exclude-path=/v1/events",  # it has no end of its own
                 "--seed=1",

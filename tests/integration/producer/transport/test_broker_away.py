@@ -81,8 +81,8 @@ def submit_asynchronously(settings: ProducerSettings) -> list[str]:
     return asyncio.run(submitted())
 
 
-@pytest.mark.parametrize("way", [submit, submit_asynchronously])
-@pytest.mark.parametrize("away", [refusing, silent, dropping, silent_rabbit])
+@pytest.mark.parametrize("way", [submit, pytest.param(submit_asynchronously, marks=pytest.mark.night)])
+@pytest.mark.parametrize("away", [refusing, silent, pytest.param(dropping, marks=pytest.mark.night), silent_rabbit])
 def test_a_batch_is_submitted_at_once_and_the_broker_is_asked_once(
     away: Callable[[], object],
     way: Callable[[ProducerSettings], list[str]],

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from uuid import uuid4
 
+import pytest
 import redis
 from sqlalchemy import text
 
@@ -59,6 +60,7 @@ def test_a_message_that_is_no_items_is_a_dead_letter_and_the_worker_goes_on(
     wait_until(lambda: len(client.dead_letters()) == 3, within=20, what="three of them are dead letters")
 
 
+@pytest.mark.night
 def test_while_no_letter_can_be_written_its_message_is_not_lost_with_the_worker(
     client: Client, start_worker: StartWorker
 ) -> None:

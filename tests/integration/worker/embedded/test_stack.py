@@ -126,7 +126,7 @@ def test_a_killed_supervisor_leaves_no_process_and_the_next_start_recovers(home:
         assert found.broker_url == stack.broker_url
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.night)])
 def test_a_signal_stops_everything_in_order(home: Path, number: signal.Signals) -> None:
     process = supervisor(home)
     children = family(process)
@@ -140,7 +140,7 @@ def test_a_signal_stops_everything_in_order(home: Path, number: signal.Signals) 
 
 
 @needs_packages
-@pytest.mark.parametrize("name", ["valkey", "postgres"])
+@pytest.mark.parametrize("name", ["valkey", pytest.param("postgres", marks=pytest.mark.night)])
 def test_a_server_that_dies_is_started_again_and_says_so(home: Path, name: str) -> None:
     said: list[str] = []
     back = threading.Event()

@@ -85,6 +85,7 @@ def _run(folder: Path) -> Run:
             )
 
 
+@pytest.mark.night
 def test_a_batch_is_decided_on_the_systems_servers_and_everybody_says_which_they_are(run: Run) -> None:
     assert run.decided == ITEMS
     missing = {

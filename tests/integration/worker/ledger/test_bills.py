@@ -33,7 +33,7 @@ def batch(client: Client) -> Batch:
 
 async def claimed(engine: AsyncEngine, batch: Batch, index: int) -> Claim:
     await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
-    (granted,) = await claim(engine, [ItemKey(UUID(batch.id), index)], worker="w", max_claims=9)
+    (granted,) = await claim(engine, [ItemKey(UUID(batch.id), index)], worker="w")
     assert granted is not None
     return granted
 

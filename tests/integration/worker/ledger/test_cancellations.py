@@ -30,7 +30,7 @@ def keys(batch: Batch, *indexes: int) -> list[ItemKey]:
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int) -> list[Claim]:
     await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
-    granted = await claim(engine, keys(batch, *indexes), worker="w", max_claims=5)
+    granted = await claim(engine, keys(batch, *indexes), worker="w")
     return [one for one in granted if one is not None]
 
 

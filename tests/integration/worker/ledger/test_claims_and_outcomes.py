@@ -40,7 +40,7 @@ def key(batch: Batch, index: int) -> ItemKey:
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str = "w1") -> list[Claim]:
     await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
-    granted = await claim(engine, [key(batch, i) for i in indexes], worker=worker, max_claims=5)
+    granted = await claim(engine, [key(batch, i) for i in indexes], worker=worker)
     return [one for one in granted if one is not None]
 
 
@@ -51,15 +51,15 @@ def decided(claim: Claim, value: bool = True, confidence: float = 0.9) -> Outcom
 
 
 async def test_an_item_is_claimed_once(engine: AsyncEngine, batch: Batch) -> None:
-    first = await claim(engine, [key(batch, 0)] * 3, worker="w1", max_claims=5)
+    first = await claim(engine, [key(batch, 0)] * 3, worker="w1")
     assert [granted is not None for granted in first] == [True, False, False]
     await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
-    assert await claim(engine, [key(batch, 0)], worker="w2", max_claims=5) == [None]
+    assert await claim(engine, [key(batch, 0)], worker="w2") == [None]
 
 
 async def test_of_many_claims_at_once_one_is_granted(engine: AsyncEngine, batch: Batch) -> None:
     await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
-    replies = await asyncio.gather(*(claim(engine, [key(batch, 5)], worker="w", max_claims=5) for _ in range(6)))
+    replies = await asyncio.gather(*(claim(engine, [key(batch, 5)], worker="w") for _ in range(6)))
     assert sum(reply[0] is not None for reply in replies) == 1
 
 
@@ -223,7 +223,7 @@ async def test_an_item_whose_claim_was_granted_but_not_heard_of_is_granted_when_
 ) -> None:
     await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
     Cut(monkeypatch)
-    claims = Claims(engine, worker="w1", max_claims=1, held=())
+    claims = Claims(engine, worker="w1", held=())
     with pytest.raises(LedgerUnavailable):
         await claims.claim([key(batch, 0)])
     (granted,) = await claims.claim([key(batch, 0)])
@@ -241,7 +241,7 @@ async def test_an_item_that_the_worker_knows_it_holds_is_not_granted_again_for_a
 ) -> None:
     await claimed(engine, batch, 0)
     Cut(monkeypatch)
-    claims = Claims(engine, worker="w1", max_claims=5, held={key(batch, 0)})
+    claims = Claims(engine, worker="w1", held={key(batch, 0)})
     with pytest.raises(LedgerUnavailable):
         await claims.claim([key(batch, 0)])  # a second delivery of its message
     assert await claims.claim([key(batch, 0)]) == [Refusal(cancelled=False)]
@@ -249,7 +249,7 @@ async def test_an_item_that_the_worker_knows_it_holds_is_not_granted_again_for_a
 
 async def test_of_what_is_refused_it_is_said_whether_it_is_cancelled(engine: AsyncEngine, batch: Batch) -> None:
     await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
-    claims = Claims(engine, worker="w1", max_claims=5, held=())
+    claims = Claims(engine, worker="w1", held=())
     granted = await claims.claim([key(batch, 0), key(batch, 0)])
     assert isinstance(granted[0], Claim)
     assert granted[1] == Refusal(cancelled=False)  # the same message twice

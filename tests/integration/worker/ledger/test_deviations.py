@@ -21,7 +21,7 @@ NOTES = ("extra key 'notes' left out", "confidence: '0.9' read as a number")
 async def test_deviations_are_read_with_the_result_in_their_order(client: Client, engine: AsyncEngine) -> None:
     batch = client.submit(Filter(criteria="Is it?"), abstracts(2))
     await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
-    for granted in await claim(engine, [ItemKey(UUID(batch.id), n) for n in range(2)], worker="w", max_claims=5):
+    for granted in await claim(engine, [ItemKey(UUID(batch.id), n) for n in range(2)], worker="w"):
         assert granted is not None
         decided = Decided(EvaluationResult(value=True, confidence=0.9))
         assert await record(engine, [Outcome(granted, decided, Provenance(model="m", calls=1))]) == [True]

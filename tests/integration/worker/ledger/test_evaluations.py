@@ -30,7 +30,7 @@ def batch(client: Client) -> Batch:
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str = "w1") -> list[Claim]:
     await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
     keys = [ItemKey(UUID(batch.id), index) for index in indexes]
-    return [one for one in await claim(engine, keys, worker=worker, max_claims=5) if one is not None]
+    return [one for one in await claim(engine, keys, worker=worker) if one is not None]
 
 
 def score(value: float, field: str | None = None, label: str = "context_precision") -> Evaluation:

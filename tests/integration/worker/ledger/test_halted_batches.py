@@ -40,7 +40,7 @@ def batch(client: Client) -> Batch:
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int) -> list[Claim]:
     await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
     keys = [ItemKey(UUID(batch.id), index) for index in indexes]
-    return [one for one in await claim(engine, keys, worker="w", max_claims=5) if one is not None]
+    return [one for one in await claim(engine, keys, worker="w") if one is not None]
 
 
 def decided(claim: Claim) -> Outcome:

@@ -55,7 +55,7 @@ async def beat_for(engine: AsyncEngine, seconds: float, *workers: str) -> None:
 
 
 async def take(engine: AsyncEngine, batch: Batch, worker: str) -> Claim | None:
-    (granted,) = await claim(engine, [ItemKey(UUID(batch.id), 0)], worker=worker, max_claims=5)
+    (granted,) = await claim(engine, [ItemKey(UUID(batch.id), 0)], worker=worker)
     return granted
 
 

@@ -29,7 +29,7 @@ FAILED = (2, 11, 19)
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str = "w") -> list[Claim]:
     await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
     keys = [ItemKey(UUID(batch.id), index) for index in indexes]
-    granted = await claim(engine, keys, worker=worker, max_claims=5)
+    granted = await claim(engine, keys, worker=worker)
     return [one for one in granted if one is not None]
 
 

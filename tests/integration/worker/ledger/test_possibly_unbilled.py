@@ -33,7 +33,7 @@ def keys(batch: Batch, *indexes: int) -> list[ItemKey]:
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str) -> list[Claim]:
     await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
-    granted = await claim(engine, keys(batch, *indexes), worker=worker, max_claims=3)
+    granted = await claim(engine, keys(batch, *indexes), worker=worker)
     return [one for one in granted if one is not None]
 
 
@@ -100,7 +100,7 @@ async def test_what_is_given_back_or_claimed_again_in_doubt_is_not_lost(engine: 
     await give_back(engine, back)
     await claimed(engine, batch, 0, 1, worker="first")
     in_doubt = keys(batch, 1)
-    again = await claim(engine, in_doubt, worker="first", max_claims=3, in_doubt=in_doubt)
+    again = await claim(engine, in_doubt, worker="first", in_doubt=in_doubt)
     assert again[0] is not None
     batch.pause()
     batch.resume()

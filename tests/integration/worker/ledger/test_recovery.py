@@ -88,13 +88,28 @@ async def test_claims_of_the_dead_are_taken_back_and_those_of_the_living_are_not
 ) -> None:
     for worker, indexes in (("living", range(3)), ("dead", range(3, 6))):
         await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
-        await claim(engine, [ItemKey(UUID(batch.id), i) for i in indexes], worker=worker, max_claims=5)
+        await claim(engine, [ItemKey(UUID(batch.id), i) for i in indexes], worker=worker)
     await run(engine, "UPDATE workers SET lease_until = now() - interval '1 s' WHERE id = 'dead'")
     async with transaction(engine) as connection:
         released = await recovery.release_dead(connection)
     assert sorted(item.index for item in released) == [3, 4, 5]
     counts = batch.status().counts
     assert (counts.running, counts.pending) == (3, 97)
+
+
+async def test_an_item_is_given_up_when_as_many_workers_died_of_it_as_are_allowed_and_not_before(
+    engine: AsyncEngine, batch: Batch
+) -> None:
+    given_up = []
+    for worker in ("first", "second", "third"):
+        await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
+        assert await claim(engine, [ItemKey(UUID(batch.id), 0)], worker=worker) != [None]
+        await run(engine, "UPDATE workers SET lease_until = now() - interval '1 s'")
+        async with transaction(engine) as connection:
+            given_up.append(await recovery.give_up_poison(connection, max_claims=3))
+            await recovery.release_dead(connection)
+    assert given_up == [0, 0, 1]
+    assert await claim(engine, [ItemKey(UUID(batch.id), 0)], worker="fourth") == [None]
 
 
 async def test_one_worker_sweeps_at_a_time(engine: AsyncEngine) -> None:

@@ -28,7 +28,7 @@ def outcome(claim: Claim) -> Outcome:
 
 async def claimed(engine: AsyncEngine, batch: UUID, *places: int, worker: str = "w") -> list[Claim]:
     keys = [ItemKey(batch, place) for place in places]
-    granted = await claim(engine, keys, worker=worker, max_claims=5, in_doubt=keys)
+    granted = await claim(engine, keys, worker=worker, in_doubt=keys)
     return [one for one in granted if one is not None]
 
 

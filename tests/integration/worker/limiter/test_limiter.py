@@ -329,6 +329,7 @@ async def test_models_do_not_throttle_each_other(limiter: NewLimiter, key: str) 
 # Faults
 
 
+@pytest.mark.night
 async def test_without_keys_and_script_it_goes_on_and_still_counts_what_is_held(
     limiter: NewLimiter, redis: Redis
 ) -> None:

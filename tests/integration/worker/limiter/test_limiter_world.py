@@ -20,7 +20,7 @@ BOTH = Limits(RPM, TPM, concurrency=400)
 NONE = Limits(None, None, concurrency=400)
 SHORT, LONG = 100, 600  # tokens; of the short ones requests are scarce, of the long ones tokens
 KINDS: tuple[Kind, ...] = ("sliding", "bucket", "fixed")
-LONG_FORM = pytest.mark.slow  # each kind of endpoint, and each scarcity, is asked about without it
+LONG_FORM = pytest.mark.night  # each kind of endpoint, and each scarcity, is asked about without it
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +55,10 @@ def share(begun: Sequence[Begun], since: float, until: float) -> tuple[float, fl
     ("kind", "tokens"),
     [
         ("sliding", SHORT),
-        ("bucket", LONG),
-        ("fixed", SHORT),
-        *(pytest.param(*case, marks=LONG_FORM) for case in [("sliding", LONG), ("bucket", SHORT), ("fixed", LONG)]),
+        *(
+            pytest.param(*case, marks=LONG_FORM)
+            for case in [("bucket", LONG), ("fixed", SHORT), ("sliding", LONG), ("bucket", SHORT), ("fixed", LONG)]
+        ),
     ],
 )
 def test_98_percent_of_the_limit_is_used_by_four_processes_at_a_fifth_of_a_round_trip_a_call(
@@ -76,6 +77,7 @@ def test_98_percent_of_the_limit_is_used_by_four_processes_at_a_fifth_of_a_round
     assert fewest > 0.85 * most
 
 
+@pytest.mark.night
 def test_a_window_that_is_full_for_long_is_not_taken_for_a_bucket_that_others_empty(redis: "Redis") -> None:
     world = a_world(redis, BOTH, "sliding")
     world.join(greedy=SHORT)
@@ -154,7 +156,12 @@ def test_a_limit_per_day_is_none_per_minute(redis: "Redis") -> None:
 
 @pytest.mark.parametrize(
     ("kind", "others"),
-    [("sliding", 0.3), pytest.param("bucket", 0.1, marks=LONG_FORM), ("bucket", 0.6), ("fixed", 0.3)],
+    [
+        pytest.param("sliding", 0.3, marks=LONG_FORM),
+        pytest.param("bucket", 0.1, marks=LONG_FORM),
+        pytest.param("bucket", 0.6, marks=LONG_FORM),
+        ("fixed", 0.3),
+    ],
 )
 def test_others_with_the_same_key_are_left_room_and_none_of_ours_is_refused(
     redis: "Redis", kind: Kind, others: float

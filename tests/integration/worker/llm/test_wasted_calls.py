@@ -14,7 +14,7 @@ from tamis_worker.llm.rung_state import MAX_WASTED
 
 QUESTION = Filter(criteria="Is it a trial?")
 ITEMS = 100
-SIZES = [(2, ITEMS), pytest.param(4, 2_000, marks=pytest.mark.slow)]  # workers and items
+SIZES = [(2, ITEMS), pytest.param(4, 2_000, marks=pytest.mark.night)]  # workers and items
 Start = Callable[[], WorkerProcess]
 
 
@@ -44,7 +44,7 @@ def learned(client: Client) -> tuple[str, bool]:
 @pytest.mark.parametrize(
     ("personalities", "options", "rung", "wasted"),
     [
-        (["ignores_format"], {}, "json_object", 1),
+        pytest.param(["ignores_format"], {}, "json_object", 1, marks=pytest.mark.night),
         (["ignores_format"], {"response_formats": ["json_object"]}, "strict", 0),  # refused, at no cost
         (["ignores_format", "talks"], {}, "reminded", MAX_WASTED),
     ],

@@ -77,8 +77,8 @@ def test_a_receiver_that_hangs_holds_up_neither_work_nor_stop(
     "failing",
     [
         ",".join(CALLS),
-        pytest.param("start_span", marks=pytest.mark.slow),
-        pytest.param("set_attributes,add_event,end", marks=pytest.mark.slow),
+        pytest.param("start_span", marks=pytest.mark.night),
+        pytest.param("set_attributes,add_event,end", marks=pytest.mark.night),
     ],
 )
 def test_an_sdk_that_raises_is_not_noticed(
@@ -93,8 +93,14 @@ def test_an_sdk_that_raises_is_not_noticed(
     [
         {"OTEL_TRACES_EXPORTER": "nonsense"},
         {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
-        {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_CERTIFICATE": "/nowhere"},
-        {"OTEL_EXPORTER_OTLP_ENDPOINT": "\x01nonsense", "OTEL_EXPORTER_OTLP_TIMEOUT": "long"},
+        pytest.param(
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_CERTIFICATE": "/nowhere"},
+            marks=pytest.mark.night,
+        ),
+        pytest.param(
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "\x01nonsense", "OTEL_EXPORTER_OTLP_TIMEOUT": "long"},
+            marks=pytest.mark.night,
+        ),
     ],
     ids=["unknown exporter", "exporter not installed", "certificate not there", "no URL"],
 )

@@ -1,6 +1,6 @@
 """Damaged files: nothing but `InputError` comes of them, no record is lost without a note or by its neighbour's harm.
 
-The short form is part of every run; the long one of 10,000 files is `pytest -m slow`.
+The short form is part of every run; the long one of 10,000 files is `pytest -m night`.
 """
 
 import io
@@ -131,6 +131,6 @@ def test_no_damage_makes_a_reader_fail_or_lose_a_record_without_a_note(tmp_path:
     _run(tmp_path / "records", SHORT, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_no_damage_of_ten_thousand_makes_a_reader_fail_or_lose_a_record_without_a_note(tmp_path: Path) -> None:
     _run(tmp_path / "records", FILES, 1_000_000)

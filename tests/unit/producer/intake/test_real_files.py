@@ -72,7 +72,7 @@ def test_pubmed_s_export_under_the_name_of_ris_is_read_as_medline() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=pytest.mark.slow if path == LARGE else (), id=path.name) for path in FILES],
+    [pytest.param(path, marks=pytest.mark.night if path == LARGE else (), id=path.name) for path in FILES],
 )
 def test_what_is_written_is_read_again_as_the_same_records(path: Path, tmp_path: Path) -> None:
     intake = read_file(path)
