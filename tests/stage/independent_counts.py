@@ -16,7 +16,6 @@ RETURNS = "reviews/snhl_dimitrov_2024/search_returns"
 RESPONSES = "reviews/snhl_dimitrov_2024/responses"
 RIS = ("embase", "endnote", "scopus", "webofscience", "zotero")
 MORE_RIS = ("cochrane_endnote", "eric_ovid", "psychInfo_ovid")
-NO_RECORDS = frozenset((".md", ".json", ""))  # READMEs, criteria, a licence
 
 NOT_AVAILABLE = "[No abstract available]"
 
@@ -36,14 +35,8 @@ class Counted:
     doi: int | None = None
 
 
-def record_files() -> list[str]:
-    """The files below the data that hold records, by their path."""
-    paths = (path for path in DATA.rglob("*") if path.is_file() and path.suffix not in NO_RECORDS)
-    return sorted(str(path.relative_to(DATA)) for path in paths)
-
-
 def counted(name: str) -> Counted:
-    """Count a file's records; `KeyError` where nobody has said what it calls its fields."""
+    """Count the records of one of `RECORD_FILES`."""
     path = DATA / name
     if name in TABLES:
         return _of_table(path, *TABLES[name])
@@ -160,3 +153,5 @@ TAGGED: Mapping[str, Callable[[str], Counted]] = {
     **dict.fromkeys((f"exports/RIS/_baseline_{own}.ris" for own in RIS), _RIS),
     **dict.fromkeys((f"more_exports/_baseline_{own}.ris" for own in MORE_RIS), _RIS),
 }
+
+RECORD_FILES = sorted([*TABLES, *TAGGED])  # by their path below the data

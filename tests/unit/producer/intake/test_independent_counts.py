@@ -2,7 +2,7 @@
 
 import pytest
 
-from stage.independent_counts import RETURNS, Counted, counted, record_files
+from stage.independent_counts import RECORD_FILES, RETURNS, Counted, counted
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.intake import read_file
 
@@ -21,7 +21,7 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("name", record_files())
+@pytest.mark.parametrize("name", RECORD_FILES)
 def test_the_reader_finds_the_records_and_fields_that_an_independent_count_finds(name: str) -> None:
     intake = read_file(DATA / name)
     expected = counted(name)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from stage.independent_counts import RECORD_FILES
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer.intake import Format, read_file, read_records, write_records
 
@@ -22,7 +23,7 @@ ODD_CSV = EXPORTS / "CSV" / "cdss_ro_utf8_with_22_cp1252_bytes_semicolon.csv"
 RIS = [f"_baseline_{source}.ris" for source in ("embase", "endnote", "scopus", "webofscience", "zotero")]
 NBIB = EXPORTS / "RIS" / "_baseline_pubmed.ris"
 LARGE = SCREENING / "ptsd_van_de_schoot_2017" / "records.csv"  # 6,189 records in columns that others have, too
-FILES = sorted([*EXPORTS.glob("*/*"), *SCREENING.glob("*/records.csv")])
+FILES = [DATA / name for name in RECORD_FILES if name.startswith(("exports/", "screening/"))]
 
 pytestmark = needs_real_records
 
