@@ -123,7 +123,7 @@ def test_a_newcomer_sees_every_kind_of_decision_a_retry_and_the_page_and_nothing
     assert [path.name for path in folder.iterdir()] == ["demo.html"]
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.timeout(1200)
 def test_the_small_model_runs_the_same_demonstration_and_says_what_its_decisions_are_worth(folder: Path) -> None:
     done = tamis("demo", "--model", "small", env={"TMPDIR": str(folder)}, cwd=folder, within=1100)

@@ -80,6 +80,7 @@ EXCUSED = {
 ELSEWHERE = {
     "curl": "the gateway's requests are tested in tests/integration/producer/gateway",
     "cd": "the shell's own",
+    "git": "the clone of the README's first lines, which .ci/bare makes",
     "celery": "Celery's own",
     "deploy/make-secrets": "tests/unit/test_compose.py runs it",
     "docker": ".ci/compose runs docker-compose.yml",

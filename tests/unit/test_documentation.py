@@ -20,11 +20,19 @@ def fences_under(heading: str) -> list[list[str]]:
     return [block.splitlines()[1:] for block in section.split("```")[1::2]]
 
 
-def test_the_readme_has_exactly_one_command_line_to_run_and_one_to_test() -> None:
-    for heading in ("Run it", "Test it"):
-        blocks = fences_under(heading)
-        assert len(blocks) == 1, heading
-        assert len(blocks[0]) == 1, heading
+def test_the_readme_has_one_command_line_to_run_after_that_of_the_clone_and_one_to_test() -> None:
+    (run,), (test,) = fences_under("Run it"), fences_under("Test it")
+    assert [len(run), len(test)] == [2, 1]
+    assert run[0] == "git clone ADDRESS tamis && cd tamis"  # .ci/bare fills in the address
+
+
+def test_the_readme_says_first_what_tamis_is_and_for_whom_then_gives_the_commands_then_the_picture() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    first = text.split("\n## ")[0]
+    for words in ("systematic review", "review team", "pipeline service", "operator"):
+        assert words in first
+    places = [text.index(part) for part in ("## Run it", "## Test it", "```mermaid", "## Twenty nouns")]
+    assert places == sorted(places)
 
 
 def test_the_readme_is_short_has_one_picture_and_says_that_a_ledger_is_one_team() -> None:
@@ -36,7 +44,7 @@ def test_the_readme_is_short_has_one_picture_and_says_that_a_ledger_is_one_team(
 
 def test_both_commands_install_what_the_constraints_pin() -> None:
     for heading in ("Run it", "Test it"):
-        assert "--constraint constraints.txt" in fences_under(heading)[0][0]
+        assert "--constraint constraints.txt" in fences_under(heading)[0][-1]
 
 
 def test_the_constraints_pin_exactly_and_name_no_url() -> None:
