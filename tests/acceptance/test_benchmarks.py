@@ -13,6 +13,8 @@ import pytest
 
 from stage import wait_until
 
+pytestmark = pytest.mark.built_from("benchmarks")
+
 ROOT = Path(__file__).parents[2]
 TINY = ["--short", "--items", "30", "--processes", "1", "--repetitions", "1"]
 DONE_WITHIN = 200.0  # s of each half; usual are 60

@@ -171,6 +171,7 @@ def test_the_command_line_shows_what_the_workers_say(tour: Tour) -> None:
     assert tour.double.count() == 1  # the call by hand found its item claimed
 
 
+@pytest.mark.night
 def test_without_the_key_prefix_nobody_is_found(tour: Tour) -> None:
     broker = tour.client.settings.broker
     alone = subprocess.run(
@@ -185,9 +186,10 @@ def test_without_the_key_prefix_nobody_is_found(tour: Tour) -> None:
     assert (with_it.returncode, "2 nodes online" in with_it.stdout) == (0, True)
 
 
+@pytest.mark.night
 @pytest.mark.parametrize(
     ("arguments", "shown"),
-    [(["events", "--dump"], "task received"), pytest.param(["flower"], None, marks=pytest.mark.night)],
+    [(["events", "--dump"], "task received"), (["flower"], None)],
 )
 def test_events_and_flower_show_the_workers(tour: Tour, arguments: list[str], shown: str | None) -> None:
     port = free_port(None)

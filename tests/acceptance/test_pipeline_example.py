@@ -16,7 +16,7 @@ from stage.fresh_project import ROOT, FreshProject, build_wheel, members
 from tamis_producer import Client, ProducerSettings
 
 # The first test builds a wheel and installs its dependencies.
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.built_from("examples", "pyproject.toml", "hatch_build.py")]
 
 EXAMPLE = ROOT / "examples" / "pipeline_service"
 PRODUCER = ("TAMIS_BROKER_URL", "TAMIS_DATABASE_URL")  # all that a producer is told
