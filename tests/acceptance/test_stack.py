@@ -110,6 +110,7 @@ def test_the_small_model_refuses_a_prompt_that_is_too_long(up: RunningStack) -> 
         urllib.request.urlopen(request, timeout=120)
 
 
+@pytest.mark.night  # of the batch above
 def test_flower_shows_tasks_by_name_and_item_and_nothing_of_their_text(up: RunningStack) -> None:
     tasks: dict[str, Any] = {}
 
@@ -132,6 +133,7 @@ def test_flower_asks_for_its_password(up: RunningStack) -> None:
         flower(up, "/api/tasks", authenticated=False)
 
 
+@pytest.mark.night  # of the same batch
 @needs_chromium
 def test_the_page_that_it_names_shows_the_batch_to_who_has_its_key(up: RunningStack, browser: Browser) -> None:
     key_file = up.folder / ".tamis" / "page.key"
