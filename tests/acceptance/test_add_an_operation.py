@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from llm_double import Double, Scripted
 from stage import WorkerProcess
 from stage.command import python_path
@@ -21,6 +23,9 @@ SCRIPT = "use_it.py"  # of the reader, and no part of the source
 MOST_FILES = 4
 
 
+@pytest.mark.built_from(
+    "docs/how-to/add-an-operation.md", "schemas/tamis_schemas/operations", "worker/tamis_worker/operations"
+)
 def test_an_operation_is_added_in_four_files_and_then_submitted_asked_counted_and_overruled(
     tmp_path: Path, double: Double, environment: dict[str, str]
 ) -> None:

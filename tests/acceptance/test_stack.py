@@ -27,6 +27,9 @@ from stage.shared_data import DATA, needs_real_records
 from tamis_producer.config.redaction import shown_url
 from tamis_producer.config.stack_file import StackFile
 
+# With the real small model. The stack without it: test_demo.py and tests/integration/worker/embedded/test_stack.py.
+pytestmark = pytest.mark.night
+
 CRITERIA = """\
 research_question: What are the pharmacokinetics of emicizumab in humans?
 inclusion_criteria:
@@ -80,7 +83,6 @@ def flower(up: RunningStack, path: str, *, authenticated: bool = True) -> str:
         return str(response.read().decode())
 
 
-@pytest.mark.night
 @pytest.mark.timeout(700)
 def test_records_are_filtered_by_the_real_small_model(up: RunningStack) -> None:
     """Screening is asked of it in the long form below: its prompts are ten times as long, and it reads them slowly."""
@@ -110,7 +112,6 @@ def test_the_small_model_refuses_a_prompt_that_is_too_long(up: RunningStack) -> 
         urllib.request.urlopen(request, timeout=120)
 
 
-@pytest.mark.night  # of the batch above
 def test_flower_shows_tasks_by_name_and_item_and_nothing_of_their_text(up: RunningStack) -> None:
     tasks: dict[str, Any] = {}
 
@@ -133,7 +134,6 @@ def test_flower_asks_for_its_password(up: RunningStack) -> None:
         flower(up, "/api/tasks", authenticated=False)
 
 
-@pytest.mark.night  # of the same batch
 @needs_chromium
 def test_the_page_that_it_names_shows_the_batch_to_who_has_its_key(up: RunningStack, browser: Browser) -> None:
     key_file = up.folder / ".tamis" / "page.key"
@@ -171,7 +171,6 @@ def test_a_killed_worker_of_the_stack_is_replaced(up: RunningStack) -> None:
     )
 
 
-@pytest.mark.night
 @pytest.mark.timeout(2000)
 @needs_real_records
 def test_50_real_records_are_screened_by_the_real_small_model(up: RunningStack) -> None:

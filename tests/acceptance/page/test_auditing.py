@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from stage import one_ledger
@@ -74,6 +75,7 @@ def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_
     assert browser.said == []
 
 
+@pytest.mark.night
 def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: str, opened: Open) -> None:
     batch_id = audited(client)
     audit = client.batch(batch_id).draw_audit(3, seed=7)

@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 from sqlalchemy import text
 
@@ -99,6 +100,7 @@ def test_what_is_doubtful_in_criteria_is_said_while_they_are_typed_and_nothing_i
     expect(repeat).to_be_visible()  # what is wrong is not left folded away
 
 
+@pytest.mark.night
 def test_further_stages_are_added_put_in_order_and_begun_with_the_review(
     client: Client, key: str, opened: Open, tmp_path: Path
 ) -> None:

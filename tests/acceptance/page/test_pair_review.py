@@ -147,7 +147,8 @@ class Told:
         return [json.loads(line) for line in lines.splitlines() if line]
 
 
-@pytest.mark.parametrize("count", [24, pytest.param(200, marks=pytest.mark.night)])
+@pytest.mark.night
+@pytest.mark.parametrize("count", [24, 200])
 def test_two_people_screen_alone_a_third_settles_and_every_figure_says_the_same(
     client: Client, opened: Open, environment: dict[str, str], tmp_path: Path, count: int
 ) -> None:

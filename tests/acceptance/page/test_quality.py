@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from stage import one_ledger
@@ -36,6 +37,7 @@ def quality(browser: Opened, key: str, batch: Batch) -> Page:
     return page
 
 
+@pytest.mark.night
 def test_each_number_of_a_table_of_agreement_leads_to_its_records(client: Client, key: str, opened: Open) -> None:
     batch, browser = screened(client), opened()
     batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(5)])

@@ -1,5 +1,6 @@
 """The table stands in the order in which a person should read, and what is decided makes room."""
 
+import pytest
 from playwright.sync_api import expect
 
 from stage.browser import needs_chromium
@@ -9,6 +10,7 @@ from tamis_producer import Client
 pytestmark = needs_chromium
 
 
+@pytest.mark.night
 def test_the_table_is_put_in_the_reading_order(client: Client, key: str, opened: Open) -> None:
     batch_id = write(client, few())
     client.override(batch_id, 0, "include", reviewer="Reviewer B")

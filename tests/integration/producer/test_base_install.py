@@ -45,7 +45,8 @@ def test_the_extras_hold_what_enqueuing_does_not_need() -> None:
     assert set(brought_by("files")) == {"bibtexparser", "charset_normalizer", "re2", "lxml", "rapidfuzz"}
     assert set(brought_by("cli")) == {"jinja2", "rich", "typer"}
     optional = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    brings = {"cli": {"files"}, "worker": {"cli"}, "http": {"cli"}, "stack": {"cli", "files"}, "local": {"stack"}}
+    brings = {"cli": {"files"}, "worker": {"cli"}, "http": {"cli"}, "stack": {"cli", "files"}}
+    brings |= {"demo": {"stack"}, "local": {"demo"}}
     for extra, others in brings.items():
         assert others <= {name for one in optional[extra] for name in re.findall(r"\w+", one.partition("[")[2])}
 

@@ -6,12 +6,15 @@ import sys
 from ast import literal_eval
 from pathlib import Path
 
+import pytest
+
 from stage import House
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "python.md"
 RECORDS = "TY  - JOUR\nID  - r1\nTI  - One\nER  - \nTY  - JOUR\nID  - r2\nTI  - Two\nER  - \n"
 
 
+@pytest.mark.built_from("docs/python.md", "producer/tamis_producer/client")
 def test_every_example_runs(house: House, tmp_path: Path) -> None:
     (tmp_path / "records.ris").write_text(RECORDS)
     blocks = [block.split("```")[0] for block in DOCUMENT.read_text("utf-8").split("```python\n")[1:]]

@@ -171,6 +171,7 @@ def test_failed_items_are_asked_again_in_a_second_round(beside: Beside, crew: Cr
     assert batch.wait(timeout=60).decided == 10
 
 
+@pytest.mark.night
 def test_a_service_with_celery_alone_has_its_results_in_order(beside: Beside, crew: Crew) -> None:
     beside.double.reset()
     beside.double.script(latency=0.2)

@@ -30,6 +30,7 @@ def batch(client: Client) -> Batch:
     return written_batch(client, rows, state="cancelled")
 
 
+@pytest.mark.night
 def test_both_readers_the_third_and_the_full_texts_come_in_as_published(batch: Batch, tmp_path: Path) -> None:
     first = batch.import_decisions(LB, reviewer="LB")
     assert (first.rows, first.decisions, first.new, first.undecided) == (1498, 1498, 1498, 0)

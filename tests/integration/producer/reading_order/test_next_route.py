@@ -27,6 +27,7 @@ def record(n: int) -> Ledgered:
     return decided({"id": f"r{n}", "title": f"Record on {subject}"}, InclusionDecision.model_validate(said))
 
 
+@pytest.mark.night
 def test_what_is_next_over_http_and_on_a_loop_is_what_it_is_here(
     client: Client, settings: ProducerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

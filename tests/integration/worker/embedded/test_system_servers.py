@@ -103,6 +103,7 @@ def test_a_batch_is_decided_on_the_systems_servers_and_everybody_says_which_they
     assert any(subject == "broker" and f"version {version}" in what for subject, what in run.examined)
 
 
+@pytest.mark.night
 def test_up_without_packages_and_without_an_llm_serves_the_same_data_and_says_what_to_set(run: Run) -> None:
     with running_stack(run.folder, "--no-flower", **without_packages()) as up:
         wait_until(lambda: "Ctrl-C" in up.log.read_text(), within=WITHIN, what="all of it is said")
