@@ -58,6 +58,7 @@ def under_way(tour: Tour, items: int, *, seconds: float) -> Batch:
     return batch
 
 
+@pytest.mark.night
 def test_every_command_is_answered_by_both_workers_and_none_is_done_in_name_only(tour: Tour) -> None:
     batch = under_way(tour, 2 * AT_ONCE, seconds=BRIEF)
     for name in sorted(Panel.meta.keys() - {ENDED}):

@@ -73,6 +73,7 @@ def named(tallies: list[dict[str, Any]]) -> dict[str, int]:
     return {tally["name"]: tally["n"] for tally in tallies}
 
 
+@pytest.mark.night
 def test_a_review_of_three_searches_comes_to_its_figure(
     folder: Path, environment: dict[str, str], start_worker: Callable[..., WorkerProcess], double: Double
 ) -> None:

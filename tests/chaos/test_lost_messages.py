@@ -100,6 +100,7 @@ def test_every_message_delivered_twice_at_once_is_one_call_and_one_row(
     faults.record(row=15, reckoning=reckoning, faults=len(messages))
 
 
+@pytest.mark.night
 def test_the_only_worker_dies_with_everything_that_it_fetched(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

@@ -96,6 +96,7 @@ def test_the_stack_starts_a_deaf_worker_again_and_says_why(
     assert double.count() == 50
 
 
+@pytest.mark.night
 def test_nothing_waits_longer_than_a_lease_for_a_worker_that_is_stopped_as_a_whole(
     client: Client, start_worker: StartWorker, double: Double, faults: Faults
 ) -> None:

@@ -4,6 +4,8 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from stage.browser import needs_chromium
 from stage.gateway_page import Open
 from tamis_producer import Client
@@ -16,6 +18,7 @@ sys.path.insert(0, str(ROOT))  # the benchmarks lie beside the packages, not amo
 RECORDS = 6
 
 
+@pytest.mark.night
 def test_the_document_counts_the_steps_and_keys_that_a_decision_takes(
     client: Client, key: str, opened: Open, tmp_path: Path
 ) -> None:

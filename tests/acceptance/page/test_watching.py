@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import expect
 from sqlalchemy import update
 
@@ -74,6 +75,7 @@ def test_flower_is_a_link_away_where_its_address_is_known(client: Client, key: s
         browser.page.goto("about:blank")
 
 
+@pytest.mark.night
 def test_batches_go_on_in_the_list_by_themselves(client: Client, key: str, opened: Open) -> None:
     batch = client.submit(ONCOLOGY, abstracts(3), label="spring update", api_key_id=key.split("_")[1])
     page = opened().sign_in(key)
@@ -157,6 +159,7 @@ def test_reviews_come_first_with_their_stages_and_what_is_left_for_whoever_looks
     expect(shown).to_contain_text("1 conflict to settle", timeout=15_000)
 
 
+@pytest.mark.night
 def test_no_batch_is_out_of_reach_and_new_ones_push_none_out_of_the_list(
     client: Client, key: str, opened: Open
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_batch_of_high_priority_goes_before_one_of_normal_priority(
     assert meanwhile <= SMALL_ITEMS // 4 + 2 * IN_FLIGHT
 
 
+@pytest.mark.night
 def test_a_batch_of_low_priority_does_not_starve(client: Client, start_worker: StartWorker, double: Double) -> None:
     meanwhile = calls_of_the_large_batch_meanwhile(
         client, start_worker, double, large=Priority.HIGH, small=Priority.LOW

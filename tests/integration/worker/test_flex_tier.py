@@ -78,6 +78,7 @@ def test_capacity_that_comes_and_goes_fails_no_item_and_spends_no_attempt(
     )
 
 
+@pytest.mark.night
 def test_an_item_whose_patience_is_over_is_asked_at_the_standard_tier(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:

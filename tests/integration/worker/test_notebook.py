@@ -60,6 +60,7 @@ def test_what_it_once_said_is_not_kept_with_it() -> None:
     assert [(cell["outputs"], cell["execution_count"]) for cell in cells()] == [([], None)] * len(cells())
 
 
+@pytest.mark.night
 def test_its_cells_run_as_a_program(house: House, tmp_path: Path) -> None:
     run(house, tmp_path, "\n".join("".join(cell["source"]) for cell in cells()))
 

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import httpx2 as httpx
+import pytest
 from sqlalchemy import select
 
 from llm_double import Double
@@ -41,6 +42,7 @@ def hang_up(base: str, key: str, double: Double, path: str, body: object) -> Non
         double.wait(calls=asked + 3)
 
 
+@pytest.mark.night
 def test_who_waits_too_long_is_told_where_the_results_will_be_and_who_hangs_up_is_not_asked_for(
     client: Client, start_worker: Callable[..., WorkerProcess], double: Double
 ) -> None:

@@ -187,6 +187,7 @@ def test_results_that_come_in_change_the_order(client: Client, batch: Batch) -> 
     assert (places(answer), answer.records[0].score) == ([34], 0.99)
 
 
+@pytest.mark.night
 def test_a_larger_batch_is_answered_from_the_order_that_is_kept(
     client: Client, batch: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:

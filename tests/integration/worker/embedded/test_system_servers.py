@@ -119,6 +119,7 @@ def test_up_without_packages_and_without_an_llm_serves_the_same_data_and_says_wh
             assert sum(row.status == ItemStatus.DECIDED for row in client.batch(run.batch).results()) == ITEMS
 
 
+@pytest.mark.night
 def test_data_stay_with_the_release_that_made_them_when_the_packages_come_back(run: Run) -> None:
     assert Postgres(run.folder / ".tamis" / "postgres").program.version[0] == run.postgres.version[0]
 

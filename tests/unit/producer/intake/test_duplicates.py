@@ -304,6 +304,7 @@ def test_values_of_any_type_are_no_reason_to_stumble() -> None:
     assert copies(records) == []
 
 
+@pytest.mark.night
 def test_time_grows_with_the_number_of_records_whatever_they_share() -> None:
     crowds = [record(title=f"{LONG} {at // CROWD}", year=2014, abstract=f"{at} {ABSTRACT}" * 9) for at in range(1_000)]
     same = [record(title=LONG, year=2014, abstract=ABSTRACT * 20)] * 5_000
