@@ -112,7 +112,7 @@ async def _looks(ledger: Ledger) -> list[list[Cell]]:
             await recovery.find_unfinished(connection)
 
     async def claim() -> None:
-        await claims.claim(engine, [keys[next(turn)] for _ in range(20)], worker="bench", max_claims=5)
+        await claims.claim(engine, [keys[next(turn)] for _ in range(20)], worker="bench")
 
     def looking(look: Callable[[Connection], object]) -> Callable[[], Any]:
         async def run() -> None:
