@@ -65,7 +65,7 @@ FILL = (
 
 def ledger_cost(parts: Parts, options: Options) -> list[Table]:
     """Blocks and milliseconds of what looks at a ledger, by how much of it is finished; then HOT share and growth."""
-    sizes = SHORT_FINISHED if options.short else FINISHED
+    sizes: tuple[int, ...] = SHORT_FINISHED if options.short else FINISHED
     if options.items:
         sizes = (options.items,) if options.short else (sizes[0], options.items)
     rows: list[list[Cell]] = []

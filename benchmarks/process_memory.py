@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from uuid import uuid4
 
 import httpx2 as httpx
@@ -85,7 +86,7 @@ def process_memory(parts: Parts, options: Options) -> Table:
     return Table("Memory of processes", COLUMNS, rows, notes)
 
 
-def in_a_process(ledger: Ledger, *arguments: str) -> dict[str, float | str | object]:
+def in_a_process(ledger: Ledger, *arguments: str) -> dict[str, Any]:
     """What `benchmarks.many_items` says. Raises `CalledProcessError` where it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.many_items", *arguments],
@@ -96,7 +97,8 @@ def in_a_process(ledger: Ledger, *arguments: str) -> dict[str, float | str | obj
         check=True,
         timeout=DONE_WITHIN,
     )
-    return json.loads(done.stdout)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
 
 
 def decide_the_rest(ledger: Ledger, batch: Batch) -> None:

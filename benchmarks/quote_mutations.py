@@ -160,7 +160,7 @@ def _pairs(pairs: tuple[tuple[str, str], ...], *, after_number: bool = False) ->
 
 def _foreign_word(draw: random.Random, quote: str, foreign: str) -> str | None:
     words = [one for one in _WORD.finditer(quote) if one[0] not in _COMMON]
-    others = [one for one in _WORD.findall(foreign) if one not in _COMMON and one[:4] not in quote.lower()]
+    others: list[str] = [one for one in _WORD.findall(foreign) if one not in _COMMON and one[:4] not in quote.lower()]
     if not words or not others:
         return None
     word = draw.choice(words)

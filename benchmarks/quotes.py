@@ -62,7 +62,7 @@ class Quoted:
 
 def abstracts(files: Iterable[str] = FILES) -> list[tuple[str, str]]:
     """Title and abstract of every record with a long enough abstract; of copies one."""
-    found = {}
+    found: dict[str, str] = {}
     for name in files:
         for record in read_records(DATA / name):
             abstract, title = record.get("abstract"), record.get("title")

@@ -53,7 +53,7 @@ class Gateway(Part):
         )
 
     def healthy(self) -> bool:
-        return answers(self._port, "/readyz")
+        return answers(self.port, "/readyz")
 
 
 def tablizer(parts: Parts, options: Options) -> list[Table]:

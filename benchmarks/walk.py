@@ -83,7 +83,7 @@ class Steps:
     def table(self) -> Table:
         total = [sum(int(row[n] or 0) for row in self.rows) for n in (1, 2, 3)]
         notes = ["from the page, signed in, with the records and the criteria in a file each"]
-        rows = [*self.rows, ["together", *total]]
+        rows: list[list[Cell]] = [*self.rows, ["together", *total]]
         return Table("From files to the first decision", ("step", "clicks", "fields", "keys"), rows, notes)
 
 

@@ -4,6 +4,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -98,7 +99,7 @@ def work_list(parts: Parts, options: Options) -> list[Table]:
                 options.say(f"work list: {name}")
                 if query.pop("after", False) and (following := _work(http, batch.id, {})["next"]):
                     query["after"] = following  # else there is one page alone
-                answer, seconds = measured(lambda q=query: _work(http, batch.id, q), repetitions)
+                answer, seconds = measured(partial(_work, http, batch.id, query), repetitions)
                 rows.append([name, *_told(seconds), answer["counts"]["found"]])
             places = iter(range(count))
             _, seconds = measured(lambda: _decide(http, batch.id, next(places)), repetitions)

@@ -3,6 +3,7 @@
 import math
 import re
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,7 +17,7 @@ WORDS = (("include", "exclude", "uncertain"), ("true", "false"))
 LETTERS = 4  # of a token
 
 # What is odd about the list, by its name: what is done to it.
-ODDITIES = {
+ODDITIES: dict[str, Callable[[list[JsonObject]], Any]] = {
     "null": lambda tokens: None,
     "empty": lambda tokens: [],
     "positive": lambda tokens: [token | {"logprob": 3.5} for token in tokens],
