@@ -17,7 +17,7 @@ pytestmark = pytest.mark.built_from("benchmarks")
 
 ROOT = Path(__file__).parents[2]
 TINY = ["--short", "--items", "30", "--processes", "1", "--repetitions", "1"]
-DONE_WITHIN = 200.0  # s of each half; usual are 60
+DONE_WITHIN = 600.0  # s of each half, at night beside other tests; usual are 60
 QUICK = ("submit", "retention")
 HALVES = (
     ("limit", "throughput", "submit", "loop", "memory", "disk"),
