@@ -84,7 +84,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_newcomer_sees_every_kind_of_decision_a_retry_and_the_page_and_nothing_is_left(folder: Path) -> None:
-    elsewhere = {"TAMIS_LLM_BASE_URL": "http://127.0.0.1:9/v1", "TAMIS_LIMIT_RPM": "none at all"}
+    elsewhere = {"TAMIS_LLM_BASE_URL": "http://127.0.0.1:9/v1", "TAMIS_LIMIT_RPM": "none at all", "PATH": os.defpath}
     with demo(folder, "--report", "demo.html", **elsewhere) as terminal:
         said = terminal.said
         for part in (
@@ -102,6 +102,7 @@ def test_a_newcomer_sees_every_kind_of_decision_a_retry_and_the_page_and_nothing
             "Flow of records (PRISMA 2020)",
             # 24 = 3 + 21, 21 = 11 + 3 + 7; Wilson's interval of 7 of 21
             "Pass rate: 7 of 21 (33.3%, 95% interval 17.2% to 54.6%)",
+            f'export PATH="{Path(sys.executable).parent}:$PATH"',
             "tamis screen records.ris --criteria criteria.yaml",
             "Flower  http://tamis:",
         ):

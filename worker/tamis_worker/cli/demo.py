@@ -50,7 +50,7 @@ WORTH = {
 }
 NEXT = """\
 To screen records of your own with a real model:
-
+{path}
   export TAMIS_LLM_API_KEY=...           # your key
   export TAMIS_MODEL=...                 # for example gpt-5-mini
   export TAMIS_LLM_BASE_URL=https://...  # only for endpoints other than OpenAI's
@@ -130,7 +130,7 @@ def _run(console: Console, folder: Path, model: Model, workers: int, report: Pat
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
                 console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True)
-        console.print(NEXT, markup=False, soft_wrap=True)
+        console.print(_next_steps(), markup=False, soft_wrap=True)
         if console.is_terminal and sys.stdin.isatty():
             _stay(stack, console)
         else:
@@ -186,6 +186,12 @@ def _print_flow(flow: Flow, console: Console) -> None:
         lead, style = (("", "bold"), ("  \u2192 ", ""), ("      ", "dim"))[line.depth]
         table.add_row(f"{lead}{escape(line.text)}", str(line.n), style=style)
     console.print(table)
+
+
+def _next_steps() -> str:
+    """Return the commands to go on with; the first one lets the shell find `tamis`, unless it does already."""
+    path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
+    return NEXT.format(path=path)
 
 
 def _stay(stack: Stack, console: Console) -> None:
