@@ -52,6 +52,8 @@ def test_a_revoked_key_opens_nothing_and_is_still_listed(client: Client) -> None
     assert listed.revoked_at is not None
     with pytest.raises(InvalidRequest, match="tamis keys list"):
         api_keys.revoke(client.engine, key_id)
+    with pytest.raises(InvalidRequest, match="tamis keys list"):
+        api_keys.change(client.engine, key_id, api_keys.Restrictions(models=("double-1",)))
 
 
 @pytest.mark.parametrize("label", ["", "  ", "x" * 101, "line\nbreak", "\x1b[2J"])

@@ -90,8 +90,9 @@ def test_a_review_of_a_restricted_key_is_bounded_as_its_batches_are(client: Clie
 
 def test_every_batch_of_a_key_with_money_has_a_budget_and_none_goes_beyond_it(client: Client, base: str) -> None:
     with of_key(client, base, monthly_cost="20") as http:
-        unknown = next(submissions(http, "of-no-price"))
-        assert (unknown.status_code, "no price is known" in unknown.json()["detail"]) == (422, True)
+        unknown = list(submissions(http, "of-no-price"))
+        assert [answer.status_code for answer in unknown] == [422] * 3
+        assert all("no price is known" in answer.json()["detail"] for answer in unknown)
         over = [*submissions(http, "double-1", max_cost=2), *services(http, max_cost=3)]
         assert [answer.status_code for answer in over] == [201, 201, 202, 202, 202]
         with client.engine.connect() as connection:
@@ -119,9 +120,13 @@ def test_every_batch_of_a_key_with_money_has_a_budget_and_none_goes_beyond_it(cl
 
 def test_a_restricted_key_spends_on_its_own_batches_alone(client: Client, base: str) -> None:
     other = client.submit(Filter(criteria="x"), abstracts(1), model="double-1", max_cost=None)
+    with of_key(client, base, "Another pipeline") as http:
+        terms = {"operation": FILTER, "items": abstracts(1), "model": "double-1"}
+        of_another_key = http.post("/v1/batches", json=terms).json()["batch"]["id"]
     with of_key(client, base, models=["double-1"]) as http:
-        refused = [http.post(f"/v1/batches/{other.id}/{verb}", json={"max_cost": 5}) for verb in ("resume", "retry")]
-        assert [answer.status_code for answer in refused] == [403, 403]
+        for batch in (other.id, of_another_key):
+            refused = [http.post(f"/v1/batches/{batch}/{verb}", json={"max_cost": 5}) for verb in ("resume", "retry")]
+            assert [answer.status_code for answer in refused] == [403, 403]
         assert http.post(f"/v1/batches/{other.id}/pause").status_code == 200  # that costs nothing
         assert http.post(f"/v1/batches/{other.id}/resume").status_code == 200
     with of_key(client, base) as http:

@@ -158,6 +158,20 @@ async def test_many_closings_at_once_write_one_summary_with_the_ledgers_figures(
     assert batch.status().state is BatchStatus.COMPLETED
 
 
+async def test_the_wall_time_of_a_round_begins_with_its_first_dispatch_and_not_with_its_submission(
+    engine: AsyncEngine, batch: Batch
+) -> None:
+    claims = await claimed(engine, batch, *range(120))
+    await record(engine, [decided(one) for one in claims])
+    async with engine.begin() as connection:
+        await connection.execute(text("UPDATE batches SET created_at = created_at - interval '1 day'"))
+    for shard in range(3):
+        await close_shard(engine, UUID(batch.id), 1, shard)
+    summary = batch.summary()
+    assert summary is not None
+    assert 0 < summary.wall_seconds < 24 * 60 * 60
+
+
 async def test_closing_again_changes_nothing(engine: AsyncEngine, batch: Batch) -> None:
     await record(engine, [decided(one) for one in await claimed(engine, batch, *range(120))])
     for shard in range(3):

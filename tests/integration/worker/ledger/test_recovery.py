@@ -71,6 +71,27 @@ async def test_an_item_overtaken_a_moment_ago_may_still_be_on_its_way(engine: As
     assert await lost(engine, queue_empty=False) == []
 
 
+async def test_a_claim_from_before_a_publication_does_not_show_that_the_publication_was_reached(
+    engine: AsyncEngine, batch: Batch
+) -> None:
+    await published(engine, 0, 100)
+    await published(engine, 1, 90)
+    taken_back = "claimed_at = now() - interval '80 s', republished_at = now() - interval '60 s'"
+    await run(engine, f"UPDATE items SET {taken_back} WHERE idx = 0")
+    assert await lost(engine, queue_empty=False) == []
+
+
+async def test_an_item_is_not_overtaken_in_another_lane(client: Client, engine: AsyncEngine, batch: Batch) -> None:
+    other = client.submit(Filter(criteria="Is it?"), abstracts(2))
+    await run(engine, f"UPDATE batches SET lane = CASE id WHEN '{other.id}' THEN 2 ELSE 1 END")
+    await published(engine, 0, 100)
+    await published(engine, 1, 100)
+    await run(engine, f"UPDATE shards SET dispatched_at = now() - interval '90 s' WHERE batch_id = '{other.id}'")
+    claimed = "state = 'running', claimed_at = now() - interval '20 s'"
+    await run(engine, f"UPDATE items SET {claimed} WHERE batch_id = '{other.id}' AND idx = 0")
+    assert await lost(engine, queue_empty=False) == []
+
+
 async def test_what_was_published_again_gets_its_time_anew(engine: AsyncEngine, batch: Batch) -> None:
     await published(engine, 0, 60)
     assert await lost(engine, queue_empty=True) == list(range(50))
@@ -128,9 +149,11 @@ async def test_a_shard_that_nobody_closed_is_found_and_one_with_open_items_is_no
     await published(engine, 1, 60)
     await run(engine, "UPDATE items SET state = 'running' WHERE idx < 99")
     await run(engine, "UPDATE items SET state = 'decided' WHERE idx < 99")
-    async with transaction(engine) as connection:
-        found = await recovery.find_unclosed(connection, grace=GRACE)
-    assert [shard.shard for shard in found] == [0]
+    for left in ("pending", "running"):
+        await run(engine, f"UPDATE items SET state = '{left}' WHERE idx = 99")
+        async with transaction(engine) as connection:
+            found = await recovery.find_unclosed(connection, grace=GRACE)
+        assert [shard.shard for shard in found] == [0]
 
 
 async def test_a_batch_whose_window_has_room_is_found(engine: AsyncEngine, batch: Batch) -> None:
@@ -140,3 +163,6 @@ async def test_a_batch_whose_window_has_room_is_found(engine: AsyncEngine, batch
     await run(engine, "UPDATE shards SET state = 'waiting' WHERE shard = 1")
     async with transaction(engine) as connection:
         assert list(await recovery.find_undispatched(connection, grace=GRACE)) == [UUID(batch.id)]
+    await run(engine, "UPDATE batches SET window_size = 1")  # the shard that is dispatched fills it
+    async with transaction(engine) as connection:
+        assert await recovery.find_undispatched(connection, grace=GRACE) == []

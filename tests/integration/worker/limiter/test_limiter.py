@@ -305,12 +305,14 @@ async def test_used_tokens_come_back_through_release(limiter: NewLimiter) -> Non
     assert len(held) == 2
 
 
-async def test_a_block_holds_for_everybody_and_is_never_shortened(limiter: NewLimiter, redis: Redis) -> None:
+async def test_a_block_holds_for_everybody_and_is_never_shortened(limiter: NewLimiter, redis: Redis, key: str) -> None:
     blocking, other = await limiter(FREE), await limiter(FREE)
     assert await granted(other, within=SOON)
     begun = await redis_time(redis)
     await soon(blocking.block(0.8))
+    until = int(await redis.hget(f"{key}:rate", "blocked") or 0)
     await soon(other.block(0.01))
+    assert int(await redis.hget(f"{key}:rate", "blocked") or 0) >= until  # before the first says its own again
     assert not await granted(other)
     assert not await granted(blocking)
     await soon(asyncio.gather(blocking.acquire(1), other.acquire(1)))

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from tamis_producer.config.redaction import HIDDEN, Redaction, secrets_in, shown_url
 from tamis_worker.config.settings import WorkerSettings
 
-SECRET = 'p@ss/w"ö rd+=&1'
+SECRET = "p@ss/w\"ö r'd\\+=&1???>"  # quoted, escaped and in either base64 it is another text each time
 SECRETS = st.text(st.characters(exclude_categories=["Cs"]), min_size=8, max_size=30)
 
 
@@ -48,6 +48,14 @@ def test_nothing_else_is_touched(secret: str, before: str, after: str) -> None:
     redact = Redaction([secret])
     if redact(before) == before and redact(after) == after:
         assert redact(f"{before}\0{secret}\0{after}") == f"{before}\0{HIDDEN}\0{after}"
+
+
+def test_of_two_secrets_that_begin_alike_nothing_of_the_longer_one_is_left() -> None:
+    assert Redaction(["hunter2", "hunter2-hunter2"])("it is hunter2-hunter2") == f"it is {HIDDEN}"
+
+
+def test_a_webhook_secret_is_found_without_its_prefix() -> None:
+    assert Redaction(["whsec_a2V5LW9mLW1pbmU"])("signed with a2V5LW9mLW1pbmU") == f"signed with {HIDDEN}"
 
 
 def test_short_secrets_and_none_at_all_leave_texts_alone() -> None:

@@ -1,6 +1,6 @@
 """While people read blind, nobody is shown a decision that could sway their own."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tamis_producer.decisions.blindness import is_hidden
@@ -27,6 +27,8 @@ def test_beside_the_model_a_record_opens_to_those_who_have_decided_on_it(decided
 
 
 @given(mode=st.sampled_from(ScreeningMode), decided=DECIDED, me=NAMES)
+@example(mode=PAIR, decided=["A"], me="B")
+@example(mode=MODEL, decided=["A"], me="B")
 def test_whoever_has_yet_to_decide_never_sees_the_one_decision_before_theirs(
     mode: ScreeningMode, decided: list[str], me: str
 ) -> None:

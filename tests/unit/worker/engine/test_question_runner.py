@@ -187,6 +187,14 @@ async def test_an_answer_from_the_cache_is_read_as_it_was_the_first_time() -> No
     assert accounting.deviations == ("extra key 'more' left out", "value: 'true' read as a boolean")
 
 
+async def test_a_kept_answer_that_cannot_be_read_any_more_is_asked_for_anew_and_replaced() -> None:
+    asking, accounting = Asking([answer()]), CallAccounting()
+    asking.endpoint.kept = KeptAnswer('{"value": "perhaps"}', "m", 10, 5)
+    assert await asking.asker.ask(REQUEST, parse, accounting, TERMS, key="k") is True
+    assert (accounting.cached, len(asking.endpoint.calls)) == (0, 1)
+    assert asking.endpoint.stored[:2] == ("k", answer())
+
+
 async def test_words_around_an_answer_are_told_to_the_model_which_is_asked_once_more() -> None:
     asking = Asking([answer(f"Here it is: {USEFUL}"), answer()])
     assert await asking.ask() is True

@@ -60,6 +60,11 @@ def test_a_transient_error_is_asked_again_after_backoff_and_counts(kind: ErrorKi
     assert decision(kind, attempt=3) == RetryDecision.retry(2.0, counts=True)  # 0.5 x 2^2
 
 
+@pytest.mark.parametrize("kind", [ErrorKind.TIMEOUT, ErrorKind.CONNECTION])
+def test_without_an_answer_a_retry_after_neither_sets_the_wait_nor_blocks_the_others(kind: ErrorKind) -> None:
+    assert decision(kind, retry_after=30.0, attempt=3) == RetryDecision.retry(2.0, counts=True)  # 0.5 x 2^2
+
+
 @pytest.mark.parametrize("kind", CALLED)
 def test_nothing_that_counts_is_asked_beyond_the_call_budget(kind: ErrorKind) -> None:
     assert decision(kind, attempt=5, earlier=()) == RetryDecision.give_up(kind)

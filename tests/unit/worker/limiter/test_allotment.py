@@ -68,6 +68,13 @@ def test_nothing_begins_when_redis_was_not_heard_for_a_while(paced: bool) -> Non
     assert not allotment.take(0, NOW + FRESH)
 
 
+def test_a_reply_that_came_late_is_as_old_as_its_request() -> None:
+    allotment = LocalAllotment(15.0)
+    granted(allotment, slots=2, paced=False, came=NOW + 0.5)
+    assert allotment.take(0, NOW + FRESH - 0.01)
+    assert not allotment.take(0, NOW + FRESH)
+
+
 def test_tokens_of_permits_are_one_balance_and_what_is_left_of_it_is_given_back() -> None:
     allotment = LocalAllotment(15.0)
     demand = Demand(waiting=2, head=100, mean=100)

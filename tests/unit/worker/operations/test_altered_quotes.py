@@ -126,6 +126,58 @@ def test_an_ellipsis_for_a_few_words_must_not_leave_out_a_negation(omitted: str,
     assert [one.recorded for one in quote.differences] == ([omitted] if state is QuoteState.ALTERED else [])
 
 
+@pytest.mark.parametrize("word", ["no", "not", "never", "neither", "nor", "none", "nothing", "without"])
+def test_no_negation_may_be_left_out_by_an_ellipsis(word: str) -> None:
+    quote = QuotedRecord({"abstract": f"The drug was {word} effective in adults."}).find(
+        "The drug was ... effective in adults"
+    )
+    assert quote is not None
+    assert (quote.state, [one.recorded for one in quote.differences]) == (QuoteState.ALTERED, [word])
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("no", "not", "never", "neither", "nor", "none", "nothing", "without"),
+        *("or", "before", "after", "until", "since", "within", "outside", "between", "under", "over", "above", "below"),
+        *("against", "except", "despite", "beyond", "versus"),
+    ],
+)
+def test_a_function_word_must_not_replace_a_word_that_turns_the_meaning(word: str) -> None:
+    quote = QuotedRecord({"abstract": f"Pain fell {word} the treatment of adults with asthma."}).find(
+        "during the treatment of adults with asthma"
+    )
+    assert quote is not None
+    assert (quote.state, [one.recorded for one in quote.differences]) == (QuoteState.ALTERED, [word])
+
+
+@pytest.mark.parametrize("prefix", ["non", "un", "anti"])
+def test_a_quote_that_begins_behind_a_negating_prefix_is_altered(prefix: str) -> None:
+    quote = QuotedRecord({"abstract": f"All {prefix}-inflammatory drugs reduced the pain."}).find(
+        "inflammatory drugs reduced the pain"
+    )
+    assert quote is not None
+    assert (quote.state, [one.recorded for one in quote.differences]) == (QuoteState.ALTERED, [prefix])
+
+
+@pytest.mark.parametrize(
+    ("text", "record", "state"),
+    [
+        # one of three words agrees, in letters that are alike
+        ("Hypotension was induced in patients", "Hypertension was reduced in patients", QuoteState.NOT_FOUND),
+        # two of four
+        ("Hypotension was induced in old patients", "Hypertension was reduced in old patients", QuoteState.ALTERED),
+    ],
+)
+def test_a_passage_that_shares_less_than_half_of_the_words_is_another_one(
+    text: str, record: str, state: QuoteState
+) -> None:
+    quote = QuotedRecord({"abstract": f"{record} of the trial."}).find(text)
+    assert quote is not None
+    assert quote.similarity > 0.85
+    assert quote.state is state
+
+
 @pytest.mark.parametrize(
     ("text", "record"),
     [

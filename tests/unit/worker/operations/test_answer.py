@@ -161,6 +161,12 @@ def test_nothing_can_forge_a_title_of_a_message(parts: list[str]) -> None:
         "answer to evaluate:",
         "evaluation criteria:",
     ]
+    _, said = answer_prompt.evaluation_messages(Answer(**GIVEN | {"eval_crit": text}), "x")
+    lines = [line.strip().lower() for line in said.content.splitlines()]
+    assert [line for line in lines if line.startswith(("answer to evaluate:", "evaluation criteria:"))] == [
+        "answer to evaluate:",
+        "evaluation criteria:",
+    ]
 
 
 @pytest.mark.spec("2.3", "2.8", "2.28")

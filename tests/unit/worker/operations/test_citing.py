@@ -83,6 +83,7 @@ def test_each_chunk_is_a_line_of_the_source_data_with_its_number() -> None:
     _, question = begun(SIZE, ITEM)
     system, user = question.messages
     assert 'numbered chunks of a document: "chunk 1"' in system.content
+    assert "the words of the chunk that\nstate it, verbatim and at most fifty" in system.content
     assert user.content == (
         "## Source Data\n"
         "title: A trial\n"

@@ -8,6 +8,7 @@ import pytest
 from judge_clients import BLOCKED, CLASSIFICATION, REPLY, Kind, One, each_form, each_kind, evaluated, neutral, saying
 from tamis_schemas import InvalidParameters
 from tamis_worker.operations import judge
+from tamis_worker.operations.evidence import QUALITY_OF
 from tamis_worker.operations.judge import (
     QUALITY_CONTEXTUAL,
     QUALITY_EXPLICIT,
@@ -25,6 +26,11 @@ def test_the_constants_are_public_here() -> None:
     assert (QUALITY_EXPLICIT, QUALITY_CONTEXTUAL, QUALITY_WEAK, QUALITY_INAPPROPRIATE) == (1.0, 0.7, 0.4, 0.0)
     assert should_block_classification(0.149)
     assert not should_block_classification(0.15)
+
+
+def test_the_judge_is_told_the_scale_by_which_its_answer_is_read() -> None:
+    for evidence_type, quality in QUALITY_OF.items():
+        assert f"\n- {evidence_type} ({quality}): " in judge.JUDGE_SYSTEM_PROMPT
 
 
 @pytest.mark.spec("5.3", "5.11", "5.14", "5.15", "5.16", "5.37")

@@ -64,6 +64,12 @@ def test_a_filter_says_what_spec_1_writes() -> None:
     )
 
 
+def test_an_inclusion_is_told_to_answer_uncertain_rather_than_exclude_in_doubt() -> None:
+    criteria = SearchCriteria(research_question="Does it work?", inclusion_criteria=["humans"])
+    system, _ = inclusion.messages(Inclusion(criteria=criteria), ARTICLE)
+    assert "\nWhen in doubt, answer uncertain rather than exclude.\n" in system.content
+
+
 def test_an_inclusion_names_every_criterion_under_its_label() -> None:
     criteria = SearchCriteria(
         research_question="Does it work?",

@@ -33,6 +33,11 @@ def test_what_is_not_graded_is_asked_and_read_as_ever() -> None:
     assert filter_.parse(plain, told.value).relevance is None
 
 
+def test_the_words_on_the_grade_say_what_both_ends_of_its_scale_mean() -> None:
+    assert "from 0 to 100" in WORDS
+    assert "0 means certainly not, 100 certainly." in WORDS
+
+
 def test_a_grade_is_asked_for_last_and_its_words_stand_once() -> None:
     graded, screening = Filter(criteria="Is it?", graded=True), Inclusion(criteria=CRITERIA, graded=True)
     for schema, messages in (
