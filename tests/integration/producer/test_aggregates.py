@@ -1,5 +1,7 @@
 """What summaries and reports take from a batch's rows alike."""
 
+from sqlalchemy import update
+
 from stage.screened import Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer import Client
 from tamis_producer.ledger.aggregates import count_values, read_counts, read_totals
@@ -53,6 +55,14 @@ def test_rows_are_counted_and_summed_once_for_all_who_tell_of_them(client: Clien
     assert totals["prompt_tokens"] == 1_500  # 100 + 200 + 300, and 900 of the failed one
     assert totals["completion_tokens"] == 180  # 10 + 20 + 30 + 120
     assert (totals["calls"], totals["call_seconds_median"]) == (4, 0.8)
+
+
+def test_of_the_seconds_of_calls_the_median_and_the_95th_percentile_are_told(client: Client) -> None:
+    with client.engine.begin() as connection:
+        batch_id = write_batch(connection, [decided(record(n), said("include")) for n in range(21)])
+        connection.execute(update(results).values(latency_ms=1_000 * results.c.idx))  # 0 to 20 s
+        totals = read_totals(connection, batch_id)
+    assert (totals["call_seconds_median"], totals["call_seconds_p95"]) == (10.0, 19.0)  # 0.5 x 20, 0.95 x 20
 
 
 def test_of_a_batch_without_a_result_nothing_was_taken(client: Client) -> None:

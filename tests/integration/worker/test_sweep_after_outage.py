@@ -10,7 +10,7 @@ from stage import abstracts
 from tamis_producer import Client
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_producer.runs.workers import read_repairs
-from tamis_producer.transport.broker import make_app
+from tamis_producer.transport.broker import make_app, queue_depths
 from tamis_producer.transport.dispatch import Dispatcher
 from tamis_schemas import Filter
 from tamis_worker.engine.backpressure import Backpressure
@@ -60,6 +60,8 @@ async def test_claims_are_taken_back_only_by_a_worker_that_was_there_for_a_lease
         await heartbeat.renew(engine, WorkerReport(id="sweeper"), lease=LEASE)
     swept = await sweeper.sweep()
     assert (swept.released, swept.given_up) == ((1, 0) if max_claims > 1 else (0, 1))
+    # The three messages of the submission, and another one for the item that is given back.
+    assert sum(queue_depths(app).values()) == (4 if max_claims > 1 else 3)
     assert {one.kind: one.total for one in read_repairs(client.engine)} == {
         "released" if max_claims > 1 else "given_up": 1
     }

@@ -115,6 +115,7 @@ def test_what_tells_of_all_records_at_once_waits_for_the_last_of_them(
             assert refused.startswith("4 records are still read blind")
             assert f"tamis blind {batch.id[:8]} off" in refused
         assert "4 records" in problem(ours.get(f"/v1/batches/{batch.id}/results", params={"limit": 2}))
+        assert "4 records" in problem(ours.get(f"/v1/batches/{batch.id}/export", params={"format": "csv"}))
         cell = {"among": "overrides", "first_said": "include", "second_said": "include"}
         assert "4 records" in problem(ours.get(f"/v1/batches/{batch.id}/agreement/records", params=cell))
         for route in ("judgement", "judgement/dry-run"):

@@ -242,6 +242,35 @@ async def test_it_is_waited_for_as_long_as_a_call_at_the_batchs_tier_may_take(
     await closed(budget)
 
 
+class RowBehindOutages(Row):
+    """Each reply comes after an outage of 1,000 s by the loop's clock; the fourth one finds room."""
+
+    def __init__(self) -> None:
+        super().__init__("1.00")
+        self.spent, self.reserved = D("0.5"), D("0.4")
+        self.away = 0.0
+
+    async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
+        self.away += 1_000.0
+        if self.looked == 3:
+            self.reserved = D(0)
+        return await super().change(changes)
+
+
+async def test_the_time_for_which_the_ledger_is_away_is_no_part_of_the_patience(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    row, loop = RowBehindOutages(), asyncio.get_running_loop()
+    clock = loop.time
+    monkeypatch.setattr(loop, "time", lambda: clock() + row.away)
+    monkeypatch.setattr(module, "LOOK", 0.001)
+    budget = Budget(row, PRICES, patience=600.0)  # type: ignore[arg-type]  # see above
+    await budget.commits[0].start()
+    assert await budget.reserve(TERMS, "m", PROMPT, ANSWER) is not None
+    assert row.looked == 4
+    await closed(budget)
+
+
 async def test_a_call_whose_end_nobody_knows_stays_reserved(budget: Budget, row: Row) -> None:
     one = await reserve(budget)
     await budget.settle(one, None)
@@ -252,6 +281,22 @@ async def test_what_was_not_called_is_given_back(budget: Budget, row: Row) -> No
     budget.give_back(await reserve(budget))
     await closed(budget)
     assert (row.reserved, row.spent) == (D(0), D(0))
+
+
+async def test_cancelled_while_the_ledger_refuses_it_nothing_of_the_others_is_given_back(
+    budget: Budget, row: Row
+) -> None:
+    row.reserved = D("0.9")
+    row.gate.clear()
+    task = asyncio.create_task(reserve(budget))
+    await asyncio.wait_for(row.came.wait(), BOUND)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    row.gate.set()
+    assert await budget.reserve(TERMS, "m", PROMPT // 2, ANSWER // 2) is not None  # goes through after it
+    await closed(budget)
+    assert (row.reserved, row.spent) == (D("1.0"), D(0))
 
 
 async def test_cancelled_while_the_ledger_grants_it_nothing_stays_reserved(budget: Budget, row: Row) -> None:
