@@ -9,7 +9,7 @@ help: ## What there is to make.
 test: ## All tests but the long ones.
 	$(PYTHON) -m pytest -n 4 --dist loadfile
 
-night: ## Everything: the long forms too, and 100 examples of each law; about an hour.
+night: ## Everything: the long forms too, and 100 examples of each law.
 	$(PYTHON) -m pytest -n 4 --dist loadfile -m "" --hypothesis-profile night
 
 chaos: ## Every row of the fault table, the long forms too.
