@@ -54,7 +54,7 @@ export const Audits = ({ batch, path, first, decide }) => {
     }
   };
   return html`${audits.map((audit) => html`<${Audit} key=${audit.id} batch=${batch} path=${path} audit=${audit} decide=${decide} changed=${keep} />`)}
-    ${decide && html`<form class="actions" onSubmit=${draw}><label for="quality-audit-n">Excluded records to draw at random</label><input type="number" id="quality-audit-n" name="n" min="1" max=${MOST} value=${USUAL} required /><button type="submit">Draw an audit</button></form>`}
+    ${decide && html`<form class="actions" onSubmit=${draw}><label for="quality-audit-n">Excluded records to draw at random</label><input type="number" id="quality-audit-n" name="n" min="1" max=${MOST} defaultValue=${USUAL} required /><button type="submit">Draw an audit</button></form>`}
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
     ${!decide && audits.length === 0 && html`<p>There is no audit yet.</p>`}`;
 };

@@ -39,8 +39,8 @@ const Draw = ({ batch, drawn }) => {
     }
   };
   return html`<form class="work-draw" onSubmit=${draw}>
-    <p class="field"><label for="work-draw-n">Records to draw</label><input type="number" id="work-draw-n" name="n" min="1" max=${MOST} value=${USUAL} required aria-describedby="work-draw-about" /><span class="small" id="work-draw-about">The more, the closer the bound. All are drawn where there are fewer.</span></p>
-    <p class="field"><label for="work-draw-seed">Seed</label><input type="number" id="work-draw-seed" name="seed" min="0" max=${Number.MAX_SAFE_INTEGER} value=${seed} required aria-describedby="work-draw-same" /><span class="small" id="work-draw-same">The same one draws the same records, as long as the same ones are excluded.</span></p>
+    <p class="field"><label for="work-draw-n">Records to draw</label><input type="number" id="work-draw-n" name="n" min="1" max=${MOST} defaultValue=${USUAL} required aria-describedby="work-draw-about" /><span class="small" id="work-draw-about">The more, the closer the bound. All are drawn where there are fewer.</span></p>
+    <p class="field"><label for="work-draw-seed">Seed</label><input type="number" id="work-draw-seed" name="seed" min="0" max=${Number.MAX_SAFE_INTEGER} defaultValue=${seed} required aria-describedby="work-draw-same" /><span class="small" id="work-draw-same">The same one draws the same records, as long as the same ones are excluded.</span></p>
     ${problem && html`<p class="notice" role="alert">${problem}</p>`}
     <p class="actions"><button type="submit" class="main">Draw the audit</button></p></form>`;
 };
