@@ -23,7 +23,12 @@ from tamis_producer.config.settings import next_database
 from tamis_producer.transport.broker import make_app
 from tamis_worker.embedded.valkey import Valkey
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [
+    pytest.mark.timeout(400),
+    pytest.mark.built_from(
+        "examples/plain_celery", "producer/tamis_producer/transport", "worker/tamis_worker/celery_adapter"
+    ),
+]
 
 EXAMPLE = ROOT / "examples" / "plain_celery"
 BROKER = 6  # the first of three databases of the Redis that other tests use, too

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tamis_producer.config.old_names import RENAMED
 from tamis_producer.config.redaction import SECRET_NAMES, secrets_in
 from tamis_producer.config.settings import ProducerSettings
 from tamis_worker.config.settings import WorkerSettings
@@ -19,7 +18,6 @@ CHECK: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "check" / "docker-comp
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = ("migrate", "worker", "gateway", "flower")
 SETTINGS = {f"TAMIS_{name.upper()}" for name in WorkerSettings.model_fields}
-OLD_NAMES = {f"TAMIS_{old.upper()}": f"TAMIS_{new.upper()}" for old, new in RENAMED.items()}
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+\.?\d*(-[\w.-]+)?")
 MODERN = {"deploy", "configs", "develop", "gpus", "models", "provider", "post_start", "pre_stop", "name", "include"}
 TRACES = {
@@ -166,7 +164,7 @@ def test_every_tamis_variable_is_a_setting(name: str) -> None:
         named |= {
             variable for value in environment(service).values() for variable in re.findall(r"\$\{(TAMIS_\w+)", value)
         }
-        assert {variable.removesuffix("_FILE") for variable in named} <= SETTINGS | OLD_NAMES.keys()
+        assert {variable.removesuffix("_FILE") for variable in named} <= SETTINGS
 
 
 def test_every_setting_is_passed_on_to_who_reads_it_or_left_out_for_a_reason() -> None:
@@ -178,8 +176,6 @@ def test_every_setting_is_passed_on_to_who_reads_it_or_left_out_for_a_reason() -
     assert of_flower <= passed["flower"] | passed["gateway"]
     assert not set(LEFT_OUT) & set().union(*passed.values())
     assert all(LEFT_OUT.values())
-    for name in ("worker", "gateway"):
-        assert {OLD_NAMES[one] for one in passed[name] & OLD_NAMES.keys()} == passed[name] & set(OLD_NAMES.values())
     for name in ("worker", "gateway"):
         assert {one for one in environment(SERVICES[name]) if one.startswith("OTEL_")} == TRACES
 

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-from tamis_producer.config.old_names import RENAMED
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.intake.columns import SYNONYMS
 from tamis_producer.intake.result_columns import RESULT_COLUMNS
@@ -61,8 +60,6 @@ def test_every_setting_is_documented_with_its_default() -> None:
     assert rows == {
         f"TAMIS_{name.upper()}": "" if field.default is None else str(field.default) for name, field in fields.items()
     }
-    renamed = dict(re.findall(r"^\| `(TAMIS_\w+)` \| `(TAMIS_\w+)` \|$", text, re.MULTILINE))
-    assert renamed == {f"TAMIS_{old.upper()}": f"TAMIS_{new.upper()}" for old, new in RENAMED.items()}
 
 
 def test_every_column_of_results_is_documented_in_its_order() -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from tamis_schemas import ConfigurationError
 
-from .old_names import RENAMED, under_new_names
-
 PREFIX = "TAMIS_"
 SUFFIX = "_FILE"
 LARGEST = 65_536  # bytes; it is a password or a URL
@@ -43,26 +41,20 @@ def text_of(path: Path) -> str:
 def settings_of(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     """Return the texts of these settings by their names; one whose variable or file is missing or empty is not set.
 
-    A variable goes before the file of the same setting, and its name may be written in small letters. A setting may
-    also stand under its old name.
+    A variable goes before the file of the same setting, and its name may be written in small letters.
 
     Raises:
-        ConfigurationError: naming the variable whose file cannot be read, or two names of one setting that differ.
+        ConfigurationError: naming the variable whose file cannot be read.
     """
     variables = {name.upper(): value for name, value in environment.items()}
     files = files_named(environment)
-    current = set(names)
     texts = {}
-    for name in (*current, *(old for old, new in RENAMED.items() if new in current)):
-        variable = _variable_of(name)
+    for name in names:
+        variable = f"{PREFIX}{name.upper()}"
         text = variables.get(variable) or (_text_for(variable, files[variable]) if variable in files else "")
         if text:
             texts[name] = text
-    return under_new_names(texts, _variable_of)
-
-
-def _variable_of(name: str) -> str:
-    return f"{PREFIX}{name.upper()}"
+    return texts
 
 
 def _text_for(variable: str, path: Path) -> str:

@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from tamis_schemas import ConfigurationError
 
-from .old_names import under_new_names
 from .setting_files import settings_of
 from .stack_file import StackFile
 
@@ -55,7 +54,7 @@ class ProducerSettings(BaseModel):
 
     def __init__(self, **values: Any) -> None:
         """Keywords go before variables, and these before the files that variables name."""
-        super().__init__(**(settings_of(os.environ, type(self).model_fields) | under_new_names(values)))
+        super().__init__(**(settings_of(os.environ, type(self).model_fields) | values))
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:

@@ -19,7 +19,7 @@ from tamis_schemas import Filter
 HERE = Path(__file__).parent
 # The phases of a form, and how many requests are drawn at random for each route. The phase `coverage` goes through the
 # boundary values of every parameter, which takes most of the time.
-SHORT, LONG = ("examples,fuzzing", 2), ("examples,coverage,fuzzing", 10)
+SHORT, LONG = ("examples,fuzzing", 1), ("examples,coverage,fuzzing", 10)
 WITHIN = 240.0  # s
 
 

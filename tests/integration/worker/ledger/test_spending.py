@@ -61,6 +61,21 @@ async def test_settlements_of_a_group_make_room_for_its_reservations(engine: Asy
     assert await standing(engine, batch) == (D("0.3"), D("0.7"))
 
 
+async def test_a_reservation_given_back_twice_makes_no_room_beyond_the_budget(
+    engine: AsyncEngine, client: Client
+) -> None:
+    batch = budgeted(client, "1.00")
+    writer = Spending(engine)
+    await writer.change([BudgetChange(batch, reserve=D("0.4"))])
+    again = BudgetChange(batch, release=D("0.8"), spend=D("0.3"))
+    reserve = BudgetChange(batch, reserve=D("0.8"))
+    # 0.3 is spent, and no less than 0 is reserved: 0.3 + 0.8 = 1.1 does not fit
+    assert [state.granted for state in await writer.change([again, reserve])] == [True, False]
+    assert await standing(engine, batch) == (D("0.3"), D(0))
+    await writer.change([BudgetChange(batch, release=D("0.5"), reserve=D("0.2"))])
+    assert await standing(engine, batch) == (D("0.3"), D("0.2"))
+
+
 async def test_batches_do_not_share_budgets(engine: AsyncEngine, client: Client) -> None:
     rich, poor = budgeted(client, "10"), budgeted(client, "0.1")
     changes = [BudgetChange(poor, reserve=D(1)), BudgetChange(rich, reserve=D(1)), BudgetChange(poor, reserve=D("0.1"))]

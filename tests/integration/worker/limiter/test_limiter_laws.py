@@ -233,7 +233,6 @@ def test_whatever_happens_the_limits_hold_and_whoever_waits_is_served(redis: "Re
     run_state_machine_as_test(
         type("LimiterMachine", (Machine,), {"redis": redis}),
         settings=settings(
-            max_examples=40,
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
