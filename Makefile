@@ -7,10 +7,10 @@ help: ## What there is to make.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
 test: ## All tests but the long ones.
-	$(PYTHON) -m pytest -n 5 --dist loadfile
+	$(PYTHON) -m pytest -n 4 --dist loadfile
 
 night: ## Everything: the long forms too, and 100 examples of each law.
-	$(PYTHON) -m pytest -n 5 --dist loadfile -m "" --hypothesis-profile night
+	$(PYTHON) -m pytest -n 4 --dist loadfile -m "" --hypothesis-profile night
 
 chaos: ## Every row of the fault table, the long forms too.
 	$(PYTHON) -m pytest -m chaos -n 3 --dist loadfile

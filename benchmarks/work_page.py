@@ -5,9 +5,12 @@ In a real Chromium, over a gateway in a process of its own; nobody else asks. It
 """
 
 import argparse
+import re
 import statistics
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from playwright.sync_api import Page, expect
@@ -24,8 +27,10 @@ from .work_list import ITEMS, QUESTION, READER, SHORT_ITEMS, decide
 
 REPETITIONS, SHORT_REPETITIONS = 7, 2
 DECIDED = 40  # records, at most
+TABLE, SHORT_TABLE = 10_000, 1_000  # records of the table below a figure, which the page holds all at once
 COLUMNS = ("what is waited for", "asked, ms", "ms", "each run")
 FIRST_VIEW, FILTER, DECISION, NEXT_RECORD = 1_500, 300, 100, 50  # ms: what a person is to wait at most
+SORTED, TABLE_DECISION = 10_000, 2_000  # ms, of the table
 # What a select of the filters is set to, and what that is called.
 FILTERS = {
     "all records": ("show", "all"),
@@ -68,6 +73,8 @@ WATCH = """() => {
   }).observe(document, { subtree: true, childList: true, characterData: true });
 }"""
 
+PAGE = 100  # rows of the table that are shown at once
+
 UNTIL = """async (within) => {
   const end = Date.now() + within;
   while (!(CONDITION) && Date.now() < end) await new Promise((resume) => setTimeout(resume, 10));
@@ -75,8 +82,8 @@ UNTIL = """async (within) => {
 }"""
 
 
-def work_page(running: Parts, count: int, repetitions: int) -> Table:
-    """Open the work list of so many records, filter it and decide, over and over."""
+def work_page(running: Parts, count: int, rows: int, repetitions: int) -> Table:
+    """Open the work list of so many records, filter it and decide, over and over; then the table of `rows` records."""
     with running.ledger() as ledger, gateway_of(running, ledger) as base, chromium() as browser:
         given = records(count)
         batch = ledger.client.submit(QUESTION, given)
@@ -87,7 +94,15 @@ def work_page(running: Parts, count: int, repetitions: int) -> Table:
         page.get_by_label("API key").fill(api_keys.create(ledger.client.engine, READER, [Scope.READ, Scope.DECIDE]))
         page.keyboard.press("Enter")
         expect(page.locator("#whose")).to_contain_text(READER)
-        return measure(page, f"{base}?batch={batch.id}&view=work", given, repetitions)
+        table = measure(page, f"{base}?batch={batch.id}&view=work", given, repetitions)
+        listed = ledger.client.submit(QUESTION, records(rows))
+        listed.pause()
+        decide(ledger, listed.id)
+        return replace(
+            table,
+            rows=[*table.rows, *measure_table(page, f"{base}?batch={listed.id}", rows, repetitions)],
+            notes=[*table.notes, f"the table below a figure has {rows:,} records"],
+        )
 
 
 def measure(page: Page, address: str, given: Sequence[dict[str, Any]], repetitions: int) -> Table:
@@ -109,6 +124,28 @@ def measure(page: Page, address: str, given: Sequence[dict[str, Any]], repetitio
         "a search is timed from its request, which the page sends 0.3 s after the last letter",
     ]
     return Table("The page of a large batch", COLUMNS, rows, notes)
+
+
+def measure_table(page: Page, address: str, rows: int, repetitions: int) -> list[list[Cell]]:
+    """Return two waits: from the address to the table sorted by confidence; from a key to the row that shows it."""
+    tables, decisions = [], []
+    for n in range(repetitions):
+        began = time.perf_counter()
+        page.goto(address, wait_until="commit")
+        expect(page.locator("#rows .row")).to_have_count(min(rows, PAGE), timeout=READY_WITHIN)
+        column = page.get_by_role("button", name="Confidence", exact=True)
+        column.click()
+        expect(page.locator("th", has=column)).to_have_attribute("aria-sort", re.compile("scending"))
+        tables.append(1000 * (time.perf_counter() - began))
+        page.locator("#rows .toggle").nth(n).focus()
+        began = time.perf_counter()
+        page.keyboard.press("i")
+        expect(page.locator("#rows .row").nth(n).locator(".human")).to_be_visible(timeout=READY_WITHIN)
+        decisions.append(1000 * (time.perf_counter() - began))
+    return [
+        _row("the table, sorted", SORTED, tables),
+        _row("a decision in the table", TABLE_DECISION, decisions),
+    ]
 
 
 def searches(given: Sequence[dict[str, Any]]) -> dict[str, str]:
@@ -179,9 +216,10 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help=f"{SHORT_ITEMS} records: shows that it works")
     given = parser.parse_args()
     count, repetitions = (SHORT_ITEMS, SHORT_REPETITIONS) if given.short else (given.records, REPETITIONS)
+    rows = SHORT_TABLE if given.short else TABLE
     report = Report(Machine.here(), {"records": count})
     with parts() as running:
-        report.benchmarks["work_page"] = [work_page(running, count, repetitions)]
+        report.benchmarks["work_page"] = [work_page(running, count, rows, repetitions)]
     sys.stdout.write(report.to_markdown())
 
 

@@ -1,7 +1,6 @@
 """The report in a real browser: nothing runs that is not its own, and a reviewer can work with it."""
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,6 @@ from tamis_schemas.answers.results import CriterionVerdict, Difference, Quote
 
 pytestmark = needs_chromium
 
-INTERACTIVE_WITHIN = 3.0  # s, with 10,000 records
 ROWS = 10_000
 SCRIPT = "window.ran = (window.ran || 0) + 1"
 HOSTILE = f'</script><script>{SCRIPT}</script><img src=x onerror="{SCRIPT}"> " \' & <!-- 🏃\u2028'
@@ -340,7 +338,7 @@ def test_on_paper_there_are_rows_and_no_controls(open_report: Open) -> None:
 
 
 @pytest.mark.night
-def test_with_10_000_records_it_can_be_used_within_3_seconds(open_report: Open) -> None:
+def test_10_000_records_are_sorted_searched_and_paged(open_report: Open) -> None:
     abstract = "Background: a sentence of ordinary length about posttraumatic stress. " * 20  # 1,400 characters
     reasons = [*CRITERIA.inclusion_criteria, *CRITERIA.exclusion_criteria]
     rows = [
@@ -354,25 +352,14 @@ def test_with_10_000_records_it_can_be_used_within_3_seconds(open_report: Open) 
     ]
     rows.append(Ledgered(record(ROWS), ItemStatus.PENDING))
     page = open_report(rows, state="running").page
-    # The first of three that is fast enough: other processes share this machine.
-    took = (_seconds_to_interactive(page) for _ in range(3))
-    assert any(seconds < INTERACTIVE_WITHIN for seconds in took), f"it took {INTERACTIVE_WITHIN:g} s, three times"
+    page.get_by_role("button", name="Confidence", exact=True).click()
+    expect(page.locator("#rows .sure").first).to_have_text("0.00")
     page.fill("#search", "number 9998")
     expect(page.locator("#status")).to_contain_text("1 of 10,000 records match.")
     page.fill("#search", "")
     page.get_by_role("button", name="Last page").click()
     expect(page.locator("#page")).to_have_text("Page 100 of 100")
     expect(page.locator(".notice")).to_contain_text("1 record has no result yet")
-
-
-def _seconds_to_interactive(page: Page) -> float:
-    """From asking for the page to a sorted table."""
-    began = time.perf_counter()
-    page.reload(wait_until="commit")
-    expect(page.locator("#rows .row")).to_have_count(100)
-    page.get_by_role("button", name="Confidence", exact=True).click()
-    expect(page.locator("#rows .sure").first).to_have_text("0.00")
-    return time.perf_counter() - began
 
 
 def test_a_human_decision_stands_before_the_softwares_with_reviewer_and_note(open_report: Open) -> None:

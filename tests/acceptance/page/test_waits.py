@@ -22,15 +22,17 @@ RECORDS = 120
 def test_each_wait_that_the_document_bounds_is_measured_on_the_page(client: Client, key: str, opened: Open) -> None:
     from benchmarks.records import records
     from benchmarks.work_list import QUESTION, decide
-    from benchmarks.work_page import measure
+    from benchmarks.work_page import measure, measure_table
 
     given = records(RECORDS)
     batch = client.submit(QUESTION, given)
     decide(SimpleNamespace(client=client), batch.id)
     browser = opened()
     page = browser.sign_in(key)
-    table = measure(page, f"{page.url.partition('?')[0]}?batch={batch.id}&view=work", given, repetitions=1)
-    waits = {str(name): (asked, took) for name, asked, took, _ in table.rows}
+    address = f"{page.url.partition('?')[0]}?batch={batch.id}"
+    table = measure(page, f"{address}&view=work", given, repetitions=1)
+    rows = [*table.rows, *measure_table(page, address, RECORDS, repetitions=2)]
+    waits = {str(name): (asked, took) for name, asked, took, _ in rows}
     assert all(float(str(took)) > 0 for _, took in waits.values())
     text = (ROOT / "docs" / "performance.md").read_text("utf-8")
     documented = [line.strip("| ").split(" | ") for line in text.splitlines() if line.count(" | ") == 2]

@@ -26,7 +26,11 @@ from tamis_worker.doctor.examination import examine
 from tamis_worker.doctor.finding import Level
 from tamis_worker.embedded.valkey import Valkey
 
-pytestmark = [needs_rabbitmq, pytest.mark.timeout(400)]
+pytestmark = [
+    needs_rabbitmq,
+    pytest.mark.timeout(400),
+    pytest.mark.built_from("producer/tamis_producer/transport", "worker/tamis_worker/celery_adapter"),
+]
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 CONCURRENCY = 8

