@@ -62,7 +62,7 @@ def test_a_batch_completes_though_a_worker_is_killed_again_and_again_at_full_loa
 ) -> None:
     double.script(latency=0.5)
     concurrency, killed = 32, 0
-    given = {"CONCURRENCY": str(concurrency), "LEASE": "2", "SWEEP": "1", "MAX_CLAIMS": "50"}
+    given = {"CONCURRENCY": str(concurrency), "LEASE_SECONDS": "2", "SWEEP_INTERVAL": "1", "MAX_CLAIMS": "50"}
     crew = Crew(tmp_path, environment | {f"TAMIS_{name}": value for name, value in given.items()}, 2)
     try:
         batch = client.submit(ONCOLOGY, abstracts(8_000), shard_size=500, window=4)
@@ -102,7 +102,7 @@ def test_an_item_that_kills_its_worker_every_time_is_given_up_and_the_batch_fini
 ) -> None:
     poison = "record number 17."
     double.script(faults=[Fault(Kind.SLOW, contains=poison, delay=30.0)])
-    given = {"CONCURRENCY": "4", "LEASE": "2", "SWEEP": "0.5", "MAX_CLAIMS": "3"}
+    given = {"CONCURRENCY": "4", "LEASE_SECONDS": "2", "SWEEP_INTERVAL": "0.5", "MAX_CLAIMS": "3"}
     crew = Crew(tmp_path, environment | {f"TAMIS_{name}": value for name, value in given.items()}, 1)
     try:
         batch = client.submit(ONCOLOGY, abstracts(40))
