@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stage import tamis, wait_until
+from stage import wait_until
 from stage.plain_http import http_client
 
 UP_WITHIN, DOWN_WITHIN = 120.0, 60.0  # s
@@ -122,14 +122,3 @@ def test_a_newcomer_sees_every_kind_of_decision_a_retry_and_the_page_and_nothing
     assert alive == []
     assert "recorded-answers" in (folder / "demo.html").read_text("utf-8")
     assert [path.name for path in folder.iterdir()] == ["demo.html"]
-
-
-@pytest.mark.night
-@pytest.mark.timeout(1200)
-def test_the_small_model_runs_the_same_demonstration_and_says_what_its_decisions_are_worth(folder: Path) -> None:
-    done = tamis("demo", "--model", "small", env={"TMPDIR": str(folder)}, cwd=folder, within=1100)
-    assert done.code == 0, done.out + done.err
-    assert "its decisions are worth nothing" in done.out
-    assert "24/24" in done.out
-    assert "Flow of records (PRISMA 2020)" in done.out
-    assert list(folder.iterdir()) == []

@@ -190,3 +190,17 @@ def test_sigterm_stops_everything(up: RunningStack) -> None:
     _, alive = psutil.wait_procs(children, timeout=10)
     assert alive == []
     assert StackFile.read(up.folder / ".tamis") is None
+
+
+# Here, after the stack is gone, so that no two small models share the cores.
+@pytest.mark.timeout(2000)
+def test_the_small_model_runs_the_demonstration_and_says_what_its_decisions_are_worth(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("d")  # short: Unix sockets lie in it
+    done = tamis("demo", "--model", "small", env={"TMPDIR": str(folder)}, cwd=folder, within=1800)
+    assert done.code == 0, done.out + done.err
+    assert "its decisions are worth nothing" in done.out
+    assert "24/24" in done.out
+    assert "Flow of records (PRISMA 2020)" in done.out
+    assert list(folder.iterdir()) == []
