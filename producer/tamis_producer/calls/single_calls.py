@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from tamis_schemas import NO_STEERING, InvalidParameters, Operation, Steering
 
+from ..config.settings import ProducerSettings
 from ..ledger import CallResult
 from ..ledger.connection import connect_without_transactions
 from ..ledger.pool_kinds import LISTENER
@@ -18,9 +19,6 @@ from ..submission.bounds import Bounds
 from ..submission.item_conversion import to_item
 from ..submission.new_batch import rows_of
 from .call_results import CallResults, FollowedBatch
-
-if TYPE_CHECKING:
-    from ..client.client import Client
 
 LARGEST_SHARD = 5000  # items, as for TAMIS_SHARD_SIZE: a chord holds all of its messages in Redis
 CONVERTED_AT_ONCE = 200  # items; then other coroutines have their turn
@@ -129,18 +127,28 @@ class CallGroups:
         return [result.result() for result in results]
 
 
+class SubmittedBatch(Protocol):
+    """A batch that was submitted, as far as single calls need it."""
+
+    @property
+    def id(self) -> str:
+        """The batch's id, a UUID as text."""
+
+
 class SingleCalls:
     """The single calls of one client; may be used in any thread and any event loop."""
 
-    def __init__(self, client: "Client") -> None:
-        self._client = client
+    def __init__(self, settings: ProducerSettings, submit: Callable[..., SubmittedBatch]) -> None:
+        """`submit` submits a batch as `Client.submit` does."""
+        self._settings = settings
+        self._submit_batch = submit
         self._groups: dict[asyncio.AbstractEventLoop, CallGroups] = {}
         self._lock = Lock()
 
     async def ask(self, question: CallQuestion, source: object, *, within: float | None = None) -> CallResult:
         """Return the result of one item, or of an object for `to_item`; as `ask_all`, which may share its batch."""
         (item,) = await _items([source])
-        with rows_of([item], bounds=Bounds.of(self._client.settings), operations=[question.operation]):
+        with rows_of([item], bounds=Bounds.of(self._settings), operations=[question.operation]):
             pass  # it is one that may be submitted, and so together with others
         return await self._here().call(question, item, within)
 
@@ -189,14 +197,14 @@ class SingleCalls:
         with self._lock:
             if loop not in self._groups:
                 self._groups = {other: group for other, group in self._groups.items() if not other.is_closed()}
-                database = self._client.settings.database
+                database = self._settings.database
                 connect = partial(connect_without_transactions, database, LISTENER)
                 self._groups[loop] = CallGroups(self._submit, CallResults(connect))
             return self._groups[loop]
 
     async def _submit(self, question: CallQuestion, items: list[dict[str, Any]], at_once: int) -> UUID:
         batch = await asyncio.to_thread(
-            self._client.submit,
+            self._submit_batch,
             question.operation,
             items,
             model=question.model,

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ..quality.panel_figures import PanelFigures
     from ..quality.pilot import Calibrated
     from ..report import Figures, ReportForm
-    from .client import Client
+    from .session import Session
 
 
 MaybeNone: TypeAlias = Any  # None before there is one: who has waited need not ask
@@ -70,8 +70,8 @@ class Batch(Generic[V_co]):
     A type checker knows what was submitted: a `Filter` makes a `Batch[bool]`, whose rows have a `value` of that type.
     """
 
-    def __init__(self, client: Client, batch_id: UUID, *, replayed: bool = False) -> None:
-        self._client = client
+    def __init__(self, session: Session, batch_id: UUID, *, replayed: bool = False) -> None:
+        self._session = session
         self._id = batch_id
         self.replayed = replayed  # whether its submission found it: the idempotency key was used before
 
@@ -82,7 +82,7 @@ class Batch(Generic[V_co]):
 
     def operation(self) -> Operation:
         """Return the operation that every item is put to. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_operation(connection, self._id)
 
     def api_key_id(self) -> str | None:
@@ -91,7 +91,7 @@ class Batch(Generic[V_co]):
 
         from tamis_schemas.ledger import batches
 
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             key_id: str | None = connection.execute(
                 select(batches.c.api_key_id).where(batches.c.id == self._id)
             ).scalar_one()
@@ -99,7 +99,7 @@ class Batch(Generic[V_co]):
 
     def status(self) -> BatchView:
         """Return the batch's present state. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_views(connection, batch_id=self._id)[0]
 
     def wait(self, timeout: float | None = None) -> Counts:
@@ -122,7 +122,7 @@ class Batch(Generic[V_co]):
 
         Raises as `wait` does.
         """
-        for view in poll(self.status, timeout, self._client.waiting.sleep):
+        for view in poll(self.status, timeout, self._session.waiting.sleep):
             yield view
             if view.finished:
                 return
@@ -140,7 +140,7 @@ class Batch(Generic[V_co]):
         """
         from ..runs import control
 
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             control.pause(connection, self._id)
 
     def resume(self, max_cost: Decimal | None = None) -> None:
@@ -157,9 +157,9 @@ class Batch(Generic[V_co]):
         """
         from ..runs import control
 
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             control.resume(connection, self._id, max_cost)
-        self._client.dispatch(self._id)
+        self._session.dispatch(self._id)
 
     def cancel(self) -> None:
         """End the batch: what is pending is cancelled at once, calls in flight are finished and their results kept.
@@ -168,9 +168,9 @@ class Batch(Generic[V_co]):
         """
         from ..runs import control
 
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             control.cancel(connection, self._id)
-        self._client.request_summary(self._id)
+        self._session.request_summary(self._id)
 
     def set_priority(self, priority: Priority | str) -> None:
         """Go before, or behind, other batches from now on; effective on all workers within seconds.
@@ -182,9 +182,9 @@ class Batch(Generic[V_co]):
         from ..runs.control import priority_of
 
         named = priority_of(priority)
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             control.set_priority(connection, self._id, named)
-        self._client.dispatch(self._id)
+        self._session.dispatch(self._id)
 
     def retry(
         self,
@@ -208,9 +208,9 @@ class Batch(Generic[V_co]):
         """
         from ..runs import rounds
 
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             count = rounds.retry(connection, self._id, kinds, cancelled, max_cost)
-        self._client.dispatch(self._id)
+        self._session.dispatch(self._id)
         return count
 
     def later_stage(self) -> bool:
@@ -220,7 +220,7 @@ class Batch(Generic[V_co]):
         """
         from ..runs import rounds
 
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return rounds.later_stage(connection, self._id)
 
     def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult[V_co]]:
@@ -231,7 +231,7 @@ class Batch(Generic[V_co]):
 
         Raises `LedgerUnavailable`.
         """
-        return ledger.page_results(self._client.engine, self._id, places)
+        return ledger.page_results(self._session.engine, self._id, places)
 
     def to_judge(self) -> Iterator[Item]:
         """Yield an item for the `judge` operation for each result that explains itself; the batch must be finished.
@@ -283,12 +283,12 @@ class Batch(Generic[V_co]):
         """
         from ..explanation import read_explanation
 
-        with ledger.ledger_errors(), self._client.snapshot() as connection:
+        with ledger.ledger_errors(), self._session.snapshot() as connection:
             return read_explanation(connection, self._id, index)
 
     def item_ids(self) -> list[str]:
         """The ids of the items, in their order. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_item_ids(connection, self._id)
 
     def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere
@@ -296,12 +296,12 @@ class Batch(Generic[V_co]):
 
         A summary counts the whole batch as it stood when its round ended; its bill is that of all rounds so far.
         """
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_summary(connection, self._id, round)
 
     def summaries(self) -> list[Summary]:
         """The summaries of all finished rounds, the first one first. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_summaries(connection, self._id)
 
     def failures(self) -> RetryBias:
@@ -311,7 +311,7 @@ class Batch(Generic[V_co]):
         """
         from ..runs.retry_bias import read_retry_bias
 
-        with ledger.ledger_errors(), self._client.snapshot() as connection:
+        with ledger.ledger_errors(), self._session.snapshot() as connection:
             return read_retry_bias(connection, self._id)
 
     def override(
@@ -375,7 +375,7 @@ class Batch(Generic[V_co]):
         """
         from ..decisions import record_overrides
 
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             return list(record_overrides.record(connection, self._id, decisions).overrides)
 
     def import_decisions(
@@ -418,8 +418,8 @@ class Batch(Generic[V_co]):
             terms = replace(terms, columns=columns)
         if words is not None:
             terms = replace(terms, words=words)
-        most = self._client.settings.max_file_bytes
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        most = self._session.settings.max_file_bytes
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             return import_decisions(connection, self._id, path, terms, max_bytes=most)
 
     def overrides(self, *, history: bool = False) -> list[Override]:
@@ -427,7 +427,7 @@ class Batch(Generic[V_co]):
 
         `ItemResult.override` is the one that counts. Raises `LedgerUnavailable`.
         """
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_overrides(connection, self._id, history=history)
 
     def remark(
@@ -450,17 +450,17 @@ class Batch(Generic[V_co]):
 
         new = [NewRemark(RemarkKind.LABEL, text, remove) for text in labels]
         new += [NewRemark(RemarkKind.NOTE, text, remove) for text in notes]
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             return remark(connection, self._id, indices, new, reviewer=reviewer)
 
     def labels(self) -> Counter[str]:
         """Return how many items bear each label. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_label_counts(connection, self._id)
 
     def labelled(self, label: str) -> Sequence[int]:
         """Return the places of the items that bear a label, for `results`. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_labelled(connection, self._id, label)
 
     def human_counts(self) -> HumanCounts | None:
@@ -468,7 +468,7 @@ class Batch(Generic[V_co]):
 
         Raises `LedgerUnavailable`.
         """
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_human_counts(connection, self._id)
 
     def screening_mode(self) -> ScreeningModeSet:
@@ -478,7 +478,7 @@ class Batch(Generic[V_co]):
         """
         from ..decisions.screening_mode import read_mode_set
 
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return read_mode_set(connection, self._id)
 
     def set_screening_mode(self, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
@@ -495,7 +495,7 @@ class Batch(Generic[V_co]):
 
         if mode not in [*ScreeningMode]:
             raise InvalidParameters(f"{mode!r} is no screening mode: it is {', '.join(ScreeningMode)}")
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             return set_mode(connection, self._id, ScreeningMode(mode), set_by=set_by)
 
     def conflicts(self) -> list[Conflict]:
@@ -505,7 +505,7 @@ class Batch(Generic[V_co]):
         """
         from ..decisions.conflicts import read_conflicts
 
-        with ledger.ledger_errors(), self._client.snapshot() as connection:
+        with ledger.ledger_errors(), self._session.snapshot() as connection:
             return read_conflicts(connection, self._id)
 
     def draw_audit(self, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
@@ -515,7 +515,7 @@ class Batch(Generic[V_co]):
         """
         from ..decisions import audits
 
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             return audits.draw(connection, self._id, n, seed=seed, stratum=stratum)
 
     def draw_pilot(self, n: int, *, seed: int) -> Pilot:
@@ -525,7 +525,7 @@ class Batch(Generic[V_co]):
         """
         from ..decisions.pilot_file import draw_pilot  # with the readers of every format behind it
 
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             population = ledger.read_originals(connection, self._id)
         return draw_pilot(population, n, seed=seed)
 
@@ -568,13 +568,13 @@ class Batch(Generic[V_co]):
         from ..reading_order.next_records import NextQuery, next_records
 
         query = NextQuery(n, reviewer, seed, EXPLORE if explore is None else explore, fresh, ReadingBy(by), blind)
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             sampled = read_open_sample(connection, self._id)
-        return next_records(self._client.engine, self._id, query, self._client.refits, first=sampled)
+        return next_records(self._session.engine, self._id, query, self._session.refits, first=sampled)
 
     def audits(self) -> list[Audit]:
         """The audits of the batch, the first one first. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self._client.engine.connect() as connection:
+        with ledger.ledger_errors(), self._session.engine.connect() as connection:
             return ledger.read_audits(connection, self._id)
 
     def stop(
@@ -595,7 +595,7 @@ class Batch(Generic[V_co]):
         """
         from ..decisions.stopping import read_stop
 
-        with ledger.ledger_errors(), self._client.snapshot() as connection:
+        with ledger.ledger_errors(), self._session.snapshot() as connection:
             return read_stop(connection, self._id, recall, confidence, human_errors=human_errors)
 
     def stop_sample(
@@ -619,7 +619,7 @@ class Batch(Generic[V_co]):
         from ..decisions.stop_samples import draw_sample
 
         terms = {"recall": recall, "confidence": confidence}
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             draw_sample(connection, self._id, **terms, seed=seed, audit=audit, human_errors=human_errors)
         return self.stop(**terms, human_errors=human_errors)
 
@@ -632,7 +632,7 @@ class Batch(Generic[V_co]):
         """
         from ..decisions.stop_samples import close_sample
 
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             close_sample(connection, self._id)
         return self.stop()
 
@@ -643,7 +643,7 @@ class Batch(Generic[V_co]):
         """
         from ..decisions.human_agreement import read_agreement
 
-        with ledger.ledger_errors(), self._client.snapshot() as connection:
+        with ledger.ledger_errors(), self._session.snapshot() as connection:
             return read_agreement(connection, self._id)
 
     def evaluate(self, labels: Labels, column: str | None = None) -> GoldEvaluation:
@@ -679,7 +679,7 @@ class Batch(Generic[V_co]):
     def _panel(self, human: Mapping[int, bool] | None) -> PanelFigures | None:
         from ..decisions.panel_reading import read_panel
 
-        with ledger.ledger_errors(), self._client.snapshot() as connection:
+        with ledger.ledger_errors(), self._session.snapshot() as connection:
             return read_panel(connection, self._id, human)
 
     def calibrate(
@@ -706,14 +706,14 @@ class Batch(Generic[V_co]):
         """
         from ..report import write_report_file
 
-        return write_report_file(self._client.engine, self.id, path, form)
+        return write_report_file(self._session.engine, self.id, path, form)
 
     def _labelled(self, labels: Labels, column: str | None) -> Matched:
         from ..quality.gold_labels import labels_of
         from ..quality.matching import check_decides, match
 
         check_decides(self.id, self.status().operation)
-        return match(self.results(), labels_of(labels, column, max_bytes=self._client.settings.max_file_bytes))
+        return match(self.results(), labels_of(labels, column, max_bytes=self._session.settings.max_file_bytes))
 
     def __repr__(self) -> str:
         return f"Batch({self.id!r})"

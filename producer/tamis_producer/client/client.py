@@ -6,28 +6,24 @@ What reads and writes the ledger is imported when the ledger is first used: to i
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from uuid import UUID
 
 from tamis_schemas import (
     NO_STEERING,
     Audit,
-    BrokerUnavailable,
     Callback,
     ErrorKind,
     Exclusion,
-    HumanStage,
     Inclusion,
     InvalidParameters,
     InvalidRequest,
     Item,
     Operation,
-    Override,
     Priority,
     ReviewPlan,
     Source,
@@ -45,29 +41,23 @@ from ..ledger.pool_kinds import CLIENT, PoolKind
 from ..ledger.worker_view import WorkerView
 from ..process import tracing
 from ..process.forks import begin_anew_after_a_fork
-from ..process.waiting import ON_THREAD, BesideLoop, Waiting
 from ..submission.asked_models import batch_model, with_panel
 from ..submission.bounds import Bounds
 from ..submission.budget import budget_of
 from ..submission.new_batch import NewBatch, as_sources, parameters, rows_of, sent_on_completion
-from ..transport.broker_absence import BrokerAbsence
 from .batch import Batch
 from .review import Review
+from .session import Session
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine
-
     from tamis_schemas.operations import TypedOperation
 
     from ..calls.single_calls import SingleCalls
     from ..decisions.audits import AuditDecision, Recorded
-    from ..decisions.conflicts import Conflict
     from ..ledger.dead_letters import DeadLetter
-    from ..reading_order.order_refits import OrderRefits
     from ..runs.rounds import Retryable
     from ..screening.known_records import KnownRecords
     from ..submission.frames import Frame
-    from ..transport.dispatch import Dispatcher
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +74,7 @@ class Retried(Generic[Retriable]):
     refused: str | None = None  # why there are none
 
 
-class Client:
+class Client(Session):
     """Enqueues batches and reads them back; holds connections until `close`.
 
     Thread-safe. One that was made before a fork works in the parent and in every child.
@@ -96,16 +86,8 @@ class Client:
 
     def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
         """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
-        self.settings = settings or ProducerSettings.load()
-        self._pool = pool
-        self.engine: Engine = self._connect()
-        self.waiting: Waiting = ON_THREAD
-        self._broker = self.settings.broker
-        self._lock = Lock()
-        self._made: Dispatcher | None = None
+        super().__init__(settings, pool=pool)
         self._calls: SingleCalls | None = None
-        self._refits: OrderRefits | None = None
-        self._absence = BrokerAbsence()
         begin_anew_after_a_fork(self)
 
     def submit(
@@ -326,12 +308,6 @@ class Client:
         assert match.batch_id is not None  # noqa: S101 - one of the two is set
         return Batch(self, match.batch_id)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
-        """A connection whose every statement sees the same moment."""
-        with self.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
-            yield connection
-
     def batch(self, batch_id: str) -> Batch:
         """The batch of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
         with ledger.ledger_errors(), self.engine.connect() as connection:
@@ -354,35 +330,8 @@ class Client:
             if self._calls is None:
                 from ..calls.single_calls import SingleCalls
 
-                self._calls = SingleCalls(self)
+                self._calls = SingleCalls(self.settings, self.submit)
             return self._calls
-
-    @property
-    def refits(self) -> OrderRefits:
-        """Whoever works reading orders out for this client."""
-        with self._lock:
-            if self._refits is None:
-                from ..reading_order.order_refits import OrderRefits
-
-                beside = isinstance(self.waiting, BesideLoop)
-                self._refits = OrderRefits(self.engine, self.settings.database, beside=beside)
-            return self._refits
-
-    def retry(
-        self,
-        batch_id: str,
-        *,
-        kinds: Collection[ErrorKind | str] | None = None,
-        cancelled: bool = False,
-        max_cost: Decimal | None = None,
-    ) -> Batch:
-        """The batch of this id, in a new round with exactly its failed items; arguments and errors as `Batch.retry`.
-
-        Raises `UnknownBatch` as well.
-        """
-        batch = self.batch(batch_id)
-        batch.retry(kinds, cancelled=cancelled, max_cost=max_cost)
-        return batch
 
     def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
         """Every completed batch with failed items, of these kinds where some are given; the oldest first.
@@ -409,51 +358,6 @@ class Client:
             except InvalidRequest as refused:
                 done.append(Retried(batch, 0, str(refused)))
         return done
-
-    def override(
-        self,
-        batch_id: str,
-        index: int,
-        value: Any,
-        *,
-        reviewer: str,
-        note: str | None = None,
-        settles: bool = False,
-        stage: HumanStage = HumanStage.OWN,
-        reason: str | None = None,
-        decision_id: UUID | None = None,
-    ) -> Override:
-        """A human's decision on an item of the batch of this id; as `Batch.override`. Raises `UnknownBatch` as well."""
-        return self.batch(batch_id).override(
-            index,
-            value,
-            reviewer=reviewer,
-            note=note,
-            settles=settles,
-            stage=stage,
-            reason=reason,
-            decision_id=decision_id,
-        )
-
-    def withdraw_override(
-        self,
-        batch_id: str,
-        index: int,
-        *,
-        reviewer: str,
-        note: str | None = None,
-        stage: HumanStage = HumanStage.OWN,
-    ) -> Override:
-        """Do as `Batch.withdraw_override`, for the batch of this id. Raises `UnknownBatch` as well."""
-        return self.batch(batch_id).withdraw_override(index, reviewer=reviewer, note=note, stage=stage)
-
-    def overrides(self, batch_id: str, *, history: bool = False) -> list[Override]:
-        """Return the same as `Batch.overrides`, for the batch of this id. Raises `UnknownBatch` as well."""
-        return self.batch(batch_id).overrides(history=history)
-
-    def conflicts(self, batch_id: str) -> list[Conflict]:
-        """Return the same as `Batch.conflicts`, for the batch of this id. Raises `UnknownBatch` as well."""
-        return self.batch(batch_id).conflicts()
 
     def audit(self, audit_id: str) -> Audit:
         """The audit of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
@@ -501,78 +405,18 @@ class Client:
             dispatcher.resend(letter)
         return letter
 
-    def ready(self) -> None:
-        """Import now what the first submission would import: Celery takes half a second."""
-        self._dispatcher()
-
     def close(self) -> None:
         """Give every connection back."""
         with self._lock:
-            made, self._made = self._made, None
             calls, self._calls = self._calls, None
-            refits, self._refits = self._refits, None
-        if refits is not None:
-            refits.close()
         if calls is not None:
             calls.close()
-        self.engine.dispose()
-        if made is not None:
-            made.close()
-
-    def dispatch(self, batch_id: UUID) -> None:
-        """Fill a batch's window; the workers do it where the broker does not answer. Raises `LedgerUnavailable`."""
-        with self._broker_may_be_away("batch %s is in the ledger; the workers will dispatch it: %s", batch_id) as there:
-            if there:
-                self._dispatcher().fill_window(batch_id)
-
-    def request_summary(self, batch_id: UUID) -> None:
-        """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
-        with self._broker_may_be_away("batch %s is cancelled; the workers will summarise it: %s", batch_id) as there:
-            if there:
-                self._dispatcher().request_summary(batch_id)
+        super().close()
 
     def forget(self) -> object:
         """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
-        made = None if self._made is None else self._made.forget()
-        theirs = (self.engine.pool, self._calls, self._refits, self._made, made)
-        self.engine.dispose(close=False)
-        self._made, self._lock, self._absence = None, Lock(), BrokerAbsence()
-        self._calls, self._refits = None, None
-        return theirs
-
-    def _connect(self) -> Engine:
-        return ledger.connect(self.settings.database, self._pool)
-
-    @contextmanager
-    def _broker_may_be_away(self, message: str, batch_id: UUID) -> Iterator[bool]:
-        """Yield whether the broker is worth trying; where it does not answer, the workers publish later."""
-        if self._absence.lasts:
-            log.warning(message, batch_id, "the broker did not answer a moment ago")
-            yield False
-            return
-        try:
-            yield True
-        except BrokerUnavailable as error:
-            self._absence.begins()
-            log.warning(message, batch_id, error)
-
-    def _dispatcher(self) -> Dispatcher:
-        """Made when something is published: who only reads need not wait for Celery to be imported."""
-        with self._lock:
-            if self._made is None:
-                from ..transport.broker import PRODUCER_WAITS, make_app
-                from ..transport.dispatch import Dispatcher
-
-                self._made = Dispatcher(
-                    self.engine, make_app(self.settings, within=PRODUCER_WAITS), waiting=self.waiting
-                )
-            return self._made
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+        calls, self._calls = self._calls, None
+        return (calls, super().forget())
 
 
 def _submitting(batch: NewBatch) -> AbstractContextManager[tracing.Span]:

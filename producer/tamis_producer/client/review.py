@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..report import Figures, ReportForm
-    from .client import Client
+    from .session import Session
 
 
 class Review:
     """A handle on a review in the ledger; any number may exist for one review, in any process."""
 
-    def __init__(self, client: Client, review_id: UUID, *, replayed: bool = False) -> None:
-        self._client = client
+    def __init__(self, session: Session, review_id: UUID, *, replayed: bool = False) -> None:
+        self._session = session
         self._id = review_id
         self.replayed = replayed  # whether its submission found it: plan and records were submitted before
 
@@ -37,12 +37,12 @@ class Review:
 
     def status(self) -> ReviewView:
         """Return the review's present state, all of its stages in one snapshot. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self._client.snapshot() as connection:
+        with ledger.ledger_errors(), self._session.snapshot() as connection:
             return ledger.read_reviews(connection, review_id=self._id)[0]
 
     def stages(self) -> list[Batch]:
         """The batches of the stages that have begun, in order. Raises `LedgerUnavailable`."""
-        return [Batch(self._client, UUID(view.id)) for view in self.status().stages]
+        return [Batch(self._session, UUID(view.id)) for view in self.status().stages]
 
     def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
         """Yield the review's state again and again (at first quickly, then every second), until nothing more happens.
@@ -52,7 +52,7 @@ class Review:
             WaitTimeout: it took longer than `timeout` seconds; the review goes on.
             LedgerUnavailable: the ledger does not answer.
         """
-        for view in poll(self.status, timeout, self._client.waiting.sleep):
+        for view in poll(self.status, timeout, self._session.waiting.sleep):
             yield view
             if view.finished:
                 return
@@ -90,13 +90,13 @@ class Review:
         """
         from ..report import write_report_file
 
-        return write_report_file(self._client.engine, self.id, path, form)
+        return write_report_file(self._session.engine, self.id, path, form)
 
     def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
         while True:
             stage = self._stage(verb)
             try:
-                act(Batch(self._client, stage))
+                act(Batch(self._session, stage))
                 return
             except IllegalTransition:
                 if self._stage(verb) == stage:
@@ -105,7 +105,7 @@ class Review:
     def _stage(self, verb: str) -> UUID:
         from ..runs import control
 
-        with ledger.ledger_errors(), self._client.engine.begin() as connection:
+        with ledger.ledger_errors(), self._session.engine.begin() as connection:
             stage = control.current_stage(connection, self._id)
         if stage is None:
             raise control.nothing_left(self._id, verb)

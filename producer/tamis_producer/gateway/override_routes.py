@@ -82,7 +82,7 @@ class DecisionForm(BaseModel):
 
 @router.get("/overrides", summary="What people decided, each reviewer's latest decision")
 def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
-    return sight_of(client, batch_id, key).overrides(client.overrides(batch_id))
+    return sight_of(client, batch_id, key).overrides(client.batch(batch_id).overrides())
 
 
 @router.get(
@@ -91,7 +91,7 @@ def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]
 )
 def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
     hidden = sight_of(client, batch_id, key).hidden
-    return [one for one in client.conflicts(batch_id) if one.index not in hidden]
+    return [one for one in client.batch(batch_id).conflicts() if one.index not in hidden]
 
 
 @router.post(
@@ -137,8 +137,7 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
     sight = sight_of(client, batch_id, key)
     sight.check_name(decision.reviewer)
     sight.check_decision(index, decision.stage, settles=decision.settles)
-    made = client.override(
-        batch_id,
+    made = client.batch(batch_id).override(
         index,
         _value(client, batch_id, decision),
         reviewer=decision.reviewer or key.label,
@@ -165,7 +164,7 @@ def withdraw_override(
     stage: HumanStage = HumanStage.OWN,
 ) -> None:
     sight_of(client, batch_id, key).check_name(reviewer)
-    client.withdraw_override(batch_id, index, reviewer=reviewer or key.label, stage=stage)
+    client.batch(batch_id).withdraw_override(index, reviewer=reviewer or key.label, stage=stage)
 
 
 def _value(client: Client, batch_id: str, decision: Decision) -> Any:

@@ -69,7 +69,7 @@ def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_
         (drawn[1], True, "Reviewer A"),
         (drawn[2], False, "Reviewer A"),
     ]
-    assert client.overrides(batch_id) == []
+    assert client.batch(batch_id).overrides() == []
     page.get_by_role("link", name="The audit, record by record").click()
     expect(page.get_by_text(words)).to_be_in_viewport()
     assert browser.said == []
@@ -108,7 +108,7 @@ def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_aud
 ) -> None:
     batch_id = audited(client)
     for who, value in (("Reviewer B", "include"), ("Reviewer C", "exclude")):
-        client.override(batch_id, 8, value, reviewer=who)
+        client.batch(batch_id).override(8, value, reviewer=who)
     page = opened().sign_in(key, f"/?batch={batch_id}&view=conflicts")
     expect(page.get_by_role("article", name="Record 9")).to_be_visible()
     page.keyboard.press("e")
@@ -119,7 +119,7 @@ def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_aud
     page.keyboard.press("u")
     expect(page.get_by_text("A judgement that says otherwise than the model is no conflict")).to_be_visible()
     everything_is_sent(page)
-    assert client.conflicts(batch_id) == []
+    assert client.batch(batch_id).conflicts() == []
 
 
 def test_nothing_is_drawn_before_the_batch_is_completed_or_by_who_only_reads(

@@ -41,8 +41,8 @@ def test_one_key_decides_and_one_takes_it_back(client: Client, key: str, opened:
     expect(page.locator("#flow svg")).to_contain_text(re.compile(r"uncertain\) \(n\s=\s0\)"))  # the flow follows
     page.keyboard.press("w")
     expect(page.locator("#record-3 .badge")).to_have_text("uncertain")
-    assert client.overrides(batch_id) == []
-    assert [one.withdrawn for one in client.overrides(batch_id, history=True)] == [False, True]
+    assert client.batch(batch_id).overrides() == []
+    assert [one.withdrawn for one in client.batch(batch_id).overrides(history=True)] == [False, True]
     page.keyboard.press("w")
     expect(page.locator("#said")).to_contain_text("nothing to withdraw")
 
@@ -56,10 +56,10 @@ def test_a_note_is_kept_with_a_decision_and_keys_are_letters_while_it_is_written
     detail = page.locator("#detail-4")
     detail.get_by_label("Note").focus()
     page.keyboard.type("i even read it twice")
-    assert client.overrides(batch_id) == []
+    assert client.batch(batch_id).overrides() == []
     detail.get_by_role("button", name="Exclude").click()
     expect(page.locator("#record-4 .badge")).to_have_text("exclude")
-    (override,) = client.overrides(batch_id)
+    (override,) = client.batch(batch_id).overrides()
     assert (override.value, override.note) == ("exclude", "i even read it twice")
     expect(page.locator("#detail-4 .note")).to_have_text("i even read it twice")
     expect(page.locator("#detail-4").get_by_role("button", name="Exclude")).to_be_focused()
@@ -77,7 +77,7 @@ def test_the_report_of_a_record_that_passed_is_retrieved_and_assessed_with_a_rea
     detail.get_by_label("Reason").fill("wrong age")
     detail.get_by_role("button", name="Exclude full text").click()
     expect(page.locator("#said")).to_contain_text("Record 1: “Exclude full text” by you, wrong age.")
-    said = [(one.index, one.stage, one.value, one.reason) for one in client.overrides(batch_id)]
+    said = [(one.index, one.stage, one.value, one.reason) for one in client.batch(batch_id).overrides()]
     assert said == [
         (0, HumanStage.RETRIEVAL, "retrieved", None),
         (0, HumanStage.FULL_TEXT, "exclude", "wrong age"),
@@ -96,7 +96,7 @@ def test_a_record_may_be_decided_before_the_software_has(client: Client, key: st
 
 def test_a_conflict_is_shown_with_who_said_what_and_settled_there(client: Client, key: str, opened: Open) -> None:
     batch_id = write(client, few())
-    client.override(batch_id, 3, "exclude", reviewer="Somebody else", note="in rats")
+    client.batch(batch_id).override(3, "exclude", reviewer="Somebody else", note="in rats")
     page = opened().batch(key, batch_id)
     page.locator("#record-4 .toggle").focus()
     page.keyboard.press("i")
@@ -110,7 +110,7 @@ def test_a_conflict_is_shown_with_who_said_what_and_settled_there(client: Client
     detail.get_by_label("It settles the record").check()
     detail.get_by_role("button", name="Include").click()
     expect(page.locator("#record-4 .badge")).to_have_text("include")
-    assert client.conflicts(batch_id) == []
+    assert client.batch(batch_id).conflicts() == []
 
 
 def test_the_keyboard_alone_signs_in_and_reaches_a_decision(client: Client, key: str, opened: Open) -> None:
@@ -163,7 +163,7 @@ def test_who_reads_blind_decides_without_being_told_what_others_and_the_model_sa
 ) -> None:
     batch_id = write(client, few())
     client.batch(batch_id).set_screening_mode("pair", set_by="Lead")
-    client.override(batch_id, 1, "include", reviewer="Reviewer X")
+    client.batch(batch_id).override(1, "include", reviewer="Reviewer X")
     page = opened().batch(key, batch_id)
     expect(page.locator("#warnings")).to_contain_text("records are still read blind")
     expect(page.locator("#record-2 .badge")).to_have_text("hidden")

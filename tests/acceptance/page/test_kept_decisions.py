@@ -94,7 +94,9 @@ def test_each_decision_is_written_once_in_order_though_worker_gateway_and_networ
         arrived = network.hold_replies_to(b"/override")
         _decide(page, 21, 24)
         assert arrived.wait(30)
-        wait_until(lambda: len(client.overrides(batch.id)) > 20, within=30, what="what is not answered is written")
+        wait_until(
+            lambda: len(client.batch(batch.id).overrides()) > 20, within=30, what="what is not answered is written"
+        )
         again = network.hold_replies_to(b"/override")
         network.cut()
         assert again.wait(30)  # the browser itself asks once more, where a connection that it had used before is gone
@@ -106,7 +108,7 @@ def test_each_decision_is_written_once_in_order_though_worker_gateway_and_networ
         expect(page.locator(".work-counts")).to_contain_text(f"0 to do, {COUNT} decided by me")
         page.goto("about:blank")
     assert batch.wait(timeout=60).decided == COUNT
-    history = client.overrides(batch.id, history=True)
+    history = client.batch(batch.id).overrides(history=True)
     assert [(one.index, one.value, one.reviewer) for one in history] == [
         (place, VALUES[(place + 1) % 3], "Reviewer A") for place in range(COUNT)
     ]

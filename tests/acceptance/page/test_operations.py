@@ -216,8 +216,8 @@ def test_a_value_is_corrected_in_its_row_and_the_softwares_stays_beside_it(
     page.get_by_label("Note, kept with it").fill("in the table")
     page.get_by_role("button", name="Keep this value").click()
     expect(page.locator("#record-1 .human")).to_contain_text("by Reviewer A")
-    (said,) = client.overrides(batch)
+    (said,) = client.batch(batch).overrides()
     assert (said.value, said.system_value, said.note) == ({"size": 112}, {"size": 12}, "in the table")
     page.get_by_role("button", name="Withdraw mine").click()
     expect(page.locator("#record-1 .human")).to_have_count(0)
-    assert client.overrides(batch) == []
+    assert client.batch(batch).overrides() == []

@@ -13,8 +13,8 @@ pytestmark = needs_chromium
 @pytest.mark.night
 def test_the_table_is_put_in_the_reading_order(client: Client, key: str, opened: Open) -> None:
     batch_id = write(client, few())
-    client.override(batch_id, 0, "include", reviewer="Reviewer B")
-    client.override(batch_id, 1, "exclude", reviewer="Reviewer B")
+    client.batch(batch_id).override(0, "include", reviewer="Reviewer B")
+    client.batch(batch_id).override(1, "exclude", reviewer="Reviewer B")
     order = [one.index for one in client.batch(batch_id).next(fresh=True).records]
     assert sorted(order) == [2, 3]
     page = opened().batch(key, batch_id)

@@ -71,7 +71,7 @@ def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     assert len(Path(results.value.path()).read_text("utf-8").splitlines()) >= 25
 
     (view,) = client.batches()
-    assert [(one.index, one.value, one.reviewer) for one in client.overrides(view.id)] == [
+    assert [(one.index, one.value, one.reviewer) for one in client.batch(view.id).overrides()] == [
         (0, "exclude", "Reviewer A"),
         (1, "include", "Reviewer A"),
     ]

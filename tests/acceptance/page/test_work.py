@@ -456,9 +456,9 @@ def test_the_ledger_has_what_was_decided_with_its_reason_each_once(
     page.keyboard.press("z")
     at_record(page, 3)
     everything_is_sent(page)
-    said = [(one.index, one.value, one.reason, one.reviewer) for one in client.overrides(batch_id)]
+    said = [(one.index, one.value, one.reason, one.reviewer) for one in client.batch(batch_id).overrides()]
     assert said == [(0, "include", None, "Reviewer A"), (1, "exclude", CRITERIA.exclusion_criteria[0], "Reviewer A")]
-    assert len(client.overrides(batch_id, history=True)) == 4  # the one that was taken back, and that it was
+    assert len(client.batch(batch_id).overrides(history=True)) == 4  # the one that was taken back, and that it was
     page.get_by_label("Show", exact=True).select_option("Decided by me")
     expect(page.locator(".work-line")).to_have_count(2)
     page.get_by_label("Show", exact=True).select_option("All records")
@@ -496,7 +496,7 @@ def test_the_ledger_has_a_decision_once_although_its_answer_was_lost(
     send_again(page)
     everything_is_sent(page)
     assert sent == ["POST", "DELETE"]
-    assert [one.withdrawn for one in client.overrides(batch_id, history=True)] == [False, True]
+    assert [one.withdrawn for one in client.batch(batch_id).overrides(history=True)] == [False, True]
 
 
 def test_the_gateway_searches_for_the_view(client: Client, key: str, opened: Open, batch_id: str) -> None:
@@ -515,7 +515,7 @@ def test_the_gateway_searches_for_the_view(client: Client, key: str, opened: Ope
 def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
     client: Client, key: str, opened: Open, batch_id: str
 ) -> None:
-    client.override(batch_id, 0, "exclude", reviewer="Somebody else", note="in rats")
+    client.batch(batch_id).override(0, "exclude", reviewer="Somebody else", note="in rats")
     client.batch(batch_id).set_screening_mode("pair", set_by="Reviewer A")
     page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
     at_record(page, 1)
@@ -525,7 +525,7 @@ def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
     page.keyboard.press("u")
     page.keyboard.press("z")
     everything_is_sent(page)
-    (conflict,) = client.conflicts(batch_id)
+    (conflict,) = client.batch(batch_id).conflicts()
     assert [(one.reviewer, one.value) for one in conflict.decisions] == [
         ("Somebody else", "exclude"),
         ("Reviewer A", "include"),

@@ -84,7 +84,7 @@ def test_a_glance_is_that_of_the_driver_and_counts_what_people_decided(
         assert len(asked) == 4  # the id, the view, the summaries, and whether anybody decided
         with pytest.raises(UnknownBatch, match="there is no batch"):
             seen.batch("00000000")
-        ledger.override(batch.id, 0, True, reviewer="ann")
+        ledger.batch(batch.id).override(0, True, reviewer="ann")
         assert one.human_counts() == batch.human_counts() is not None
 
 

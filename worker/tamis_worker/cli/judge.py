@@ -18,8 +18,8 @@ from .dry_run import dry_run
 from .exit_codes import EXIT_INTERRUPTED
 from .facts import batch_facts
 from .json_document import print_json
-from .submission import Submission, submitting
-from .submit import follow, made, say_submitted
+from .submission import Submission, submitting, validated
+from .submit import follow, say_submitted
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
@@ -37,7 +37,7 @@ def judge(
     text = read_text(guidelines)
     if not text.strip():
         raise InputError("the guidelines are empty: say which evidence counts", path=guidelines)
-    operation = made(Judge, guidelines=text, noun=noun, block_threshold=threshold)
+    operation = validated(Judge, guidelines=text, noun=noun, block_threshold=threshold)
     with Client() as client:
         judged = client.batch(batch_id)
         if submission.dry_run:

@@ -8,7 +8,7 @@ import typer
 from tamis_producer.config.settings import ProducerSettings
 from tamis_schemas import InvalidParameters, Panel, PanelPolicy
 
-from .submission import Submission
+from .submission import Submission, validated
 
 PanelModels = Annotated[
     str | None,
@@ -41,8 +41,6 @@ def panel_of_options(
 
     Raises `InvalidParameters`: what makes no panel, or an option that belongs to one without it.
     """
-    from .submit import made
-
     if models is None and repeat is None:
         given = {"--policy": policy, "--sure": sure}
         if stray := [name for name, value in given.items() if value is not None]:
@@ -56,5 +54,5 @@ def panel_of_options(
     if policy is None and repeat is not None:
         policy = PanelPolicy.MAJORITY
     parameters = {"models": named, "policy": policy, "sure": sure, "repeat": repeat}
-    panel = made(Panel, **{name: value for name, value in parameters.items() if value is not None})
+    panel = validated(Panel, **{name: value for name, value in parameters.items() if value is not None})
     return panel, submission

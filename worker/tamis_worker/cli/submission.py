@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property, wraps
-from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
 
 import typer
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tamis_producer.client.client import Client
 from tamis_producer.runs.dry_run import Planned
@@ -23,8 +23,17 @@ from .arguments import Strict
 from .json_document import AsJson
 
 P = ParamSpec("P")
+Model = TypeVar("Model", bound=BaseModel)
 
 SHOWN = 80  # characters of what is wrong
+
+
+def validated(kind: type[Model], **parameters: Any) -> Model:
+    """Return a model of these parameters. Raises `InvalidParameters` naming the one that is wrong."""
+    try:
+        return kind.model_validate(parameters)
+    except ValidationError as error:
+        raise InvalidParameters(first_complaint(error)) from error
 
 
 def _dollars(text: str) -> Decimal:

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
-from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.markup import escape
 
@@ -32,7 +31,6 @@ from tamis_schemas import (
     UnclearPolicy,
     UnverifiedPolicy,
 )
-from tamis_schemas.operations import first_complaint
 from tamis_schemas.values.printable import printable
 
 from .app import app, err, out
@@ -46,9 +44,7 @@ from .panel import PanelModels, Policy, Repeat, Sure, panel_of_options
 from .progress import say_paused, watch
 from .render import print_summary
 from .rounds import say_failed
-from .submission import Submission, submitting
-
-Made = TypeVar("Made", bound=BaseModel)
+from .submission import Submission, submitting, validated
 
 ONE_ANSWER = ({"id": "answer"},)  # where there are no records
 
@@ -106,7 +102,7 @@ def screen(
     """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
     read = read_criteria(criteria)
     asked, submission = panel_of_options(submission, panel, policy, sure, repeat)
-    operation = made(
+    operation = validated(
         Inclusion,
         criteria=read,
         unclear=unclear,
@@ -134,7 +130,7 @@ def filter_(
 ) -> None:
     """Ask one yes/no question of every record."""
     asked, submission = panel_of_options(submission, panel, policy, sure, repeat)
-    operation = made(Filter, criteria=criteria, include_reasoning=reasoning, graded=graded, panel=asked)
+    operation = validated(Filter, criteria=criteria, include_reasoning=reasoning, graded=graded, panel=asked)
     submit(operation, sources_of(files, source or ()), submission)
 
 
@@ -151,7 +147,7 @@ def score(
     source: Sources = None,
 ) -> None:
     """Rate every record on a scale."""
-    operation = made(
+    operation = validated(
         Score,
         criteria=criteria,
         min_value=min_value,
@@ -181,7 +177,7 @@ def extract(
     source: Sources = None,
 ) -> None:
     """Extract one value from every record; nothing where a record does not hold it."""
-    operation = made(
+    operation = validated(
         Extract,
         instruction=instruction,
         output_type=output_type,
@@ -207,7 +203,7 @@ def fields(
     source: Sources = None,
 ) -> None:
     """Extract several fields, as a JSON Schema describes them, from every record."""
-    operation = made(
+    operation = validated(
         ExtractFields,
         schema=read_schema(schema),
         instructions=instructions,
@@ -236,7 +232,7 @@ def answer(
     parallel_attempts: Annotated[int, typer.Option("--attempts", help="Answers side by side, 1 to 10.")] = 1,
 ) -> None:
     """Generate an answer, evaluate it, and refine it until it is good enough."""
-    operation = made(
+    operation = validated(
         Answer,
         instruct=instruct,
         resp_format=resp_format,
@@ -278,14 +274,6 @@ def say_submitted(batch: Batch, submission: Submission) -> None:
         print_json(batch_facts(batch))
     else:
         typer.echo(batch.id)
-
-
-def made(kind: type[Made], **parameters: Any) -> Made:
-    """The operation of these parameters. Raises `InvalidParameters` naming the one that is wrong."""
-    try:
-        return kind.model_validate(parameters)
-    except ValidationError as error:
-        raise InvalidParameters(first_complaint(error)) from error
 
 
 def submit(

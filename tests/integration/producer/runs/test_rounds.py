@@ -31,7 +31,6 @@ from tamis_schemas import (
     PauseKind,
     ReviewPlan,
     ReviewStage,
-    UnknownBatch,
 )
 from tamis_schemas.batches import wire
 
@@ -51,13 +50,13 @@ def ended(client: Client, batch_id: str, failed: dict[int, str], *, cancelled: t
     given = {"id": batch_id, "failed": list(failed), "kinds": list(failed.values()), "cancelled": list(cancelled)}
     sql(
         client,
-        "UPDATE items SET state = 'cancelled' WHERE batch_id = :id AND idx = ANY(CAST(:cancelled AS int[]))"
+        "UPDATE item_states SET state = 'cancelled' WHERE batch_id = :id AND idx = ANY(CAST(:cancelled AS int[]))"
         " AND state = 'pending'",
         **given,
     )
     sql(
         client,
-        "UPDATE items SET state = 'running', fence = fence + 1, attempts = 1, worker = 'w', claimed_at = now()"
+        "UPDATE item_states SET state = 'running', fence = fence + 1, attempts = 1, worker = 'w', claimed_at = now()"
         " WHERE batch_id = :id AND state = 'pending'",
         **given,
     )
@@ -77,7 +76,7 @@ def ended(client: Client, batch_id: str, failed: dict[int, str], *, cancelled: t
     )
     sql(
         client,
-        "UPDATE items SET state = CASE WHEN idx = ANY(CAST(:failed AS int[])) THEN 'failed' ELSE 'decided' END,"
+        "UPDATE item_states SET state = CASE WHEN idx = ANY(CAST(:failed AS int[])) THEN 'failed' ELSE 'decided' END,"
         " worker = NULL WHERE batch_id = :id AND state = 'running'",
         **given,
     )
@@ -255,7 +254,7 @@ def test_a_batch_cancelled_before_its_first_dispatch_can_be_retried(client: Clie
     with Client(settings.model_copy(update={"broker_url": "redis://127.0.0.1:1/0"})) as cut_off:
         batch_id = cut_off.submit(ONCOLOGY, abstracts(5)).id
     batch = client.batch(batch_id)
-    sql(client, "UPDATE items SET state = 'cancelled'")
+    sql(client, "UPDATE item_states SET state = 'cancelled'")
     sql(client, "UPDATE batches SET state = 'cancelled', finished_at = now(), lane = NULL")
     assert batch.retry(cancelled=True) == 5
     assert messages(settings) == 5
@@ -335,12 +334,6 @@ def test_all_failed_batches_are_found_with_what_they_may_cost_and_retried_togeth
     assert done[0].refused is None
     assert "--max-cost" in str(done[1].refused)
     assert [one.batch_id for one in client.retryable()] == [UUID(spent.id)]
-
-
-def test_a_batch_is_retried_by_its_id(client: Client, batch: Batch) -> None:
-    assert client.retry(batch.id[:8], kinds=["connection"]).id == batch.id
-    with pytest.raises(UnknownBatch):
-        client.retry("abcdef012345")
 
 
 def test_the_failures_of_each_round_are_read_as_they_were_although_their_items_are_decided_now(

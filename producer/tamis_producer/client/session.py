@@ -1,0 +1,129 @@
+"""The connections of a client: to the ledger, and to the broker once something is published."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TYPE_CHECKING, Self
+from uuid import UUID
+
+from tamis_schemas import BrokerUnavailable
+
+from .. import ledger
+from ..config.settings import ProducerSettings
+from ..ledger.pool_kinds import CLIENT, PoolKind
+from ..process.waiting import ON_THREAD, BesideLoop, Waiting
+from ..transport.broker_absence import BrokerAbsence
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine
+
+    from ..reading_order.order_refits import OrderRefits
+    from ..transport.dispatch import Dispatcher
+
+log = logging.getLogger(__name__)
+
+
+class Session:
+    """The settings and connections that a client shares with its batches and reviews."""
+
+    def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
+        """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
+        self.settings = settings or ProducerSettings.load()
+        self._pool = pool
+        self.engine: Engine = self._connect()
+        self.waiting: Waiting = ON_THREAD
+        self._broker = self.settings.broker
+        self._lock = Lock()
+        self._made: Dispatcher | None = None
+        self._refits: OrderRefits | None = None
+        self._absence = BrokerAbsence()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection whose every statement sees the same moment."""
+        with self.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+            yield connection
+
+    @property
+    def refits(self) -> OrderRefits:
+        """Whoever works reading orders out for this client."""
+        with self._lock:
+            if self._refits is None:
+                from ..reading_order.order_refits import OrderRefits
+
+                beside = isinstance(self.waiting, BesideLoop)
+                self._refits = OrderRefits(self.engine, self.settings.database, beside=beside)
+            return self._refits
+
+    def ready(self) -> None:
+        """Import now what the first submission would import: Celery takes half a second."""
+        self._dispatcher()
+
+    def close(self) -> None:
+        """Give every connection back."""
+        with self._lock:
+            made, self._made = self._made, None
+            refits, self._refits = self._refits, None
+        if refits is not None:
+            refits.close()
+        self.engine.dispose()
+        if made is not None:
+            made.close()
+
+    def dispatch(self, batch_id: UUID) -> None:
+        """Fill a batch's window; the workers do it where the broker does not answer. Raises `LedgerUnavailable`."""
+        with self._broker_may_be_away("batch %s is in the ledger; the workers will dispatch it: %s", batch_id) as there:
+            if there:
+                self._dispatcher().fill_window(batch_id)
+
+    def request_summary(self, batch_id: UUID) -> None:
+        """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
+        with self._broker_may_be_away("batch %s is cancelled; the workers will summarise it: %s", batch_id) as there:
+            if there:
+                self._dispatcher().request_summary(batch_id)
+
+    def forget(self) -> object:
+        """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
+        made = None if self._made is None else self._made.forget()
+        theirs = (self.engine.pool, self._refits, self._made, made)
+        self.engine.dispose(close=False)
+        self._made, self._lock, self._absence = None, Lock(), BrokerAbsence()
+        self._refits = None
+        return theirs
+
+    def _connect(self) -> Engine:
+        return ledger.connect(self.settings.database, self._pool)
+
+    @contextmanager
+    def _broker_may_be_away(self, message: str, batch_id: UUID) -> Iterator[bool]:
+        """Yield whether the broker is worth trying; where it does not answer, the workers publish later."""
+        if self._absence.lasts:
+            log.warning(message, batch_id, "the broker did not answer a moment ago")
+            yield False
+            return
+        try:
+            yield True
+        except BrokerUnavailable as error:
+            self._absence.begins()
+            log.warning(message, batch_id, error)
+
+    def _dispatcher(self) -> Dispatcher:
+        """Made when something is published: who only reads need not wait for Celery to be imported."""
+        with self._lock:
+            if self._made is None:
+                from ..transport.broker import PRODUCER_WAITS, make_app
+                from ..transport.dispatch import Dispatcher
+
+                self._made = Dispatcher(
+                    self.engine, make_app(self.settings, within=PRODUCER_WAITS), waiting=self.waiting
+                )
+            return self._made
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
