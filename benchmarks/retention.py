@@ -27,7 +27,7 @@ INSERT INTO results (batch_id, idx, fence, round, value, confidence, reasoning, 
 SELECT :id, n, 1, 1, 'true', 0.9, repeat('It says so. ', 20), 'double-1', 900, 120, 1
 FROM generate_series(0, :last) n
 """)
-ITEMS_END = text("UPDATE items SET state = 'cancelled' WHERE batch_id = :id")
+ITEMS_END = text("UPDATE item_states SET state = 'cancelled' WHERE batch_id = :id")
 BATCH_ENDS = text("UPDATE batches SET state = 'cancelled', finished_at = now() WHERE id = :id")
 
 

@@ -59,7 +59,7 @@ def scripted(text: str, **answer: object) -> Scripted:
 def cancel(client: Client) -> None:
     """Cancel every batch of a ledger whose items nobody has begun."""
     with client.engine.begin() as connection:
-        connection.execute(text("UPDATE items SET state = 'cancelled'"))
+        connection.execute(text("UPDATE item_states SET state = 'cancelled'"))
         connection.execute(text("UPDATE batches SET state = 'cancelled'"))
 
 

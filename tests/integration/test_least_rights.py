@@ -164,7 +164,6 @@ def test_the_user_may_do_nothing_else(broker: str, command: tuple[str, ...]) -> 
 
 
 NOBODYS = [
-    "DELETE FROM items",
     "DELETE FROM item_states",
     "DELETE FROM payloads",
     "UPDATE payloads SET origin = 1",

@@ -63,18 +63,7 @@ SCREENED = [
     kept_out(_record(1), Exclusion(rule="duplicate", reason="the same DOI", duplicate_of=0)),
     kept_out(_record(2), Exclusion(rule="title_pattern", reason="in rats", matched="in rats", field="title")),
     decided(_record(3), _said("exclude", CRITERIA.exclusion_criteria[0])),
-    # As an earlier release wrote it: the bare text of an inclusion criterion, and no word of uncertain reasons.
-    Ledgered(
-        _record(4),
-        value="exclude",
-        detail={
-            "status": "exclude",
-            "criteria": [CRITERIA.inclusion_criteria[1]],
-            "confidence": 0.25,
-            "rationale": "because",
-        },
-        confidence=0.25,
-    ),
+    decided(_record(4), _said("exclude", f"not met: {CRITERIA.inclusion_criteria[1]}")),
     failed(_record(5), "timeout"),
     decided(_record(6), _said("uncertain")),
     Ledgered(_record(7), ItemStatus.CANCELLED),

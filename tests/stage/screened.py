@@ -115,8 +115,7 @@ def write_batch(
 ) -> UUID:
     """A batch with these items; its id."""
     batch_id, written = uuid4(), list(rows)
-    several = [one.model_dump(mode="json") for one in source] if isinstance(source, Sequence) else None
-    only = source.model_dump(mode="json") if isinstance(source, Source) else None
+    sources = [source] if isinstance(source, Source) else source or ()
     connection.execute(
         insert(batches).values(
             id=batch_id,
@@ -129,7 +128,7 @@ def write_batch(
             n_items=len(written),
             shard_size=500,
             window_size=2,
-            source=several or only,
+            source=[source.model_dump(mode="json") for source in sources] or None,
             review_id=None if place is None else place.review_id,
             stage=None if place is None else place.stage,
         )

@@ -20,9 +20,7 @@ ALLOWED = {
     "benchmarks/ledger_cost.py": "numbers of its own, and the statements whose plan it asks for",
     "producer/tamis_producer/calls/notifications.py": "names of channels of ours, in LISTEN",
     "producer/tamis_producer/retention/space.py": "tables of ours, as the driver quotes them, in VACUUM",
-    "schemas/tamis_schemas/ledger/migrations/versions/0001_first_ledger.py": "tables and states of ours, in a trigger",
-    "schemas/tamis_schemas/ledger/migrations/versions/0009_states_apart.py": "columns and states of ours, in triggers",
-    "schemas/tamis_schemas/ledger/migrations/versions/0013_dead_letters.py": "the schema, as Postgres quotes it",
+    "schemas/tamis_schemas/ledger/migrations/versions/0001_ledger.py": "columns and states of ours, in triggers",
     "schemas/tamis_schemas/ledger/rights.py": "tables of ours, and a role's name as the driver quotes it, in GRANT",
 }
 

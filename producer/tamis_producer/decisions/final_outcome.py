@@ -155,5 +155,5 @@ def _decision(batch_id: UUID, kind: type[OperationKind]) -> tuple[ColumnElement[
     includes, excludes = (is_value(results.c.value, value) for value in (kind.includes, kind.excludes))
     outcome = case((includes, Outcome.PASSED.value), (excludes, Outcome.EXCLUDED.value), else_=Outcome.UNCERTAIN.value)
     because = literal(kind.excluded_because or NO_REASON)
-    reason = because if kind.excluded_because else func.coalesce(exclusion_reason(batch_id), because)
+    reason = because if kind.excluded_because else func.coalesce(exclusion_reason(), because)
     return outcome, case((excludes, reason), else_=None)

@@ -1,7 +1,7 @@
 """Reasons for a result: the rule and the formula that set it, with the numbers filled in. Pure.
 
-What is said is taken from what the ledger keeps of the decision. A formula is written out and worked out again; where
-it does not give the number that was kept, that is said: a release before this one may have had another.
+The ledger's row of the decision is the source. A formula is written out and calculated again; if the number differs
+from the one that was kept, the text says so.
 """
 
 from collections.abc import Iterator
@@ -111,9 +111,8 @@ def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator
             reasons = decision.exclusion_reason or "the ledger names no criterion"
     yield Because(sets="status", text=f"status {decision.status.value}: {reasons}")
     if decision.model_status is not None:
-        reason = decision.uncertain_reason  # None: a release before there were reasons
-        but = "which its verdicts or the policy for unclear ones do not bear" if reason is None else f"but: {reason}"
-        yield Because(sets="status", text=f"the model itself said {decision.model_status.value}, {but}")
+        text = f"the model itself said {decision.model_status.value}, but: {decision.uncertain_reason}"
+        yield Because(sets="status", text=text)
     yield Because(sets="status", text=f"policy for criteria that the record leaves unclear: {operation.unclear.value}")
     yield Because(sets="status", text=f"policy for exclusions that no quote verifies: {operation.unverified.value}")
 

@@ -46,10 +46,7 @@ from .origins import read_origin
 
 NOT_DECIDED = "the record is not decided yet: what is asked now is kept with what it ends with"
 NOT_ASKED = "no model was asked about the record"
-NOT_KEPT = (
-    "what was asked and answered was not kept: a release before there were transcripts decided the record, or a worker "
-    "with TAMIS_TRANSCRIPTS=false"
-)
+NOT_KEPT = "what was asked and answered was not kept: the worker that decided the record had TAMIS_TRANSCRIPTS=false"
 
 
 def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Explanation:

@@ -108,7 +108,7 @@ def _read(
                 evaluations_json().label("measured"),
                 *columns,
             ),
-            exclusion_reason(batch_id).label("excluded_because"),
+            exclusion_reason().label("excluded_because"),
             source_name().label("source"),
             *(human.c.decisions, human.c.id.label("counts"), human.c.conflict),
             listed.c.remarks,

@@ -37,7 +37,7 @@ from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
 from tamis_schemas.values.frozen import Frozen
 
-# The view that revision 0014 makes, which holds the rule.
+# The view holds the rule: whose decision counts.
 standing_decisions = Table(
     "standing_decisions",
     MetaData(),

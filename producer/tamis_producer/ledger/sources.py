@@ -9,13 +9,8 @@ from tamis_schemas.ledger import batches, payloads
 
 
 def read_sources(batch: Row[Any]) -> tuple[Source, ...]:
-    """The sources of a row of `batches`, in their order; none where a program submitted its items.
-
-    Releases before there were several wrote the only one, and no list.
-    """
-    kept = batch.source
-    listed = [] if kept is None else [kept] if isinstance(kept, dict) else kept
-    return tuple(Source.model_validate(one) for one in listed)
+    """Return the sources of a row of `batches`, in their order; none if a program submitted its items."""
+    return tuple(Source.model_validate(source) for source in batch.source or ())
 
 
 def source_name() -> ColumnElement[str | None]:

@@ -9,10 +9,9 @@ from sqlalchemy import Select, Text, and_, case, cast, false, func, or_, select
 from tamis_schemas import Inclusion, InclusionStatus, ItemStatus, Operation
 from tamis_schemas.ledger import items, results
 from tamis_schemas.ledger.verdicts import is_value
-from tamis_schemas.operations.criteria import reason_of
 
 from ..decisions.final_outcome import NO_REASON, software_outcomes
-from ..ledger.exclusion_reasons import exclusion_reason, stored_reason
+from ..ledger.exclusion_reasons import exclusion_reason
 from .work_text import probe_of
 
 BEGINS = f'{{"status": "{InclusionStatus.EXCLUDE.value}"%'
@@ -36,20 +35,15 @@ def _decided(
     batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
 ) -> Select[tuple[int]]:
     """Return the inclusion's exclusions for one of the reasons; the text of an answer is looked at before its JSON."""
-    included, prefix = operation.criteria.inclusion_criteria, reason_of("", excludes=False)
-    as_stored = [reason for reason in reasons if reason not in included]  # never to be worded anew
-    may_be = [*reasons, *(reason.removeprefix(prefix) for reason in reasons)]
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
     begins = within.like(BEGINS)  # as workers write it; whatever is written otherwise is parsed
     status = case((begins, True), else_=results.c.detail.op("->>")("status") == operation.excludes)
-    written = [f'"exclusion_reason": {json.dumps(reason)}' for reason in as_stored]  # no string can hold it unescaped
+    written = [f'"exclusion_reason": {json.dumps(reason)}' for reason in reasons]  # no string can hold it unescaped
     found = case(
         (and_(*(func.strpos(within, probe) == 0 for probe in probes)), False),
         (~excluded, False),
         (or_(false(), *(func.strpos(within, one) > 0 for one in written)), status),
-        (stored_reason().in_(as_stored), status),
-        (stored_reason().in_(may_be), exclusion_reason(batch_id).in_(reasons)),
-        else_=False,
+        else_=func.coalesce(exclusion_reason().in_(reasons), False),
     )
     decided = (items.c.batch_id == batch_id) & (items.c.idx == results.c.idx)
     return (

@@ -9,12 +9,11 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, func, select, update
 
 from tamis_schemas import IllegalTransition, InputError
-from tamis_schemas.ledger import batches, metadata, overrides, reviews
+from tamis_schemas.ledger import batches, metadata, reviews
 from tamis_schemas.ledger.revisions import head
 
 from ..ledger import ledger_errors
 from .archive import Archive, TableFile, verify
-from .last_words import SETTLES, as_before
 from .row_files import read_file
 from .rows import Row, in_one_notation, write_rows
 
@@ -54,10 +53,7 @@ def restore(engine: Engine, folder: Path) -> Restored:
                     rows = _free_keys(connection, one, rows, changed)
                 elif table is reviews:
                     rows = _free_content(connection, one, rows, changed)
-                columns = one.columns
-                if table is overrides and SETTLES not in columns:
-                    columns, rows = as_before(columns, rows)
-                write_rows(connection, table.name, columns, rows)
+                write_rows(connection, table.name, one.columns, rows)
         restored = update(batches).where(batches.c.id.in_(archive.batches))
         connection.execute(restored.values(restored_at=func.now()))
     return Restored(archive, notes=tuple(changed))

@@ -108,7 +108,7 @@ batches = Table(
     Column("window_size", Integer, nullable=False),
     Column("use_cache", Boolean, nullable=False, server_default=text("true")),
     Column("steering", JSON),  # a `Steering`; None: as the workers are set
-    Column("source", JSON),  # list of `Source`, or the only one as old releases wrote it; None: from a program
+    Column("source", JSON),  # list of `Source`; None: from a program
     Column("review_id", Uuid, ForeignKey("reviews.id", ondelete="CASCADE")),
     Column("stage", Integer),  # place in its review, from 0
     Column("updates", Uuid),  # the batch whose search this one brings up to date; no key: that may have been purged
@@ -173,7 +173,7 @@ payloads = Table(  # what items are, which never changes
 
 # How items stand. Narrow rows, and no index but the key: an UPDATE finds room on the row's own page, and touches no
 # index (HOT). So no column that changes may ever be indexed, in the condition of a partial index neither. The view
-# `items` joins the two tables, for whoever reads SQL and for statements of the release before.
+# `items` joins the two tables, for people who read SQL.
 items = Table(
     "item_states",
     metadata,
@@ -192,7 +192,7 @@ items = Table(
 )
 
 # How many items of a batch stand how, and what they cost: the sums over a batch's rows. Each connection adds to a row
-# of its own, so that none waits for another; a row may be negative. Triggers write it (revision 0009), nobody else.
+# of its own, so that none waits for another; a row may be negative. Triggers write it, nobody else.
 tallies = Table(
     "tallies",
     metadata,

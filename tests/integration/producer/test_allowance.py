@@ -64,7 +64,7 @@ def ended(client: Client, batch: Batch, *, spent: str, reserved: str = "0") -> N
         at = {"id": batch.id, "spent": spent, "reserved": reserved}
         connection.execute(text("UPDATE spending SET spent = :spent, reserved = :reserved WHERE batch_id = :id"), at)
         connection.execute(text("UPDATE batches SET state = 'completed', finished_at = now() WHERE id = :id"), at)
-        connection.execute(text("UPDATE items SET state = 'failed' WHERE batch_id = :id"), at)
+        connection.execute(text("UPDATE item_states SET state = 'failed' WHERE batch_id = :id"), at)
         connection.execute(
             text(
                 "INSERT INTO results (batch_id, idx, fence, round, error_kind, error, prompt_tokens, completion_tokens,"

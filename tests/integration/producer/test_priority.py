@@ -52,7 +52,7 @@ def sql(client: Client, statement: str) -> list[Any]:
 def test_what_is_dispatched_goes_to_the_queues_of_the_new_priority(
     client: Client, settings: ProducerSettings, batch: Batch
 ) -> None:
-    sql(client, "UPDATE items SET state = 'running' WHERE idx < 10")  # calls in flight
+    sql(client, "UPDATE item_states SET state = 'running' WHERE idx < 10")  # calls in flight
     batch.set_priority("high")
     assert batch.status().priority is Priority.HIGH
     assert waiting(settings) == {"normal": 100, "high": 90}  # the old messages find nothing to claim

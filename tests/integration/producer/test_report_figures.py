@@ -20,10 +20,8 @@ from stage.screened import (
     write_batch,
     write_review,
 )
-from tamis_producer.ledger import stream_results
 from tamis_producer.report import Figures, ReportForm, write_report
 from tamis_producer.report.reading import parameters_sha256, read_figures, snapshot
-from tamis_producer.report.record import record_row
 from tamis_producer.report.subject import find_subject
 from tamis_schemas import (
     Exclusion,
@@ -167,7 +165,7 @@ def test_an_unfinished_batch_is_reported_as_it_stands(engine: Engine) -> None:
 def test_an_item_that_is_tried_again_is_not_counted_by_its_old_error(engine: Engine) -> None:
     batch = screen(engine, ROWS, state="completed")
     with engine.begin() as connection:
-        connection.execute(text("UPDATE items SET state = 'pending' WHERE state = 'failed' AND idx = 5"))
+        connection.execute(text("UPDATE item_states SET state = 'pending' WHERE state = 'failed' AND idx = 5"))
         connection.execute(text("UPDATE batches SET state = 'running', round = 2"))
     (stage,) = read(engine, batch).flow.stages
     assert (tallied(stage.failed), stage.open) == ({"refused": 1}, 1)
@@ -178,7 +176,7 @@ def test_every_number_is_of_one_moment(engine: Engine) -> None:
     with snapshot(engine) as connection:
         subject = find_subject(connection, str(batch))
         with engine.begin() as other:
-            other.execute(text("UPDATE items SET state = 'cancelled' WHERE idx < 3"))
+            other.execute(text("UPDATE item_states SET state = 'cancelled' WHERE idx < 3"))
         stage = read_figures(connection, subject).flow.stages[0]
         assert (stage.open, stage.cancelled) == (4, 0)
     assert read(engine, batch).flow.stages[0].cancelled == 3
@@ -186,7 +184,7 @@ def test_every_number_is_of_one_moment(engine: Engine) -> None:
 
 def test_a_report_reads_only(engine: Engine) -> None:
     with snapshot(engine) as connection, pytest.raises(Exception, match="read-only transaction"):
-        connection.execute(text("DELETE FROM items"))
+        connection.execute(text("DELETE FROM item_states"))
 
 
 def test_numbers_that_do_not_add_up_are_an_error_and_no_report(engine: Engine) -> None:
@@ -203,21 +201,6 @@ def test_records_kept_out_without_a_row_of_their_own_are_removed_for_another_rea
     assert flow.n_removed == 6
 
 
-def test_what_an_earlier_release_decided_is_worded_alike_in_flow_table_and_results(engine: Engine) -> None:
-    """It stored the bare text of the criterion; an inclusion criterion would read as its opposite."""
-    old = [decision("exclude", 0.9, reason).model_dump(mode="json") for reason in (TRIAL, ANIMALS, TRIAL)]
-    for detail in old[:2]:
-        del detail["uncertain_reason"]  # the third is of this release: worded as the criteria say
-    rows = [Ledgered(record(n), value="exclude", detail=one, confidence=0.9) for n, one in enumerate(old)]
-    batch = screen(engine, rows)
-    reasons = [f"not met: {TRIAL}", ANIMALS, TRIAL]
-    assert tallied(read(engine, batch).screening.reasons) == dict.fromkeys(reasons, 1)
-    with snapshot(engine) as connection:
-        results = list(stream_results(connection, batch))
-    assert [row.exclusion_reason for row in results] == reasons
-    assert [record_row("inclusion", row)["reason"] for row in results] == reasons
-
-
 def test_exclusions_without_a_verified_quote_are_counted_among_what_is_referred_to_a_human(engine: Engine) -> None:
     unverified = {"model_status": "exclude", "uncertain_reason": "no verified quote"}
     contradicted = {"model_status": "exclude", "uncertain_reason": "its verdicts contradict it"}
@@ -228,15 +211,6 @@ def test_exclusions_without_a_verified_quote_are_counted_among_what_is_referred_
     assert (stage.uncertain, stage.unverified) == (4, 2)
     assert "Of these, the model excluded 2 records without a verified quote." in written(engine, batch)
     assert "excluded by the model without a verified quote" in written(engine, batch, ReportForm.SVG)
-
-
-def test_a_ledger_from_before_exclusion_reasons_gives_the_criterion_that_decided(engine: Engine) -> None:
-    old = {"status": "exclude", "confidence": 0.9, "rationale": "r", "criteria": [TRIAL], "verdicts": {"I2": "not met"}}
-    batch = screen(engine, [Ledgered(record(0), value="exclude", detail=old, confidence=0.9, reasoning="r")])
-    figures = read(engine, batch)
-    assert tallied(figures.screening.reasons) == {f"not met: {TRIAL}": 1}
-    assert figures.screening.quotes.given == 0
-    assert '["I2","not met"]' in written(engine, batch)
 
 
 def test_a_filter_passes_or_excludes_and_a_score_does_neither(engine: Engine) -> None:

@@ -23,7 +23,6 @@ from tamis_schemas import (
     InvalidParameters,
     ReviewPlan,
     ReviewStage,
-    Source,
     SourceKind,
 )
 from tamis_schemas.ledger import batches
@@ -120,23 +119,12 @@ def test_a_later_stage_of_a_review_knows_where_its_records_are_from(client: Clie
     assert (story.source, len(story.copies)) == (identified.sources[0], 2)
 
 
-def test_one_source_leaves_the_column_empty_and_old_batches_are_read(client: Client, tmp_path: Path) -> None:
+def test_one_source_leaves_the_column_empty(client: Client, tmp_path: Path) -> None:
     one = identify(write_searches(tmp_path)["trials.csv"])
     assert one.sources[0].kind is SourceKind.REGISTER
     batch = client.submit(OPERATION, one.records, source=one.sources[0])
     assert places(client, batch.id) == [None, None]
     assert {row.source for row in batch.results()} == {None}
-    old = '{"file": "old.ris", "format": "RIS", "encoding": "utf-8", "replaced": 0, "sha256": "5f", "switched_off": {}}'
-    with client.engine.begin() as connection:
-        connection.execute(text("UPDATE batches SET source = :old"), {"old": old})
-    (source,) = read_sources(row_of(client, batch.id))
-    assert source == Source(file="old.ris", format="RIS", encoding="utf-8", sha256="5f")
-    assert (source.name, source.kind) == ("old.ris", "database")
-    assert batch.explain(0).source == source
-    with snapshot(client.engine) as connection:
-        assert count_by_source(connection, row_of(client, batch.id)) == (SourceCount(0, 2, 0, 2),)
-        (tally,) = read_figures(connection, find_subject(connection, batch.id)).flow.identified
-    assert (tally.name, tally.n) == ("old.ris", 2)
 
 
 def test_sources_that_do_not_say_whose_the_items_are_are_refused(client: Client, identified: Identified) -> None:

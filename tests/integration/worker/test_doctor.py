@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 import redis
-from sqlalchemy import insert, text
+from sqlalchemy import insert
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts, tamis
+from stage.sample_revision import next_release
 from tamis_producer import Client
 from tamis_schemas import Filter
 from tamis_schemas.ledger import dialects
@@ -107,12 +108,11 @@ def test_a_redis_that_evicts_or_refuses_the_password_or_says_nothing_of_itself_i
 
 
 def test_a_ledger_without_this_releases_tables_is_found(
-    worker_settings: WorkerSettings, client: Client, double: Double
+    worker_settings: WorkerSettings, double: Double, tmp_path: Path
 ) -> None:
     double.script(models=["double-1"])
-    with client.engine.begin() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    older = [one for one in bad(worker_settings) if one.subject == "ledger"]
+    with next_release(tmp_path):
+        older = [finding for finding in bad(worker_settings) if finding.subject == "ledger"]
     assert "its tables are older (revision 0001)" in older[0].what
     assert older[0].mend == "run `tamis migrate`; workers of the older release go on meanwhile"
 

@@ -129,8 +129,8 @@ def completed_by_hand(client: Client, *, passing: int, of: int) -> tuple[Review,
     first = UUID(review.stages()[0].id)
     with client.engine.begin() as connection:
         for statement in (
-            "UPDATE items SET state = 'running' WHERE batch_id = :b",
-            "UPDATE items SET state = 'decided' WHERE batch_id = :b",
+            "UPDATE item_states SET state = 'running' WHERE batch_id = :b",
+            "UPDATE item_states SET state = 'decided' WHERE batch_id = :b",
             "INSERT INTO results (batch_id, idx, fence, round, value, confidence, prompt_tokens, completion_tokens, "
             "calls) SELECT batch_id, idx, 1, 1, to_json(idx < :passing), 0.9, 1, 1, 1 FROM items WHERE batch_id = :b",
             "UPDATE shards SET state = 'aggregated', aggregated_at = now() WHERE batch_id = :b",

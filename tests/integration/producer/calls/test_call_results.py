@@ -28,7 +28,8 @@ from tamis_schemas import (
 SOON = 10.0  # s
 ENDED = text("""
 WITH ended AS (
-    UPDATE items SET state = 'decided', worker = NULL WHERE batch_id = :id AND idx = ANY(:places) RETURNING idx, fence
+    UPDATE item_states SET state = 'decided', worker = NULL WHERE batch_id = :id AND idx = ANY(:places)
+    RETURNING idx, fence
 )
 INSERT INTO results (batch_id, idx, fence, round, value, confidence, reasoning, calls, unanswered, cached,
                      prompt_tokens, completion_tokens)
@@ -53,7 +54,7 @@ class Calls:
         submit = self.client.submit
         batch = await asyncio.to_thread(submit, Filter(criteria="Is it?"), abstracts(items), service="evaluation")
         with self.client.engine.begin() as connection:
-            connection.execute(text("UPDATE items SET state = 'running' WHERE batch_id = :id"), {"id": batch.id})
+            connection.execute(text("UPDATE item_states SET state = 'running' WHERE batch_id = :id"), {"id": batch.id})
         return self.results.follow(UUID(batch.id), items)
 
     def end(self, batch: FollowedBatch, *places: int) -> None:
@@ -133,7 +134,7 @@ async def test_ordinary_items_tell_nothing_and_the_end_of_an_ordinary_batch_is_t
     calls.results._notifications._told = lambda channel, batch_id: told.append((channel, batch_id))
     ordinary = UUID((await asyncio.to_thread(calls.client.submit, Filter(criteria="Is it?"), abstracts(1))).id)
     for batch_id in (ordinary, batch.id):
-        calls.write("UPDATE items SET state = 'running' WHERE batch_id = :id AND state = 'pending'", id=batch_id)
+        calls.write("UPDATE item_states SET state = 'running' WHERE batch_id = :id AND state = 'pending'", id=batch_id)
         with calls.client.engine.begin() as connection:
             connection.execute(ENDED, {"id": batch_id, "places": [0]})
         calls.write("UPDATE batches SET state = 'completed', finished_at = now() WHERE id = :id", id=batch_id)
@@ -147,8 +148,8 @@ async def test_ordinary_items_tell_nothing_and_the_end_of_an_ordinary_batch_is_t
 async def test_items_that_end_without_a_result_end_their_calls(calls: Calls, caplog: pytest.LogCaptureFixture) -> None:
     cancelled, paused = await calls.follow(), await calls.follow()
     await calls.heard()
-    calls.write("UPDATE items SET state = 'pending' WHERE batch_id IN (:a, :b)", a=cancelled.id, b=paused.id)
-    calls.write("UPDATE items SET state = 'cancelled' WHERE batch_id = :id", id=cancelled.id)
+    calls.write("UPDATE item_states SET state = 'pending' WHERE batch_id IN (:a, :b)", a=cancelled.id, b=paused.id)
+    calls.write("UPDATE item_states SET state = 'cancelled' WHERE batch_id = :id", id=cancelled.id)
     calls.write("UPDATE batches SET state = 'cancelled' WHERE id = :id", id=cancelled.id)
     assert (await came(cancelled)).reason == "not evaluated: the item is cancelled"
     pause = Pause(kind=PauseKind.AUTHENTICATION, message="401")

@@ -4,12 +4,11 @@ import io
 import json
 import random
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import insert, null, select, text
+from sqlalchemy import insert, null, select
 
 from stage.assessed import A, B, C, figures, record, said
 from stage.screened import CRITERIA, Place, decided, kept_out, write_batch, write_review, written_batch
@@ -235,34 +234,3 @@ def test_each_stage_has_its_own_decisions(batch: Batch, stage: HumanStage, value
     assert (made.stage, made.reason, made.system_decided) == (stage, "wrong age cohort", False)
     (row,) = batch.results([0])
     assert (row.decisions, row.final_value) == ((), "include")  # the stage before it has no word of it
-
-
-def test_an_upgrade_keeps_what_counted_before_each_persons_decision_stood_on_its_own(client: Client) -> None:
-    """The last row of an item counted, whoever wrote it; `None` took back what everybody had said."""
-    before: list[list[Said]] = [
-        [(A, "include", False), (B, "exclude", False)],
-        [(A, "include", False), (B, "include", False)],
-        [(A, "include", False), (B, "exclude", False), (A, "include", False)],
-        [(A, "include", False), (B, None, False)],
-        [(A, "include", False), (B, "exclude", False), (C, None, False)],
-        [(A, "include", False), (B, None, False), (C, "exclude", False)],
-        [(A, "include", False), (A, None, False)],
-        [(A, "include", False)],
-    ]
-    migration = import_module("tamis_schemas.ledger.migrations.versions.0014_people_in_pairs")
-    with client.engine.begin() as connection:
-        batch_id = write_batch(connection, [decided(record(n), said("include")) for n in range(len(before))])
-        for idx, history in enumerate(before):
-            for reviewer, value, _ in history:
-                row = {"batch_id": batch_id, "idx": idx, "reviewer": reviewer}
-                connection.execute(insert(overrides).values(row if value is None else row | {"value": value}))
-        for statement in migration.AS_BEFORE:
-            connection.execute(text(statement))
-        rows = connection.execute(select(standing(batch_id))).all()
-    assert {row.idx: (row.value, row.conflict) for row in rows} == {
-        idx: (history[-1][1], False) for idx, history in enumerate(before) if history[-1][1] is not None
-    }
-    settled = {row.idx for row in rows if row.settles}
-    assert settled == {0, 2, 5}
-    told = client.batch(str(batch_id)).overrides(history=True)
-    assert [one.note for one in told if one.index == 4 and one.note] == ["withdrawn by Reviewer C"] * 2

@@ -27,7 +27,7 @@ from tamis_worker.ledger.connection import LedgerEngines
 from tamis_worker.ledger.dead_letters import DeadLetterTable, Gathered
 
 QUEUE = "items.normal.0"
-MOST_KEPT = 2_000  # by the trigger of revision 0013
+MOST_KEPT = 2_000  # by a trigger
 STEERS = "\x1b]0;owned\x07\x1b[2J\u202e[bold]"  # what would set a terminal's title, clear it, turn its direction
 
 Run = Callable[..., Finished]

@@ -13,19 +13,15 @@ from tamis_schemas import Exclusion, Filter, Inclusion, ItemStatus, SearchCriter
 ANIMALS, TRIAL = CRITERIA.exclusion_criteria[0], CRITERIA.inclusion_criteria[1]
 NOT_TRIAL = f"not met: {TRIAL}"
 QUOTED = 'Says "in rats", Müller\\Co'
-OLD = {"status": "exclude"}  # of a release that stored the bare text of a criterion
 NEW = {"status": "exclude", "uncertain_reason": None}
 DETAILS: list[tuple[str, dict[str, Any]]] = [
     ("exclude", NEW | {"exclusion_reason": ANIMALS}),
     ("exclude", NEW | {"exclusion_reason": NOT_TRIAL, "criteria": [ANIMALS]}),
-    ("exclude", NEW | {"exclusion_reason": TRIAL}),  # as it stands: a release that words its reasons
+    ("exclude", NEW | {"exclusion_reason": TRIAL}),
     ("exclude", NEW | {"exclusion_reason": None, "criteria": [ANIMALS, TRIAL]}),
     ("exclude", NEW | {"exclusion_reason": f"{ANIMALS} and more"}),
     ("exclude", NEW | {"exclusion_reason": QUOTED}),
     ("exclude", NEW | {"rationale": ANIMALS}),
-    ("exclude", OLD | {"exclusion_reason": TRIAL}),
-    ("exclude", OLD | {"criteria": [TRIAL]}),
-    ("exclude", OLD | {"exclusion_reason": ANIMALS}),
     ("exclude", {"status": "include", "exclusion_reason": ANIMALS}),  # the answer says another thing than the value
     ("exclude", {"exclusion_reason": ANIMALS, "uncertain_reason": None, "status": "exclude"}),
     ("include", NEW | {"exclusion_reason": ANIMALS}),

@@ -23,14 +23,13 @@ from tamis_producer.retention import archive as archive_module
 from tamis_producer.retention import row_files as row_files_module
 from tamis_producer.retention import rows as rows_module
 from tamis_producer.retention.archive import find_archives, read_archive
-from tamis_producer.retention.holdings import Holding, holdings
+from tamis_producer.retention.holdings import holdings
 from tamis_producer.retention.purge import Purged, purge
 from tamis_producer.retention.restoration import restore
 from tamis_producer.retention.row_files import ArchiveFormat
-from tamis_producer.retention.rows import archived_columns
 from tamis_producer.retention.subjects import find_subjects
 from tamis_schemas import ConfigurationError, IllegalTransition, InputError, OperationFailed
-from tamis_schemas.ledger import batches, items, overrides, reviews
+from tamis_schemas.ledger import batches, items, reviews
 
 from .conftest import left
 
@@ -107,27 +106,6 @@ def test_what_is_restored_is_what_was_there(
         assert connection.execute(select(batches.c.restored_at)).scalars().all() != [None, None]
     assert restore(engine, folder).there
     assert all_rows(engine, review_id) == rows
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_an_archive_of_before_people_decided_in_pairs_keeps_the_decision_that_counted(
-    engine: Engine, review_id: UUID, tmp_path: Path, form: ArchiveFormat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """There the last row of an item counted; of item 8 that is the second reviewer's."""
-
-    def without(holding: Holding) -> list[Any]:
-        new = ("stage", "reason", "settles") if holding.table is overrides else ()
-        return [column for column in archived_columns(holding) if column.name not in new]
-
-    for module in (archive_module, rows_module):
-        monkeypatch.setattr(module, "archived_columns", without)
-    purged(engine, review_id, tmp_path, form)
-    restore(engine, *find_archives(tmp_path))
-    with engine.connect() as connection:
-        first = connection.execute(select(batches.c.id).where(batches.c.stage == 0)).scalar_one()
-        (row,) = stream_results(connection, first, [8])
-        assert row.override is not None
-        assert (row.override.reviewer, row.override.settles, row.conflict) == ("Reviewer 1", True, False)
 
 
 def test_a_ledger_that_has_given_the_same_numbers_to_others_takes_it_all_the_same(

@@ -83,7 +83,7 @@ def test_resuming_publishes_again_what_is_pending_in_the_shards_that_were_in_fli
     client: Client, settings: ProducerSettings, batch: Batch
 ) -> None:
     assert messages(settings, drain=True) == 100
-    sql(client, "UPDATE items SET state = 'running' WHERE idx < 10")  # calls in flight
+    sql(client, "UPDATE item_states SET state = 'running' WHERE idx < 10")  # calls in flight
     batch.pause()
     batch.resume()
     view = batch.status()
@@ -108,7 +108,7 @@ def test_a_batch_paused_before_its_first_dispatch_begins_when_it_is_resumed(
 
 
 def test_cancelling_ends_what_is_pending_and_leaves_what_runs(client: Client, batch: Batch) -> None:
-    sql(client, "UPDATE items SET state = 'running' WHERE idx < 3")
+    sql(client, "UPDATE item_states SET state = 'running' WHERE idx < 3")
     batch.cancel()
     view = batch.status()
     assert view.state is BatchStatus.CANCELLED
@@ -192,7 +192,7 @@ def test_a_batch_that_paused_itself_is_not_waited_for_and_one_that_was_asked_to_
 
 
 def test_a_batch_that_paused_itself_is_waited_for_while_calls_are_in_flight(client: Client, batch: Batch) -> None:
-    sql(client, "UPDATE items SET state = 'running' WHERE idx = 0")
+    sql(client, "UPDATE item_states SET state = 'running' WHERE idx = 0")
     paused_by_itself(client, batch, BAD_KEY)
     with pytest.raises(WaitTimeout):
         batch.wait(timeout=0.1)
@@ -239,8 +239,8 @@ def test_a_finished_review_cannot_be_controlled(client: Client) -> None:
 
 def complete(client: Client) -> None:
     """Decide every item with yes, and complete the batches."""
-    sql(client, "UPDATE items SET state = 'running'")
-    sql(client, "UPDATE items SET state = 'decided'")
+    sql(client, "UPDATE item_states SET state = 'running'")
+    sql(client, "UPDATE item_states SET state = 'decided'")
     sql(
         client,
         "INSERT INTO results (batch_id, idx, fence, round, value, confidence, prompt_tokens, completion_tokens, calls)"

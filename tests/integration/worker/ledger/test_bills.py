@@ -77,7 +77,9 @@ async def test_what_there_is_not_is_null_or_zero(engine: AsyncEngine, batch: Bat
 async def test_rounds_are_summed_and_the_last_one_tells_the_tier(engine: AsyncEngine, batch: Batch) -> None:
     for tier, together in (("flex", 1), ("default", 2), (None, 3)):
         async with engine.begin() as connection:
-            await connection.execute(text("UPDATE items SET state = 'pending' WHERE idx = 0 AND state = 'failed'"))
+            await connection.execute(
+                text("UPDATE item_states SET state = 'pending' WHERE idx = 0 AND state = 'failed'")
+            )
         outcome = decided(
             await claimed(engine, batch, 0), usage=MOST, tier=tier, calls=INT4 + 5, unanswered=INT4, latency_ms=10**15
         )

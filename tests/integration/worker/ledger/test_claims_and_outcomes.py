@@ -68,7 +68,7 @@ async def test_a_worker_learns_which_of_its_items_others_have_taken(engine: Asyn
     assert await lost(engine, [one.key for one in mine], worker="w1") == []
     await record(engine, [decided(mine[2])])
     async with engine.begin() as connection:
-        await connection.execute(text("UPDATE items SET worker = 'w2' WHERE idx = 1"))
+        await connection.execute(text("UPDATE item_states SET worker = 'w2' WHERE idx = 1"))
     assert set(await lost(engine, [one.key for one in mine], worker="w1")) == {key(batch, 1), key(batch, 2)}
     assert await lost(engine, [], worker="w1") == []
 
@@ -206,7 +206,7 @@ async def test_what_an_item_cost_in_earlier_rounds_is_not_forgotten(engine: Asyn
 
     for cost, together in (("0.001", "0.001"), ("0.0005", "0.0015"), (None, None)):
         async with engine.begin() as connection:
-            await connection.execute(text("UPDATE items SET state = 'pending' WHERE idx = 0"))
+            await connection.execute(text("UPDATE item_states SET state = 'pending' WHERE idx = 0"))
         (claim,) = await claimed(engine, batch, 0)
         assert await record(engine, [ended(claim, cost)]) == [True]
         row = next(batch.results())

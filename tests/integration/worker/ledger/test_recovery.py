@@ -58,16 +58,16 @@ async def test_pending_items_in_a_queue_that_is_not_empty_are_waited_for(engine:
 async def test_an_item_overtaken_by_a_later_publication_is_lost(engine: AsyncEngine, batch: Batch) -> None:
     await published(engine, 0, 100)
     await published(engine, 1, 90)
-    await run(engine, "UPDATE items SET state = 'running', claimed_at = now() - interval '80 s' WHERE idx < 49")
+    await run(engine, "UPDATE item_states SET state = 'running', claimed_at = now() - interval '80 s' WHERE idx < 49")
     assert await lost(engine, queue_empty=False) == []  # nothing of the later shard was claimed yet
-    await run(engine, "UPDATE items SET state = 'running', claimed_at = now() - interval '20 s' WHERE idx = 50")
+    await run(engine, "UPDATE item_states SET state = 'running', claimed_at = now() - interval '20 s' WHERE idx = 50")
     assert await lost(engine, queue_empty=False) == [49]
 
 
 async def test_an_item_overtaken_a_moment_ago_may_still_be_on_its_way(engine: AsyncEngine, batch: Batch) -> None:
     await published(engine, 0, 100)
     await published(engine, 1, 90)
-    await run(engine, "UPDATE items SET state = 'running', claimed_at = now() - interval '5 s' WHERE idx = 50")
+    await run(engine, "UPDATE item_states SET state = 'running', claimed_at = now() - interval '5 s' WHERE idx = 50")
     assert await lost(engine, queue_empty=False) == []
 
 
@@ -77,7 +77,7 @@ async def test_a_claim_from_before_a_publication_does_not_show_that_the_publicat
     await published(engine, 0, 100)
     await published(engine, 1, 90)
     taken_back = "claimed_at = now() - interval '80 s', republished_at = now() - interval '60 s'"
-    await run(engine, f"UPDATE items SET {taken_back} WHERE idx = 0")
+    await run(engine, f"UPDATE item_states SET {taken_back} WHERE idx = 0")
     assert await lost(engine, queue_empty=False) == []
 
 
@@ -88,7 +88,7 @@ async def test_an_item_is_not_overtaken_in_another_lane(client: Client, engine: 
     await published(engine, 1, 100)
     await run(engine, f"UPDATE shards SET dispatched_at = now() - interval '90 s' WHERE batch_id = '{other.id}'")
     claimed = "state = 'running', claimed_at = now() - interval '20 s'"
-    await run(engine, f"UPDATE items SET {claimed} WHERE batch_id = '{other.id}' AND idx = 0")
+    await run(engine, f"UPDATE item_states SET {claimed} WHERE batch_id = '{other.id}' AND idx = 0")
     assert await lost(engine, queue_empty=False) == []
 
 
@@ -147,10 +147,10 @@ async def test_a_shard_that_nobody_closed_is_found_and_one_with_open_items_is_no
 ) -> None:
     await published(engine, 0, 60)
     await published(engine, 1, 60)
-    await run(engine, "UPDATE items SET state = 'running' WHERE idx < 99")
-    await run(engine, "UPDATE items SET state = 'decided' WHERE idx < 99")
+    await run(engine, "UPDATE item_states SET state = 'running' WHERE idx < 99")
+    await run(engine, "UPDATE item_states SET state = 'decided' WHERE idx < 99")
     for left in ("pending", "running"):
-        await run(engine, f"UPDATE items SET state = '{left}' WHERE idx = 99")
+        await run(engine, f"UPDATE item_states SET state = '{left}' WHERE idx = 99")
         async with transaction(engine) as connection:
             found = await recovery.find_unclosed(connection, grace=GRACE)
         assert [shard.shard for shard in found] == [0]

@@ -47,7 +47,7 @@ class Outbox:
             for step in ("running", state):
                 before = "pending" if step == "running" else "running"
                 self.sql(
-                    "UPDATE items SET state = :step WHERE batch_id = :id AND idx IN (SELECT idx FROM items "
+                    "UPDATE item_states SET state = :step WHERE batch_id = :id AND idx IN (SELECT idx FROM items "
                     "WHERE batch_id = :id AND state = :before ORDER BY idx LIMIT :n)",
                     step=step, id=batch_id, before=before, n=n,
                 )  # fmt: skip

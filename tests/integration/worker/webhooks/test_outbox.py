@@ -87,11 +87,11 @@ async def test_a_pause_is_told_each_time_that_nobody_asked_for_it(outbox: Outbox
 
 async def test_a_cancelled_batch_is_told_when_its_last_call_has_ended(outbox: Outbox) -> None:
     batch = outbox.batch()
-    outbox.sql("UPDATE items SET state = 'running' WHERE batch_id = :id AND idx = 0", id=batch)
+    outbox.sql("UPDATE item_states SET state = 'running' WHERE batch_id = :id AND idx = 0", id=batch)
     outbox.client.batch(batch).cancel()
     assert not await close_cancelled(outbox.engine, UUID(batch))
     assert types(outbox) == []
-    outbox.sql("UPDATE items SET state = 'decided' WHERE batch_id = :id AND idx = 0", id=batch)
+    outbox.sql("UPDATE item_states SET state = 'decided' WHERE batch_id = :id AND idx = 0", id=batch)
     assert await close_cancelled(outbox.engine, UUID(batch))
     assert types(outbox) == ["batch.completed"]
     (claimed,) = await claim(outbox.engine, 10)

@@ -1,18 +1,47 @@
-"""Each person's decision on a record stands on its own, in the stage that it belongs to.
+-- Views for everybody who asks in SQL, and for the readers of decisions.
 
-Revision ID: 0014
-Revises: 0013
-"""
+-- Items with their states.
+CREATE VIEW items AS
+SELECT s.batch_id, s.idx, s.item_id, p.payload, s.state, s.attempts, s.fence, s.worker, s.claimed_at, s.republished_at,
+       p.origin, s.lost_claims
+FROM item_states s JOIN payloads p ON p.batch_id = s.batch_id AND p.idx = s.idx;
 
-import sqlalchemy as sa
-from alembic import op
+-- The interval is Wilson's at 0.95, as tamis_schemas.values.proportion has it; 1.96 to all its places.
+CREATE VIEW pass_rates AS
+WITH counted AS (
+    SELECT b.id AS batch_id, b.label, b.operation, s.round, true AS finished,
+           CAST(s.summary -> 'pass_rate' ->> 'total' AS bigint) AS n,
+           CAST(s.summary -> 'pass_rate' ->> 'count' AS bigint) AS passed
+    FROM batches b JOIN summaries s ON s.batch_id = b.id
+    WHERE b.operation IN ('filter', 'inclusion') AND b.purging_at IS NULL
+    UNION ALL
+    SELECT b.id, b.label, b.operation, b.round, false, live.n, live.passed
+    FROM batches b
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS n, count(*) FILTER (WHERE r.value #>> '{}' IN ('true', 'include')) AS passed
+        FROM items i JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
+        WHERE i.batch_id = b.id AND i.state = 'decided'
+    ) live
+    WHERE b.operation IN ('filter', 'inclusion') AND b.purging_at IS NULL
+      AND NOT EXISTS (SELECT FROM summaries s WHERE s.batch_id = b.id AND s.round = b.round)
+), shares AS (
+    SELECT counted.*, CAST(passed AS double precision) / nullif(n, 0) AS rate,
+           CAST(n AS double precision) AS total, CAST(1.959963984540054 AS double precision) AS z
+    FROM counted
+), intervals AS (
+    SELECT shares.*, (rate + z * z / (2 * nullif(total, 0))) / (1 + z * z / nullif(total, 0)) AS centre,
+           z * sqrt(rate * (1 - rate) / nullif(total, 0) + z * z / (4 * nullif(total, 0) * total))
+               / (1 + z * z / nullif(total, 0)) AS half
+    FROM shares
+)
+SELECT batch_id, label, operation, round, n, passed, rate,
+       CASE WHEN n = 0 THEN NULL WHEN passed = 0 THEN 0 ELSE greatest(0, centre - half) END AS low,
+       CASE WHEN n = 0 THEN NULL WHEN passed = n THEN 1 ELSE least(1, centre + half) END AS high,
+       finished
+FROM intervals;
 
-revision = "0014"
-down_revision = "0013"
-
-# The rule, for each item and stage: of each reviewer the latest row, unless it withdraws. Where one of these settles, the
-# latest that does; else what all of them say; else it is a conflict, and no value counts. Every reader asks this view.
-STANDING = """
+-- For each item and stage the latest row of each reviewer counts, unless it withdraws. If one of these settles, the latest
+-- that does is the decision; else what all of them say; else the record is in conflict, and no value counts.
 CREATE VIEW standing_decisions AS
 SELECT batch_id, idx, stage, id,
        CASE WHEN conflict THEN NULL ELSE value END AS value,
@@ -40,12 +69,10 @@ FROM (
     ) latest
     WHERE value IS NOT NULL
     GROUP BY batch_id, idx, stage
-) counted
-"""
+) counted;
 
-# The same cases as `tamis_producer.decisions.final_outcome.outcomes` has, for all batches at once.
-ITEM_DECISIONS = """
-CREATE OR REPLACE VIEW item_decisions AS
+-- The cases of tamis_producer.decisions.final_outcome.outcomes, for all batches at once.
+CREATE VIEW item_decisions AS
 WITH decided AS (
     SELECT i.batch_id, b.label, b.operation, i.idx, i.item_id, coalesce(i.origin, i.idx) AS record, i.state,
            CASE WHEN i.state = 'failed' THEN 'failed'
@@ -66,11 +93,8 @@ WITH decided AS (
                 WHEN b.operation = 'filter' AND r.value #>> '{}' IS DISTINCT FROM 'true'
                     THEN 'the question is answered with no'
                 WHEN b.operation = 'inclusion' AND r.value #>> '{}' = 'exclude' THEN
-                    coalesce(CASE WHEN r.detail ->> 'status' = 'exclude' THEN
-                        CASE WHEN r.detail -> 'uncertain_reason' IS NULL
-                                  AND CAST(b.params -> 'criteria' -> 'inclusion_criteria' AS jsonb) ? stated.reason
-                             THEN 'not met: ' || stated.reason ELSE stated.reason END
-                    END, 'no reason recorded')
+                    coalesce(CASE WHEN r.detail ->> 'status' = 'exclude' THEN r.detail ->> 'exclusion_reason' END,
+                             'no reason recorded')
            END AS reason,
            CASE WHEN i.state = 'decided' THEN r.confidence END AS confidence,
            CASE WHEN i.state = 'decided' THEN r.value END AS model_value,
@@ -80,9 +104,6 @@ WITH decided AS (
     JOIN batches b ON b.id = i.batch_id
     LEFT JOIN results r ON r.batch_id = i.batch_id AND r.idx = i.idx
     LEFT JOIN exclusions e ON e.batch_id = i.batch_id AND e.idx = i.idx
-    LEFT JOIN LATERAL (
-        SELECT coalesce(r.detail ->> 'exclusion_reason', r.detail -> 'criteria' ->> 0) AS reason
-    ) stated ON true
     LEFT JOIN LATERAL (
         SELECT standing.* FROM standing_decisions standing
         WHERE standing.batch_id = i.batch_id AND standing.idx = i.idx AND standing.stage = 'own'
@@ -110,66 +131,4 @@ SELECT batch_id, label, operation, idx, item_id, record, state,
             ELSE 'changed' END AS human,
        reviewer, note, decided_at, reason, confidence, model_value, human_value,
        reviewers, conflict, decisions
-FROM final
-"""
-
-# Until now the last row of an item counted, whoever wrote it. What counted goes on counting: where it withdrew, it took
-# back what everybody had said; where others said otherwise, it settled that.
-WITHDRAWN = """
-INSERT INTO overrides (batch_id, idx, reviewer, note, created_at)
-SELECT said.batch_id, said.idx, said.reviewer, 'withdrawn by ' || last.reviewer, last.created_at
-FROM (SELECT DISTINCT ON (batch_id, idx) * FROM overrides ORDER BY batch_id, idx, id DESC) last
-JOIN (
-    SELECT DISTINCT ON (batch_id, idx, reviewer) * FROM overrides ORDER BY batch_id, idx, reviewer, id DESC
-) said ON said.batch_id = last.batch_id AND said.idx = last.idx
-WHERE last.value IS NULL AND said.value IS NOT NULL
-ORDER BY said.id
-"""
-SETTLED = """
-UPDATE overrides SET settles = true WHERE id IN (
-    SELECT last.id
-    FROM (SELECT DISTINCT ON (batch_id, idx) * FROM overrides ORDER BY batch_id, idx, id DESC) last
-    JOIN (
-        SELECT DISTINCT ON (batch_id, idx, reviewer) * FROM overrides ORDER BY batch_id, idx, reviewer, id DESC
-    ) said ON said.batch_id = last.batch_id AND said.idx = last.idx
-    WHERE CAST(said.value AS jsonb) <> CAST(last.value AS jsonb)
-)
-"""
-AS_BEFORE = (
-    WITHDRAWN,
-    "ALTER TABLE overrides DISABLE TRIGGER never_changed",
-    SETTLED,
-    "ALTER TABLE overrides ENABLE TRIGGER never_changed",
-)
-# Whoever reads decisions reads them by the view, too.
-RIGHTS = """
-DO $$
-DECLARE may record;
-BEGIN
-    FOR may IN
-        SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END AS who
-        FROM pg_class, aclexplode(relacl)
-        WHERE oid = 'overrides'::regclass AND grantee <> relowner AND privilege_type = 'SELECT'
-    LOOP
-        EXECUTE format('GRANT SELECT ON standing_decisions TO %s', may.who);
-    END LOOP;
-END $$
-"""
-
-
-def upgrade() -> None:
-    """Add the stage of a decision, its reason, whether it settles a conflict, and the view of those that stand.
-
-    Workers and gateways of the release before write none of them.
-    """
-    op.add_column("overrides", sa.Column("stage", sa.Text, nullable=False, server_default="own"))
-    op.add_column("overrides", sa.Column("reason", sa.Text, nullable=True))
-    op.add_column("overrides", sa.Column("settles", sa.Boolean, nullable=False, server_default=sa.text("false")))
-    op.create_check_constraint(
-        op.f("ck_overrides_stage_known"), "overrides", "stage IN ('own', 'retrieval', 'full-text')"
-    )
-    for statement in AS_BEFORE:
-        op.execute(statement)
-    op.execute(STANDING)
-    op.execute(ITEM_DECISIONS)
-    op.execute(RIGHTS)
+FROM final;
