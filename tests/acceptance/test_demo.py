@@ -89,7 +89,7 @@ def test_a_newcomer_sees_every_kind_of_decision_a_retry_and_the_page_and_nothing
         said = terminal.said
         for part in (
             "The answers are recorded: written by hand beforehand, no model is asked.",
-            "starting postgres",
+            "starting Postgres",
             "24/24",
             "Failed: 1; an LLM's failure is never a decision",
             "malformed: cut off",

@@ -21,6 +21,7 @@ class Flower(WebPart):
     """Shows, and changes nothing: what is to happen with a batch is said to Tamis, whose ledger is the truth."""
 
     start_within: ClassVar[float] = 60.0
+    title: ClassVar[str] = "Flower"
     health_path: ClassVar[str] = "/healthcheck"
 
     def __init__(

@@ -23,6 +23,7 @@ class Gateway(WebPart):
     """`python -m tamis_worker serve`; its key is in `KEY_FILE` (`keep_key`)."""
 
     start_within: ClassVar[float] = 60.0
+    title: ClassVar[str] = "the gateway and its page"
     health_path: ClassVar[str] = "/healthz"
 
     def __init__(

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,7 @@ from tamis_schemas import ConfigurationError
 from .endpoint import Endpoint
 from .llm_server import CONTEXT, PARALLEL
 from .orphans import ChildrenFile
-from .process import Command, server_environment
+from .process import server_environment
 from .restart import why_not_run
 
 MODEL_NAME = "SmolLM2-135M-Instruct"
@@ -57,6 +58,8 @@ class Llm(Endpoint):
     """Serves the model in `file`; answers `PARALLEL` requests at once, and more of them one after the other."""
 
     start_within: ClassVar[float] = 120.0  # a cold disk and two busy cores
+    title: ClassVar[str] = "the small model"
+    module: ClassVar[str] = "tamis_worker.embedded.llm_server"
     model: ClassVar[str] = MODEL_NAME
     worker_settings = MappingProxyType(
         {
@@ -68,18 +71,9 @@ class Llm(Endpoint):
     )
 
     def __init__(self, file: Path, log: Path, children: ChildrenFile | None = None) -> None:
-        super().__init__("llm", children)
+        super().__init__(log, children)
         self._file = file
-        self._log = log
 
-    def prepare(self) -> Command:
-        return Command(
-            name=self.name,
-            argv=(
-                *(sys.executable, "-m", "tamis_worker.embedded.llm_server", "--model", str(self._file)),
-                *("--alias", MODEL_NAME, "--port", str(self.choose_port())),
-                *("--parallel", str(PARALLEL), "--ctx", str(CONTEXT)),
-            ),
-            log=self._log,
-            env=server_environment(),
-        )
+    def arguments(self) -> Sequence[str]:
+        model = ("--model", str(self._file), "--alias", MODEL_NAME)
+        return (*model, "--parallel", str(PARALLEL), "--ctx", str(CONTEXT))

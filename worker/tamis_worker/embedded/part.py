@@ -20,10 +20,11 @@ LAST_LOOK = 0.3
 class Part(ABC):
     """Start it, stop it, start it again; `process` is the child that runs now.
 
-    A part's `start_within` bounds the time from its start until it is healthy, in seconds.
+    A part's `start_within` bounds the time from its start until it is healthy, in seconds; people read its `title`.
     """
 
     start_within: ClassVar[float]
+    title: ClassVar[str] = ""
 
     def __init__(self, name: str, children: ChildrenFile | None = None) -> None:
         self.name = name

@@ -51,6 +51,7 @@ class Postgres(Part):
     """A server whose data are in `folder`, which is made where it does not exist. `log` lies in it unless named."""
 
     start_within: ClassVar[float] = 60.0  # replaying the log after a crash takes its time
+    title: ClassVar[str] = "Postgres"
 
     def __init__(
         self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None, patience: float = 10.0

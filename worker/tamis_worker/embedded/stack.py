@@ -67,7 +67,7 @@ class Stack:
             usual_ports: whether Flower and the gateway get their usual ports where these are free; else any.
             worker_patience: seconds that calls in flight have to come back when the stack stops.
             announce: told, line by line, what happens while the stack runs and stops.
-            starting: told the name of each part whose start is waited for.
+            starting: told the title of each part whose start is waited for.
             fetch: brings the model's file; called for "local" only.
         """
         self.settings = settings
@@ -205,11 +205,11 @@ class Stack:
             self.llm.launch()  # it loads while the servers start
         for server in (self.postgres, self.valkey):
             if server is not None:
-                self._starting(server.name)
+                self._starting(server.title)
                 server.start()
                 for reason in server.program.passed_over:
                     self._announce(f"{server.name} {server.program}: {reason}")
-        self._starting("ledger")
+        self._starting("the ledger")
         upgrade(self.database_url)
         if self.llm is not None:
             self._wait_for(self.llm)
@@ -244,7 +244,7 @@ class Stack:
             self._wait_for(part)
 
     def _wait_for(self, part: Part) -> None:
-        self._starting(part.name)
+        self._starting(part.title)
         part.wait_until_healthy()
 
     def _environment(self) -> Mapping[str, str]:

@@ -65,6 +65,7 @@ class Valkey(Part):
     """
 
     start_within: ClassVar[float] = 60.0  # reading a large append-only file takes its time
+    title: ClassVar[str] = "Valkey, a Redis-protocol server"
 
     def __init__(self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None) -> None:
         super().__init__("valkey", children)

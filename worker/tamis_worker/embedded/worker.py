@@ -18,6 +18,7 @@ class Worker(Part):
     """`python -m tamis_worker worker`; it does its work once it has made its ready file."""
 
     start_within: ClassVar[float] = 60.0
+    title: ClassVar[str] = "a worker"
 
     def __init__(
         self,
