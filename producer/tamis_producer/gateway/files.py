@@ -56,9 +56,13 @@ class FileTerms(Terms):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_TERMS]})
 
-    initial_filter: bool = Field(default=True, description="Of a screening: reject first what rules alone rule out.")
-    keep_duplicates: bool = Field(default=False, description="Ask about every copy of a record.")
-    strict: bool = Field(default=False, description="A record that cannot be read is an error; else it is left out.")
+    initial_filter: bool = Field(
+        default=True, strict=True, description="Of a screening: reject first what rules alone rule out."
+    )
+    keep_duplicates: bool = Field(default=False, strict=True, description="Ask about every copy of a record.")
+    strict: bool = Field(
+        default=False, strict=True, description="A record that cannot be read is an error; else it is left out."
+    )
     sources: Sources = Field(default_factory=list)
     updates: str | None = Field(
         default=None,
@@ -163,7 +167,11 @@ class CriteriaRead(BaseModel):
     status_code=HTTPStatus.CREATED,
     summary="Submit bibliographic files: a form with each file, and with terms that say what to ask of the records",
     openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(FileForm)}}}},
-    responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    responses=SUBMITTED
+    | problems.CONFLICT
+    | problems.OF_MONEY
+    | problems.UNKNOWN  # a search that it brings up to date
+    | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def submit_file(
     request: Request,

@@ -42,7 +42,7 @@ class Decision(BaseModel):
     as_text: StrictBool = Field(default=False, description="The value is a text, read as `tamis override` reads it.")
     note: str | None = Field(default=None, max_length=2_000)
     reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
-    settles: bool = Field(default=False, description="It counts, whatever others say; it ends a conflict.")
+    settles: bool = Field(default=False, strict=True, description="It counts, whatever others say; it ends a conflict.")
     stage: HumanStage = Field(default=HumanStage.OWN, description="What is decided about; own: what the batch asks.")
     reason: str | None = Field(
         default=None, max_length=2_000, description="Why it is excluded, or a report not retrieved."
@@ -59,7 +59,7 @@ class DecisionTerms(BaseModel):
 
     reviewer: str | None = Field(default=None, max_length=200, description="Whose, where the file names nobody.")
     stage: HumanStage = HumanStage.OWN
-    settles: bool = False
+    settles: bool = Field(default=False, strict=True)
     id_column: Name
     decision_column: Name
     reviewer_column: Name
@@ -70,7 +70,7 @@ class DecisionTerms(BaseModel):
     exclude: Words
     uncertain: Words
     everything: Everything | None = Field(default=None, description="The decision on every record of the file.")
-    dry_run: bool = Field(default=False, description="Say how the file is read, and record nothing.")
+    dry_run: bool = Field(default=False, strict=True, description="Say how the file is read, and record nothing.")
 
 
 class DecisionForm(BaseModel):

@@ -53,7 +53,7 @@ class Terms(BaseModel):
     operation: NamedOperation = Field(description="The operation's name and parameters.")
     model: str | None = Field(default=None, description="None: the one of the settings, else the workers' own.")
     label: str | None = Field(default=None, max_length=500, description="What people call the batch.")
-    use_cache: bool = True
+    use_cache: bool = Field(default=True, strict=True)
     priority: Priority = Priority.NORMAL
     max_cost: Dollars | None = Field(default=None, description="Dollars; None: no budget.")
     callback: Callback | None = Field(default=None, description="Whom to tell of its end; None: whom the key names.")

@@ -28,7 +28,11 @@ class Callback(Frozen):
     url: str = Field(max_length=LONGEST_URL, description="https, or http where the workers are set to allow it.")
     events: tuple[BatchEvent, ...] = Field(default=tuple(BatchEvent), min_length=1)
     failed_share: float = Field(
-        default=0.1, ge=0, le=1, description="Of the items that ended: above it the batch counts as failing."
+        strict=True,
+        default=0.1,
+        ge=0,
+        le=1,
+        description="Of the items that ended: above it the batch counts as failing.",
     )
 
     def kept(self) -> dict[str, Any]:

@@ -158,7 +158,9 @@ class Steering(Frozen):
     )
     tier: Tier | None = Field(default=None, description="None: none is sent.")
     tier_patience: Patience | None = Field(
-        default=None, description="Seconds that an item waits for its tier's capacity."
+        strict=True,  # a switch is no number of seconds
+        default=None,
+        description="Seconds that an item waits for its tier's capacity.",
     )
     tier_fallback: TierFallback | None = Field(default=None, description="What follows when they are over.")
 

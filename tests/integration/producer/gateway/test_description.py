@@ -20,7 +20,9 @@ HERE = Path(__file__).parent
 # The phases of a form, and how many requests are drawn at random for each route. The phase `coverage` goes through the
 # boundary values of every parameter, which takes most of the time.
 SHORT, LONG = ("examples,fuzzing", 1), ("examples,coverage,fuzzing", 10)
-WITHIN = 240.0  # s
+WITHIN = 900.0  # s; at night a small model runs beside it
+
+pytestmark = pytest.mark.timeout(1_000)
 
 
 @pytest.mark.parametrize(("phases", "examples"), [SHORT, pytest.param(*LONG, marks=pytest.mark.night)])
