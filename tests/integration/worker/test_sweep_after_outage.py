@@ -43,7 +43,6 @@ async def test_claims_are_taken_back_only_by_a_worker_that_was_there_for_a_lease
         app,
         Dispatcher(client.engine, app),
         worker="sweeper",
-        interval=1,
         grace=LEASE,
         max_claims=max_claims,
         backpressure=Backpressure(),

@@ -18,7 +18,6 @@ from tamis_producer.process import tracing
 from tamis_producer.runs.stages import advance
 from tamis_producer.transport.broker import queue_depths
 from tamis_producer.transport.dispatch import Dispatcher, ItemAddress
-from tamis_schemas import Unavailable
 
 from ..engine.backpressure import Backpressure
 from ..ledger import recovery
@@ -47,7 +46,7 @@ class Swept:
 
 @dataclass(frozen=True)
 class Reconciler:
-    """Sweeps the ledger every `interval` seconds."""
+    """Sweeps the ledger."""
 
     engine: AsyncEngine
     dispatch_engine: Engine
@@ -55,26 +54,17 @@ class Reconciler:
     dispatcher: Dispatcher
     _: KW_ONLY
     worker: str  # the one that sweeps
-    interval: float
     grace: float  # seconds that a thing may take before it looks lost
     max_claims: int
     backpressure: Backpressure
     measures: Measures = NULL_MEASURES
 
-    async def run(self) -> None:
-        """Sweep until cancelled."""
-        while True:
-            await asyncio.sleep(self.interval)
-            await self.backpressure.clear()  # nothing could be repaired, and much would look as if it were lost
-            try:
-                swept = await self.sweep()
-            except Unavailable as error:
-                log.warning("sweep put off: %s", error)
-            except Exception:  # the next sweep tries again; the worker goes on either way
-                log.exception("sweep failed")
-            else:
-                if swept.anything:
-                    log.info("swept: %s", swept)
+    async def look(self) -> None:
+        """Sweep once the servers work. Raises `Unavailable`."""
+        await self.backpressure.clear()  # nothing could be repaired, and much would look as if it were lost
+        swept = await self.sweep()
+        if swept.anything:
+            log.info("swept: %s", swept)
 
     async def sweep(self) -> Swept:
         """One sweep; finds nothing where another worker is sweeping. Raises `Unavailable`."""

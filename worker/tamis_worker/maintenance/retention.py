@@ -16,10 +16,10 @@ from tamis_producer.retention.deletion import delete_slice
 from tamis_producer.retention.letters import prune_dead_letters
 from tamis_producer.retention.purge import archive_locked
 from tamis_producer.retention.subjects import find_subjects
-from tamis_schemas import TamisError
 
 from ..config.retention_policy import Policy
 from ..engine.backpressure import Backpressure
+from ..event_loop.looper import Looper
 
 RETENTION_LOCK = 7_264_950  # a Postgres advisory lock: one worker takes a step at a time
 PAUSE = 0.2  # s between two slices; longer than each holds its locks
@@ -32,34 +32,25 @@ class Stopped(Exception):
 
 
 class Retention:
-    """Takes a step every `interval` seconds, and one after the other while there is something to delete."""
+    """Deletes step by step, one step soon after the other while there is something to delete."""
 
     def __init__(self, engine: Engine, policy: Policy, *, interval: float, backpressure: Backpressure) -> None:
         self._engine = engine
         self._policy = policy
-        self._interval = interval
+        self._looper = Looper("retention", self._look, interval)
         self._backpressure = backpressure
         self._stopping = threading.Event()
 
     async def run(self) -> None:
         """Delete until cancelled."""
         try:
-            more = False
-            while True:
-                await asyncio.sleep(PAUSE if more else self._interval)
-                await self._backpressure.clear()
-                more = await self._took_a_step()
+            await self._looper.run()
         finally:
             self._stopping.set()
 
-    async def _took_a_step(self) -> bool:
-        try:
-            return await asyncio.to_thread(self.step)
-        except TamisError as error:  # the ledger is away, or the archive cannot be written
-            log.warning("nothing is purged for now: %s", error)
-        except Exception:  # the next step tries again; the worker goes on either way
-            log.exception("a step of the retention policy failed")
-        return False
+    async def _look(self) -> float | None:
+        await self._backpressure.clear()
+        return PAUSE if await asyncio.to_thread(self.step) else None
 
     def step(self) -> bool:
         """Delete or archive the next that is old enough; whether there was anything. Raises `TamisError`."""

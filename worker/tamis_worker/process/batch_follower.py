@@ -1,6 +1,5 @@
 """The batches with items here, followed in the ledger: others pause and cancel them, or change their priority."""
 
-import asyncio
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -24,28 +23,23 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class BatchFollower:
-    """Asks the ledger every `interval` seconds, halts what no longer runs and reweighs what waits for a permit."""
+    """Asks the ledger, halts what no longer runs and reweighs what waits for a permit."""
 
     engine: AsyncEngine
     configs: BatchConfigCache
     limiters: Limiters
     interrupts: BatchInterrupts
     backpressure: Backpressure
-    interval: float
 
-    async def run(self) -> None:
-        """Follow until cancelled."""
-        while True:
-            await asyncio.sleep(self.interval)
-            try:
-                for batch_id in await self.interrupts.refresh(self._not_running):
-                    if await close_cancelled(self.engine, batch_id):
-                        log.info("batch=%s cancelled: its last call has ended", batch_id)
-                self.backpressure.worked(Server.LEDGER, SOURCE)
-            except LedgerUnavailable as error:
-                self.backpressure.failed(Server.LEDGER, SOURCE, error)
-            except Exception:  # the next look tries again; batches go on meanwhile
-                log.exception("could not see how batches stand")
+    async def look(self) -> None:
+        """Look once; an outage of the ledger goes to the backpressure, which says so."""
+        try:
+            for batch_id in await self.interrupts.refresh(self._not_running):
+                if await close_cancelled(self.engine, batch_id):
+                    log.info("batch=%s cancelled: its last call has ended", batch_id)
+            self.backpressure.worked(Server.LEDGER, SOURCE)
+        except LedgerUnavailable as error:
+            self.backpressure.failed(Server.LEDGER, SOURCE, error)
 
     async def _not_running(self, batch_ids: Collection[UUID]) -> Collection[UUID]:
         running = await pauses.running(self.engine, batch_ids)

@@ -28,6 +28,7 @@ from ..engine.backpressure import Backpressure
 from ..engine.broker_probe import BrokerProbe
 from ..event_loop.background_tasks import BackgroundTasks
 from ..event_loop.loop import LoopThread
+from ..event_loop.looper import Looper
 from ..ledger.connection import LedgerEngines
 from ..ledger.dead_letters import DeadLetterTable
 from ..liveness.lease_keeper import LeaseKeeper
@@ -127,7 +128,6 @@ class Runtime:
             app,
             self.dispatcher,
             worker=self.worker_id,
-            interval=settings.sweep_interval,
             grace=settings.lease_seconds,
             max_claims=settings.max_claims,
             backpressure=backpressure,
@@ -139,15 +139,14 @@ class Runtime:
             self.evaluation.limiters,
             self.evaluation.interrupts,
             backpressure,
-            interval=settings.pause_check_interval,
         )
         self._in_background: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {
             "pulse": self.vitals.pulse,
             "heartbeat": self._lease.renew,
             "heartbeat in Redis": self._lease.publish,
-            "reconciler": reconciler.run,
+            "reconciler": Looper("sweep", reconciler.look, settings.sweep_interval).run,
             "probe of the broker": probe.run,
-            "pauses and cancellations": follower.run,
+            "pauses and cancellations": Looper("look for pauses", follower.look, settings.pause_check_interval).run,
             "webhooks": Deliverer.of(self.ledger.transactions, settings, app).run,
         }
         if settings.retention.deletes:

@@ -19,6 +19,7 @@ from tamis_schemas import LedgerUnavailable
 
 from ..config.settings import WorkerSettings
 from ..event_loop.loop import end_tasks
+from ..event_loop.looper import Looper
 from ..ledger.connection import transaction
 from . import outbox
 from .schedule import Answer, decide
@@ -77,14 +78,7 @@ class Deliverer:
     async def run(self) -> None:
         """Look and send until cancelled; what is in flight then is sent again when its claim is over."""
         try:
-            while True:
-                await asyncio.sleep(POLL)
-                try:
-                    await self.look()
-                except LedgerUnavailable as error:
-                    log.debug("webhooks put off: %s", error)
-                except Exception:  # the next look tries again; the worker goes on either way
-                    log.exception("webhooks could not be looked for")
+            await Looper("webhooks", self.look, POLL).run()
         finally:
             await end_tasks(*self._tries)
             await self.close()

@@ -13,6 +13,7 @@ from tamis_producer.ledger import connect
 from tamis_producer.ledger.pool_kinds import DISPATCH
 from tamis_producer.retention.archive import find_archives
 from tamis_producer.retention.restoration import restore
+from tamis_schemas import TamisError
 from tamis_schemas.ledger import batches, items, llm_cache
 from tamis_worker.config.retention_policy import Policy
 from tamis_worker.config.settings import WorkerSettings
@@ -90,13 +91,13 @@ def test_a_worker_that_ends_leaves_a_batch_whole(engine: Engine, review_id: UUID
         assert connection.execute(select(func.count(batches.c.purging_at))).scalar_one() == 0
 
 
-async def test_what_goes_wrong_is_said_and_the_worker_goes_on(
-    engine: Engine, review_id: UUID, tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_an_archive_that_cannot_be_written_is_an_error_and_nothing_is_deleted(
+    engine: Engine, review_id: UUID, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     worker = retention(engine, Policy(batches=timedelta(days=1), archive=tmp_path / "file"))
-    assert not await worker._took_a_step()
-    assert "nothing is purged for now: the archive" in caplog.text
+    with pytest.raises(TamisError, match="the archive"):
+        worker.step()
     assert left(engine) == (2, 13, 2)
 
 
