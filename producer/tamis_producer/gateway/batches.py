@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from tamis_schemas import ErrorKind, Priority, Summary
 
@@ -51,7 +51,7 @@ class Again(NewBudget):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"kinds": ["timeout"]}]})
 
     kinds: list[ErrorKind] | None = None  # None: whatever they failed with
-    cancelled: bool = False  # with the items that were cancelled
+    cancelled: StrictBool = False  # with the items that were cancelled
 
 
 class NewPriority(BaseModel):

@@ -80,7 +80,9 @@ class FileTerms(Terms):
         default=PASSES_BY_DEFAULT, description="Of a review that begins with an inclusion: the statuses that go on."
     )
     at_least: float | None = Field(
-        default=None, description="Of a review that begins with a score: the lowest that goes on; None: every score."
+        default=None,
+        strict=True,
+        description="Of a review that begins with a score: the lowest that goes on; None: every score.",
     )
     stages: tuple[ReviewStage, ...] = Field(
         default=(), description="The further stages of a review, each of what passed the one before it."

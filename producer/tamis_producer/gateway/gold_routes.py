@@ -93,8 +93,10 @@ class CalibrationTerms(LabelTerms):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "delta": 0.05}]})
 
-    recall: float = Field(default=0.95, gt=0, lt=1, description="The share of includes to keep.")
-    delta: float = Field(default=0.05, gt=0, lt=1, description="The probability of keeping less than that.")
+    recall: float = Field(default=0.95, strict=True, gt=0, lt=1, description="The share of includes to keep.")
+    delta: float = Field(
+        default=0.05, strict=True, gt=0, lt=1, description="The probability of keeping less than that."
+    )
 
 
 Labels = Annotated[bytes, Field(description="The file that was screened with a column of labels, or ids and labels.")]

@@ -33,8 +33,8 @@ class NewStopSample(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "confidence": 0.95}]})
 
-    recall: float | None = Field(default=None, gt=0, le=1, description=RECALL)
-    confidence: float | None = Field(default=None, gt=0, lt=1, description=CONFIDENCE)
+    recall: float | None = Field(default=None, strict=True, gt=0, le=1, description=RECALL)
+    confidence: float | None = Field(default=None, strict=True, gt=0, lt=1, description=CONFIDENCE)
     seed: StrictInt | None = Field(
         default=None, ge=0, le=LARGEST_SEED, description="Of a new sample: the same one draws the same; left out: any."
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, StrictFloat, model_validator
 
 from ..answers.results import InclusionStatus, ItemResult
 from ..errors import InvalidParameters, NotAllowed
@@ -28,7 +28,7 @@ class ReviewStage(Frozen):
     operation: Annotated[Operation, Field(discriminator="operation")]
     model: Words | None = None  # None: the workers' own
     passes: tuple[InclusionStatus, ...] = PASSES_BY_DEFAULT  # of an inclusion: the statuses that go on
-    at_least: float | None = None  # of a score: the lowest that goes on; None: every score
+    at_least: StrictFloat | None = None  # of a score: the lowest that goes on; None: every score
     max_cost: Annotated[Cost, Field(ge=0, lt=1_000_000_000, decimal_places=9)] | None = None  # dollars; None: no budget
     steering: Steering = NO_STEERING
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from ..errors import InvalidParameters
 from ..values.unstorable import UNSTORABLE
@@ -24,7 +24,7 @@ class Extract(OperationKind):
     instruction: Words
     output_type: OutputType = "text"
     enum_values: list[Words] | None = Field(default=None, max_length=1000)  # as many as strict modes take
-    include_reasoning: bool = True
+    include_reasoning: StrictBool = True
 
     @model_validator(mode="after")
     def _checked(self) -> Self:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, StrictBool, field_validator, model_validator
 
 from ..errors import InvalidParameters
 from ..values.unstorable import to_json
@@ -48,7 +48,7 @@ class ExtractFields(OperationKind):
     json_schema: JsonSchema = Field(alias="schema")
     instructions: Words
     field_instructions: dict[str, Words] | None = None
-    include_reasoning: bool = True
+    include_reasoning: StrictBool = True
 
     _written = under_names(json_schema="schema")
 

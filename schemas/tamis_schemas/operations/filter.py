@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+from pydantic import StrictBool
+
 from ..values.words import Words
 from ..values.written import without_empty
 from .kind import OperationKind
@@ -19,8 +21,8 @@ class Filter(OperationKind):
 
     operation: Literal["filter"] = "filter"
     criteria: Words
-    include_reasoning: bool = True
-    graded: bool = False  # the model grades the relevance of the item, too, from 0 to 100
+    include_reasoning: StrictBool = True
+    graded: StrictBool = False  # the model grades the relevance of the item, too, from 0 to 100
     panel: Panel | None = None  # the models that are asked; None: the batch's one
 
     _written = without_empty("graded", "panel")

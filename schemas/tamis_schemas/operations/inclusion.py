@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, ClassVar, Literal
 
+from pydantic import StrictBool
+
 from ..answers.results import InclusionStatus
 from ..values.words import Words
 from ..values.written import without_empty
@@ -41,7 +43,7 @@ class Inclusion(OperationKind):
     unverified: UnverifiedPolicy = UnverifiedPolicy.REFER
     # The id of the batch whose human decisions are to be the examples; the criteria of a submitted batch hold them.
     examples_from: Words | None = None
-    graded: bool = False  # the model grades the relevance of the record, too, from 0 to 100
+    graded: StrictBool = False  # the model grades the relevance of the record, too, from 0 to 100
     panel: Panel | None = None  # the models that are asked; None: the batch's one
 
     _written = without_empty("examples_from", "graded", "panel")

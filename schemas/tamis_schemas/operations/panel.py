@@ -67,7 +67,7 @@ class Panel(Frozen):
     models: tuple[Words, ...] = Field(min_length=1, max_length=MOST_MODELS)  # of a cascade: the last is asked last
     policy: PanelPolicy = PanelPolicy.UNANIMOUS_EXCLUDE
     sure: float = Field(default=SURE, strict=True, ge=0.0, le=1.0)  # of a cascade: a lower confidence is a doubt
-    repeat: int = Field(default=1, ge=1, le=MOST_REPEATS)  # how often one model is asked, to see how stable it is
+    repeat: int = Field(default=1, strict=True, ge=1, le=MOST_REPEATS)  # asks of one model
 
     @model_validator(mode="after")
     def _checked(self) -> Self:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AllowInfNan, Strict, model_validator
+from pydantic import AllowInfNan, Strict, StrictBool, model_validator
 
 from ..errors import InvalidParameters
 from ..values.words import Words
@@ -32,7 +32,7 @@ class Score(OperationKind):
     min_value: Number = 0.0
     max_value: Number = 1.0
     interval: Number | None = None
-    include_reasoning: bool = True
+    include_reasoning: StrictBool = True
 
     @model_validator(mode="after")
     def _checked(self) -> Self:

@@ -24,7 +24,7 @@ class Part(ABC):
     """
 
     start_within: ClassVar[float]
-    title: ClassVar[str] = ""
+    title: ClassVar[str]
 
     def __init__(self, name: str, children: ChildrenFile | None = None) -> None:
         self.name = name

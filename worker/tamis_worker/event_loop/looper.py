@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 class Looper:
     """Runs a step every `interval` seconds; a step that fails is tried again after the next interval.
 
-    The log says what a step met once, and again when the step works or meets something else.
+    An outage is in the log once, until a step works or meets another one.
     """
 
     name: str  # of the step, in the log
