@@ -46,7 +46,9 @@ from .origins import read_origin
 
 NOT_DECIDED = "the record is not decided yet: what is asked now is kept with what it ends with"
 NOT_ASKED = "no model was asked about the record"
-NOT_KEPT = "what was asked and answered was not kept: the worker that decided the record had TAMIS_TRANSCRIPTS=false"
+NOT_KEPT = (
+    "what was asked and answered was not kept: the worker had TAMIS_TRANSCRIPTS=false, or the ledger could not store it"
+)
 
 
 def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Explanation:
