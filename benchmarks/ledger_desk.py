@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from tamis_review import decide, draw_stop_sample, may_stop, next_records
 from tamis_schemas import InclusionStatus, StopVerdict
 
 from .reading_team import CONFIDENCE, RECALL, Look
@@ -21,16 +22,16 @@ class LedgerDesk:
         self._open = False
 
     def next_rows(self, n: int) -> list[int]:
-        return [one.index for one in self._batch.next(n, seed=self._seed, fresh=True).records]
+        return [one.index for one in next_records(self._batch, n, seed=self._seed, fresh=True).records]
 
     def decide(self, decisions: Mapping[int, bool]) -> None:
         from tamis_producer.decisions.record_overrides import HumanDecision
 
         said = {True: InclusionStatus.INCLUDE.value, False: InclusionStatus.EXCLUDE.value}
-        self._batch.decide([HumanDecision(row, said[included], READER) for row, included in decisions.items()])
+        decide(self._batch, [HumanDecision(row, said[included], READER) for row, included in decisions.items()])
 
     def look(self) -> Look:
-        answer = self._batch.stop(RECALL, CONFIDENCE)
+        answer = may_stop(self._batch, RECALL, CONFIDENCE)
         return Look(
             promised=answer.verdict is StopVerdict.ENOUGH,
             refused=answer.verdict is StopVerdict.IMPOSSIBLE,
@@ -39,5 +40,5 @@ class LedgerDesk:
         )
 
     def draw(self) -> None:
-        self._batch.stop_sample(RECALL, CONFIDENCE, seed=None if self._open else self._seed)
+        draw_stop_sample(self._batch, RECALL, CONFIDENCE, seed=None if self._open else self._seed)
         self._open = True

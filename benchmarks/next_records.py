@@ -12,6 +12,7 @@ import psutil
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.process.waiting import BesideLoop
 from tamis_producer.reading_order.refit_process import PROGRAM
+from tamis_review import decide, reading
 
 from .many_items import peak_memory
 from .options import Options
@@ -52,19 +53,19 @@ def next_records(parts: Parts, options: Options) -> list[Table]:
             peaks[step] = _peak()
             return done
 
-        first = measured("the first answer: the model's order", lambda: batch.next(20))
-        ledger.client.refits.wait()
+        first = measured("the first answer: the model's order", lambda: reading.next_records(batch, 20))
+        reading.order_refits(ledger.client).wait()
         draw = random.Random(2)  # noqa: S311 - nothing secret
         read = draw.sample(range(count), min(DECISIONS, count // 2) + repetitions)
         _decide(ledger, batch.id, read[:-repetitions])
-        measured("an answer after these decisions", lambda: batch.next(20))
-        measured("the refit that it begins, texts read for the first time", ledger.client.refits.wait)
+        measured("an answer after these decisions", lambda: reading.next_records(batch, 20))
+        measured("the refit that it begins, texts read for the first time", reading.order_refits(ledger.client).wait)
         for place in read[-repetitions:]:
             _decide(ledger, batch.id, [place])
-            answer = measured("an answer after one more decision", lambda: batch.next(20))
-            measured("the refit that it begins", ledger.client.refits.wait)
+            answer = measured("an answer after one more decision", lambda: reading.next_records(batch, 20))
+            measured("the refit that it begins", reading.order_refits(ledger.client).wait)
             assert place not in {record.index for record in answer.records}  # noqa: S101 - else it measured nothing
-        last = batch.next(20)
+        last = reading.next_records(batch, 20)
     rows: list[list[Cell]] = [
         [step, statistics.median(seconds), spread(seconds), statistics.median(cpu[step]), _megabytes(peaks[step])]
         for step, seconds in steps.items()
@@ -81,7 +82,7 @@ def next_records(parts: Parts, options: Options) -> list[Table]:
 def _decide(ledger: Ledger, batch_id: str, places: list[int]) -> None:
     """What a person says of records: one in ten is included."""
     decisions = [HumanDecision(place, place % 10 == 0, "Reviewer A") for place in places]
-    ledger.client.batch(batch_id).decide(decisions)
+    decide(ledger.client.batch(batch_id), decisions)
 
 
 def _records(count: int) -> Iterator[dict[str, Any]]:

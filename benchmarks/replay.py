@@ -17,6 +17,7 @@ from pathlib import Path
 
 from llm_double import Double
 from tamis_producer import Batch, Client
+from tamis_review import write_report_file
 from tamis_schemas import HumanStage
 from tamis_schemas.batches.flow import Flow
 
@@ -53,7 +54,7 @@ def replay(client: Client, run_plan: Callable[[Path], object], folder: Path, *, 
     review = client.review(client.reviews(1)[0].id)
     (batch,) = review.stages()
     tables = bring_decisions(batch, found, placed, folder)
-    figures = [review.report(folder / name) for name in FORMS][-1]
+    figures = [write_report_file(review, folder / name) for name in FORMS][-1]
     flow = figures.flow
     said = published(found.kept(decisions(REVIEW)), resolutions(REVIEW), full_texts(REVIEW))
     own = lines(found, said, tables, batch, flow)

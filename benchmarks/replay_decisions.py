@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tamis_producer import Batch
+from tamis_review import import_decisions
 from tamis_schemas import HumanStage
 
 from .replay_inputs import Decision
@@ -52,7 +53,7 @@ class Importer:
     ) -> ImportedTable:
         """Import a person's decisions; those on rows without a record are left out, and named."""
         first = self._table(f"{person}-{stage.value}", [("", one.decision.title, one) for one in rows])
-        said = self._batch.import_decisions(first, reviewer=person, stage=stage, settles=settles)
+        said = import_decisions(self._batch, first, reviewer=person, stage=stage, settles=settles)
         again = [rows[int(one.place.removeprefix("line ")) - 2] for one in (*said.unmatched, *said.ambiguous)]
         known = [
             (*self._record_of_row[one.decision.row], one) for one in again if one.decision.row in self._record_of_row
@@ -61,7 +62,7 @@ class Importer:
         conflicts, found = said.conflicts, 0
         if known:
             second = self._table(f"{person}-{stage.value}-by-id", known)
-            named = self._batch.import_decisions(second, reviewer=person, stage=stage, settles=settles)
+            named = import_decisions(self._batch, second, reviewer=person, stage=stage, settles=settles)
             conflicts, found = named.conflicts, sum(named.found_by.values())
             left += [known[int(one.place.removeprefix("line ")) - 2][2] for one in (*named.unmatched, *named.ambiguous)]
         return ImportedTable(

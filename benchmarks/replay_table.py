@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tamis_producer import Batch
+from tamis_review import list_overrides, measure_agreement
 from tamis_schemas import HumanStage
 from tamis_schemas.batches.flow import Flow, Tally
 
@@ -64,14 +65,14 @@ def _identification(found: Searches, said: Published, flow: Flow) -> Iterator[Li
 
 
 def _screening(said: Published, tables: Sequence[ImportedTable], batch: Batch) -> Iterator[Line]:
-    own = [one for one in batch.overrides() if one.stage is HumanStage.OWN]
+    own = [one for one in list_overrides(batch) if one.stage is HumanStage.OWN]
     includes = Counter(one.reviewer for one in own if one.value == "include")
     by_record = Counter(one.index for one in own if one.reviewer in PEOPLE and one.value == "include")
     for person in PEOPLE:
         yield _line(f"included by {person}", said.includes[person], includes[person])
     yield _line("included by both", said.both, sum(count == len(PEOPLE) for count in by_record.values()))
     yield _line("conflicts", said.conflicts, _conflicts(tables, HumanStage.OWN))
-    (pair,) = (one.agreement for one in batch.agreement().people if one.stage is HumanStage.OWN)
+    (pair,) = (one.agreement for one in measure_agreement(batch).people if one.stage is HumanStage.OWN)
     same = pair.n == said.screened
     yield _line("records that both decided", said.screened, pair.n, same=False)
     yield Line("kappa", f"{said.kappa:.4f}", "-" if pair.kappa is None else f"{pair.kappa:.4f}", same=same)

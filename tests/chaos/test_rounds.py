@@ -16,6 +16,7 @@ from llm_double import Double, Fault, Kind
 from stage import Faults, WorkerProcess, abstracts, reckon, tamis, wait_until
 from tamis_producer import Batch, Client
 from tamis_producer.transport.broker import make_app
+from tamis_review import read_failures
 from tamis_schemas import BatchStatus, ErrorKind, Filter
 from tamis_schemas.batches import wire
 
@@ -238,7 +239,7 @@ def test_round_after_round_with_a_worker_asleep_over_the_end_of_each(
     asleep.process.send_signal(signal.SIGCONT)
     assert rows_per_item(client, batch) == Counter(range(items))
     ((asked_again,),) = sql(client, "SELECT count(*) FROM past_failures")
-    bias = batch.failures()
+    bias = read_failures(batch)
     assert [one.round for one in bias.rounds] == list(range(1, view.round + 1))
     assert sum(one.failed for one in bias.rounds) == asked_again
     assert sum(one.evaluated for one in bias.rounds) == items + int(str(asked_again))

@@ -19,6 +19,17 @@ from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.ledger import connect
 from tamis_producer.retention.purge import purge
 from tamis_producer.retention.subjects import find_subjects
+from tamis_review import (
+    close_stop_sample,
+    draw_audit,
+    draw_stop_sample,
+    list_overrides,
+    may_stop,
+    measure_agreement,
+    override,
+    record_audit,
+    withdraw_override,
+)
 from tamis_schemas import Callback, ConfigurationError, Filter
 from tamis_schemas.ledger.rights import GATEWAY, WORKER, grant, grants
 from tamis_worker.embedded.flower import Flower
@@ -104,16 +115,16 @@ def test_a_batch_and_flower_need_no_more_rights_than_the_document_says(
             later.resume()
             later.wait(60)
             assert list(later.results())
-            audit = batch.draw_audit(3, seed=1)
-            made = batch.override(0, value=True, reviewer="Reviewer A", note="seen")
-            assert batch.overrides() == [made]
-            assert batch.withdraw_override(0, reviewer="Reviewer A").withdrawn
+            audit = draw_audit(batch, 3, seed=1)
+            made = override(batch, 0, value=True, reviewer="Reviewer A", note="seen")
+            assert list_overrides(batch) == [made]
+            assert withdraw_override(batch, 0, reviewer="Reviewer A").withdrawn
             said = [AuditDecision(item.index, include=True, reviewer="Reviewer A") for item in audit.items]
-            assert len(client.record_audit(audit.id, said, include_missed=True).overrides) == audit.sample
-            assert batch.agreement().audits.n == audit.sample
-            if batch.stop().unread:
-                assert batch.stop_sample().samples[0].drawn > 0
-                assert batch.close_stop_sample().sample is None
+            assert len(record_audit(client, audit.id, said, include_missed=True).overrides) == audit.sample
+            assert measure_agreement(batch).audits.n == audit.sample
+            if may_stop(batch).unread:
+                assert draw_stop_sample(batch).samples[0].drawn > 0
+                assert close_stop_sample(batch).sample is None
         wait_until(flower.healthy, within=20, what="Flower is well")
         assert worker.stop() == 0
     finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = "docs/celery-internals.md"
-FLOORS = ("schemas", "producer", "worker")
+FLOORS = ("schemas", "producer", "worker", "review")
 
 Check = Callable[[], None]
 

@@ -16,7 +16,7 @@ from tamis_worker.cli.command_list import COMMANDS
 from tamis_worker.config.settings import WorkerSettings
 
 RECORDED = Path(__file__).with_name("recorded.txt")
-PACKAGES = ("tamis_schemas", "tamis_producer", "tamis_worker")
+PACKAGES = ("tamis_schemas", "tamis_producer", "tamis_worker", "tamis_review")
 PLAIN = (bool, int, float, str, type(None))  # defaults that are shown; any other is "..."
 
 

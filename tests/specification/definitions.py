@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-PACKAGES = ("schemas", "producer", "worker")
+PACKAGES = ("schemas", "producer", "worker", "review")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.report import Figures
 from tamis_producer.report.reading import read_figures, snapshot
 from tamis_producer.report.subject import find_subject
+from tamis_review import overrides
 from tamis_schemas import HumanStage, InclusionDecision
 from tamis_schemas.batches.flow import Tally
 
@@ -40,4 +41,4 @@ def by_name(tallies: tuple[Tally, ...]) -> dict[str, int]:
 def decide(batch: Batch, stage: HumanStage, value: str, *places: int, reviewer: str = A, **more: object) -> None:
     """Record one decision on the reports of these records."""
     made = [HumanDecision(place, value, reviewer, stage=stage, **more) for place in places]  # type: ignore[arg-type]
-    batch.decide(made)
+    overrides.decide(batch, made)

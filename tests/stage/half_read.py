@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_review import decide
 from tamis_schemas import Exclusion, InclusionDecision
 
 from .screened import decided, kept_out, written_batch
@@ -30,7 +31,7 @@ ROWS = [
 
 def read(batch: Batch, places: Iterable[int], reviewer: str = "Reviewer A") -> None:
     values = {True: "include", False: "exclude"}
-    batch.decide([HumanDecision(place, values[place in INCLUDES], reviewer) for place in places])
+    decide(batch, [HumanDecision(place, values[place in INCLUDES], reviewer) for place in places])
 
 
 def half_read(client: Client) -> Batch:

@@ -21,6 +21,7 @@ from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.example import CITATIONS
 from tamis_producer.report import ReportForm, write_report
+from tamis_review import decide, remark, set_screening_mode
 from tamis_schemas import Extract, ExtractFields, ItemStatus, Judge, Operation, Score, ScreeningMode
 from tamis_schemas.ledger import batches, spending
 
@@ -162,8 +163,9 @@ def operations(stage: Stage) -> Iterator[str]:
 
 def batch(stage: Stage) -> Iterator[str]:
     batch_id = write(stage.client, rows())
-    stage.client.batch(batch_id).decide(
-        [HumanDecision(0, "include", "Reviewer A"), HumanDecision(0, "exclude", "Reviewer B", note="in rats")]
+    decide(
+        stage.client.batch(batch_id),
+        [HumanDecision(0, "include", "Reviewer A"), HumanDecision(0, "exclude", "Reviewer B", note="in rats")],
     )
     page = stage.batch(batch_id)
     yield "ended, some failed"
@@ -286,7 +288,7 @@ def work_alone(stage: Stage) -> Iterator[str]:
 
 def work_audited(stage: Stage) -> Iterator[str]:
     batch = stage.client.batch(write(stage.client, rows()))
-    batch.set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    set_screening_mode(batch, ScreeningMode.MODEL_AUDITED, set_by="Lead")
     page = stage.view(str(batch.id), "work")
     expect(page.get_by_role("button", name="Draw the audit")).to_be_visible()
     yield "no audit is drawn"
@@ -304,12 +306,13 @@ def conflicts(stage: Stage) -> Iterator[str]:
     page = stage.view(batch_id, "conflicts")
     expect(page.get_by_role("heading", name="No conflict is open")).to_be_visible()
     yield "none"
-    stage.client.batch(batch_id).decide(
+    decide(
+        stage.client.batch(batch_id),
         [
             HumanDecision(place, value, who, note=LONG)
             for place in (1, 5)
             for who, value in (("Reviewer A", "include"), ("Reviewer B", "exclude"))
-        ]
+        ],
     )
     page.reload()
     expect(page.get_by_role("article", name="Record 2")).to_be_visible()
@@ -333,7 +336,7 @@ def quality(stage: Stage) -> Iterator[str]:
     expect(page.get_by_role("region", name="Agreement", exact=True)).to_be_visible()
     yield "nobody has decided"
     for who in ("Reviewer A", "Reviewer B"):
-        batch.decide([HumanDecision(place, "exclude" if who[-1] == "B" else "include", who) for place in (0, 2, 5)])
+        decide(batch, [HumanDecision(place, "exclude" if who[-1] == "B" else "include", who) for place in (0, 2, 5)])
     page.reload()
     page.get_by_role("button", name="Reviewer A include, Reviewer B exclude").first.click()
     expect(page.get_by_role("link", name=f"6: {LONG}")).to_be_visible()
@@ -387,7 +390,7 @@ def quality(stage: Stage) -> Iterator[str]:
 
 def panel(stage: Stage) -> Iterator[str]:
     batch = stage.client.batch(write(stage.client, of_a_panel(), operation=PANELLED, model="small, large"))
-    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(3)])
+    decide(batch, [HumanDecision(place, "include", "Reviewer A") for place in range(3)])
     page = stage.view(str(batch.id), "quality")
     page.get_by_text("Show what each model brought").click()
     expect(page.get_by_role("link", name="Read these first in Work")).to_be_visible()
@@ -396,7 +399,7 @@ def panel(stage: Stage) -> Iterator[str]:
 
 def run(stage: Stage) -> Iterator[str]:
     batch = stage.client.batch(write(stage.client, rows()))
-    batch.remark([0, 2], labels=["to discuss", LONG], reviewer="Reviewer B")
+    remark(batch, [0, 2], labels=["to discuss", LONG], reviewer="Reviewer B")
     page = stage.view(str(batch.id), "run")
     expect(page.get_by_role("table", name="What failed")).to_be_visible()
     expect(page.get_by_role("link", name="to discuss")).to_be_visible()

@@ -17,7 +17,7 @@ from .async_review import AsyncReview, async_review
 from .batch import Batch
 from .client import Client, Retried
 from .loop_client import Bridge
-from .mirroring import awaited, awaited_as, on_thread
+from .mirroring import Mirror, awaited, awaited_as, on_thread
 from .review import Review
 
 
@@ -29,7 +29,7 @@ def _retried(bridge: Bridge, done: list[Retried[Batch]]) -> list[Retried[AsyncBa
     return [Retried(async_batch(bridge, retried.batch), retried.items, retried.refused) for retried in done]
 
 
-class AsyncClient:
+class AsyncClient(Mirror):
     """A `Client` whose methods are awaited. Holds connections until `close`.
 
     Arguments, results and errors are those of `Client`. Any number of calls may run at once, in any event loop; each
@@ -67,9 +67,6 @@ class AsyncClient:
     service_traffic = awaited(Client.service_traffic)
     retryable = awaited(Client.retryable)
     retry_all_failed = awaited_as(Client.retry_all_failed, _retried)
-    known_records = awaited(Client.known_records)
-    audit = awaited(Client.audit)
-    record_audit = awaited(Client.record_audit)
     workers = on_thread(Client.workers)
     dead_letters = awaited(Client.dead_letters)
     resend_dead_letter = on_thread(Client.resend_dead_letter)

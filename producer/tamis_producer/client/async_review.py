@@ -6,7 +6,7 @@ from .async_batch import AsyncBatch, async_batch
 from .batch import Batch
 from .client import Client
 from .loop_client import Bridge
-from .mirroring import awaited, awaited_as, iterated, on_thread
+from .mirroring import Mirror, awaited, awaited_as, iterated
 from .review import Review
 
 
@@ -14,7 +14,7 @@ def _batches(bridge: Bridge, batches: list[Batch]) -> list[AsyncBatch]:
     return [async_batch(bridge, batch) for batch in batches]
 
 
-class AsyncReview:
+class AsyncReview(Mirror):
     """A `Review` whose methods are awaited; `watch` is iterated over with `async for`."""
 
     def __init__(self, bridge: Bridge, review_id: UUID) -> None:
@@ -34,7 +34,6 @@ class AsyncReview:
     resume = awaited(Review.resume)
     cancel = awaited(Review.cancel)
     set_priority = awaited(Review.set_priority)
-    report = on_thread(Review.report)
 
     def __repr__(self) -> str:
         return f"AsyncReview({self.id!r})"

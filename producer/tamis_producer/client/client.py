@@ -11,11 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
-from uuid import UUID
 
 from tamis_schemas import (
     NO_STEERING,
-    Audit,
     Callback,
     ErrorKind,
     Exclusion,
@@ -29,13 +27,11 @@ from tamis_schemas import (
     Source,
     Steering,
 )
-from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.operations import Panel, models_of
 from tamis_schemas.values.checked_generic import V_co
 
-from .. import ledger
+from .. import ledger, runs
 from ..config.settings import ProducerSettings
-from ..decisions.worked_examples import with_examples
 from ..ledger.batch_view import BatchView, ReviewView, ServiceTraffic
 from ..ledger.pool_kinds import CLIENT, PoolKind
 from ..ledger.worker_view import WorkerView
@@ -45,6 +41,7 @@ from ..submission.asked_models import batch_model, with_panel
 from ..submission.bounds import Bounds
 from ..submission.budget import budget_of
 from ..submission.new_batch import NewBatch, as_sources, parameters, rows_of, sent_on_completion
+from ..submission.worked_examples import with_examples
 from .batch import Batch
 from .review import Review
 from .session import Session
@@ -53,10 +50,7 @@ if TYPE_CHECKING:
     from tamis_schemas.operations import TypedOperation
 
     from ..calls.single_calls import SingleCalls
-    from ..decisions.audits import AuditDecision, Recorded
     from ..ledger.dead_letters import DeadLetter
-    from ..runs.rounds import Retryable
-    from ..screening.known_records import KnownRecords
     from ..submission.frames import Frame
 
 log = logging.getLogger(__name__)
@@ -178,7 +172,7 @@ class Client(Session):
             idempotency_key=idempotency_key,
             use_cache=use_cache,
             sources=sources,
-            updates=None if updates is None else self._first_batch(updates),
+            updates=None if updates is None else self.first_batch(updates).uuid,
             priority=Priority(priority),
             max_cost=budget_of(max_cost, models_of(asked, asked_of), self.settings.prices),
             steering=steering,
@@ -191,7 +185,7 @@ class Client(Session):
         )
         with batch.items, _submitting(batch) as submitted:
             traced = replace(batch, traceparent=tracing.traceparent())
-            with ledger.ledger_errors(), self.engine.begin() as connection:
+            with self.writing() as connection:
                 batch_id = ledger.insert_batch(connection, traced)
             submitted.set({"tamis.batch_id": str(batch_id)})
             self.dispatch(batch_id)
@@ -240,37 +234,25 @@ class Client(Session):
             label=f"{label}: {plan.stages[0].name}",
             use_cache=use_cache,
             sources=sources,
-            updates=None if updates is None else self._first_batch(updates),
+            updates=None if updates is None else self.first_batch(updates).uuid,
             priority=Priority(priority),
             max_cost=plan.stages[0].max_cost,
             steering=plan.stages[0].steering,
             callback=callback,
             api_key_id=api_key_id,
         )
-        from ..runs.stages import begin
-
         with first.items, _submitting(first) as submitted:
             traced = replace(first, traceparent=tracing.traceparent())
-            with ledger.ledger_errors(), self.engine.begin() as connection:
-                begun = begin(connection, plan, traced, label=label, again=again)
+            with self.writing() as connection:
+                begun = runs.begin(connection, plan, traced, label=label, again=again)
             submitted.set({"tamis.batch_id": str(begun.batch_id), "tamis.review_id": str(begun.review_id)})
             self.dispatch(begun.batch_id)
         return Review(self, begun.review_id, replayed=begun.batch_id != first.id)
 
-    def known_records(self, of: str) -> KnownRecords:
-        """What the searches of a batch or review gave, for `identify`: an update screens only what they did not.
-
-        Raises `UnknownBatch`, `LedgerUnavailable`.
-        """
-        from ..screening.known_records import KnownRecords
-
-        batch_id = self._first_batch(of)
-        with ledger.ledger_errors(), self.engine.connect() as connection:
-            return KnownRecords(f"batch {str(batch_id)[:SHORT_ID]}", ledger.read_known_records(connection, batch_id))
-
-    def _first_batch(self, of: str) -> UUID:
+    def first_batch(self, of: str) -> Batch:
+        """Return the batch of this id, or the first stage of the review. Raises `UnknownBatch`, `LedgerUnavailable`."""
         subject = self.batch_or_review(of)
-        return UUID((subject if isinstance(subject, Batch) else subject.stages()[0]).id)
+        return subject if isinstance(subject, Batch) else subject.stages()[0]
 
     def with_examples(self, operation: Operation) -> Operation:
         """An inclusion that names a batch to take examples from, with them; any other operation as it is.
@@ -286,22 +268,24 @@ class Client(Session):
         if not isinstance(operation, Inclusion) or operation.examples_from is None:
             return operation
         batch = self.batch(operation.examples_from)
-        decided = batch.results({override.index for override in batch.overrides()})
+        with self.reading() as connection:
+            places = {override.index for override in ledger.read_overrides(connection, batch.uuid)}
+        decided = batch.results(places)
         return with_examples(operation, batch.operation(), batch.id, decided)
 
     def review(self, review_id: str) -> Review:
         """The review of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self.engine.connect() as connection:
+        with self.reading() as connection:
             return Review(self, ledger.find_review(connection, review_id))
 
     def reviews(self, limit: int = 20) -> list[ReviewView]:
         """The latest reviews, newest first. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self.snapshot() as connection:
+        with self.snapshot() as connection:
             return ledger.read_reviews(connection, limit=limit)
 
     def batch_or_review(self, prefix: str) -> Batch | Review:
         """Return the batch or review of this id, or unique beginning. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self.engine.connect() as connection:
+        with self.reading() as connection:
             match = ledger.find_either(connection, prefix)
         if match.review_id is not None:
             return Review(self, match.review_id)
@@ -310,17 +294,17 @@ class Client(Session):
 
     def batch(self, batch_id: str) -> Batch:
         """The batch of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self.engine.connect() as connection:
+        with self.reading() as connection:
             return Batch(self, ledger.find_batch(connection, batch_id))
 
     def batches(self, limit: int = 20) -> list[BatchView]:
         """The latest batches, newest first, without those of services. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self.engine.connect() as connection:
+        with self.reading() as connection:
             return ledger.read_views(connection, limit=limit)
 
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
         """The single calls of services in the last hours, counted by service and hour. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self.engine.connect() as connection:
+        with self.reading() as connection:
             return ledger.read_service_traffic(connection, hours=hours)
 
     @property
@@ -333,16 +317,14 @@ class Client(Session):
                 self._calls = SingleCalls(self.settings, self.submit)
             return self._calls
 
-    def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
+    def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[runs.Retryable]:
         """Every completed batch with failed items, of these kinds where some are given; the oldest first.
 
         Without those of services, whose callers have had their errors.
         Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
         """
-        from ..runs.rounds import find_retryable
-
-        with ledger.ledger_errors(), self.engine.connect() as connection:
-            return find_retryable(connection, kinds)
+        with self.reading() as connection:
+            return runs.find_retryable(connection, kinds)
 
     def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried[Batch]]:
         """A new round of every completed batch with failed items, of these kinds where some are given.
@@ -359,38 +341,16 @@ class Client(Session):
                 done.append(Retried(batch, 0, str(refused)))
         return done
 
-    def audit(self, audit_id: str) -> Audit:
-        """The audit of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self.engine.connect() as connection:
-            return ledger.read_audit(connection, ledger.find_audit(connection, audit_id))
-
-    def record_audit(
-        self,
-        audit_id: str,
-        decisions: Sequence[AuditDecision],
-        *,
-        correct: bool = False,
-        include_missed: bool = False,
-    ) -> Recorded:
-        """Keep what a human says of an audit's records, all or nothing; arguments and errors as `audits.record`."""
-        from ..decisions import audits
-
-        audit_uuid = UUID(self.audit(audit_id).id)
-        with ledger.ledger_errors(), self.engine.begin() as connection:
-            return audits.record(connection, audit_uuid, decisions, correct=correct, include_missed=include_missed)
-
     def workers(self) -> list[WorkerView]:
         """The workers that are there, the longest there first; while the ledger is away, as they say in Redis.
 
         Raises `LedgerUnavailable` where neither answers.
         """
-        from ..runs.workers import read_workers  # with the client of Redis, which nothing else here needs
-
-        return read_workers(self.engine, self._broker)
+        return runs.read_workers(self.engine, self._broker)
 
     def dead_letters(self, limit: int = 20) -> list[DeadLetter]:
         """The latest messages that no worker understood, newest first. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self.engine.connect() as connection:
+        with self.reading() as connection:
             return ledger.read_dead_letters(connection, limit=limit)
 
     def resend_dead_letter(self, letter_id: int) -> DeadLetter:
@@ -400,7 +360,7 @@ class Client(Session):
         `BrokerUnavailable`: then it stays in the list.
         """
         dispatcher = self._dispatcher()
-        with ledger.ledger_errors(), self.engine.begin() as connection:
+        with self.writing() as connection:
             letter = ledger.take_dead_letter(connection, letter_id)
             dispatcher.resend(letter)
         return letter

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from tamis_schemas import Summary
 
+from .. import ledger
 from ..config.settings import ProducerSettings
 from ..ledger.batch_view import BatchView, ServiceTraffic
 from ..ledger.direct import DirectConnection, direct_connection, driver_arguments
@@ -90,5 +91,5 @@ class BatchGlance:
             return None
         from .client import Client  # a human's decision is set beside the software's, by a statement of SQLAlchemy
 
-        with Client(self._settings) as client:
-            return client.batch(self.id).human_counts()
+        with Client(self._settings) as client, client.reading() as connection:
+            return ledger.read_human_counts(connection, self._id)

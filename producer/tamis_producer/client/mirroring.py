@@ -26,6 +26,17 @@ class Mirror(Protocol):
     def _blocking(self, client: Client) -> Any:
         """The synchronous object, over this client."""
 
+    async def run_sync(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a function makes of the synchronous object, on this event loop.
+
+        For functions of `tamis_review`: `await batch.run_sync(override, 3, "include", reviewer="Reviewer A")`.
+        """
+        return await self._bridge.run(function, self._blocking(self._bridge.here()), *args, **kwargs)
+
+    async def run_on_thread(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a function makes of the synchronous object, on a thread: for one that computes for long."""
+        return await self._bridge.on_thread(function, self._blocking(self._bridge.blocking), *args, **kwargs)
+
 
 def _next(values: Iterator[T]) -> T | _End:
     return next(values, _End.END)
@@ -39,7 +50,7 @@ def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._bridge.run(method, self._blocking(self._bridge.here()), *args, **kwargs)
+        return await self.run_sync(method, *args, **kwargs)
 
     return run
 
@@ -60,7 +71,7 @@ def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._bridge.on_thread(method, self._blocking(self._bridge.blocking), *args, **kwargs)
+        return await self.run_on_thread(method, *args, **kwargs)
 
     return run
 

@@ -10,15 +10,12 @@ from uuid import UUID
 
 from tamis_schemas import BatchPaused, IllegalTransition, Priority, WaitTimeout
 
-from .. import ledger
+from .. import ledger, runs
 from ..ledger.batch_view import ReviewView
 from ..process.waiting import poll
 from .batch import Batch
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ..report import Figures, ReportForm
     from .session import Session
 
 
@@ -26,23 +23,23 @@ class Review:
     """A handle on a review in the ledger; any number may exist for one review, in any process."""
 
     def __init__(self, session: Session, review_id: UUID, *, replayed: bool = False) -> None:
-        self._session = session
-        self._id = review_id
+        self.session = session  # of the client that made it
+        self.uuid = review_id
         self.replayed = replayed  # whether its submission found it: plan and records were submitted before
 
     @property
     def id(self) -> str:
         """The review's id, a UUID as text."""
-        return str(self._id)
+        return str(self.uuid)
 
     def status(self) -> ReviewView:
         """Return the review's present state, all of its stages in one snapshot. Raises `LedgerUnavailable`."""
-        with ledger.ledger_errors(), self._session.snapshot() as connection:
-            return ledger.read_reviews(connection, review_id=self._id)[0]
+        with self.session.snapshot() as connection:
+            return ledger.read_reviews(connection, review_id=self.uuid)[0]
 
     def stages(self) -> list[Batch]:
         """The batches of the stages that have begun, in order. Raises `LedgerUnavailable`."""
-        return [Batch(self._session, UUID(view.id)) for view in self.status().stages]
+        return [Batch(self.session, UUID(view.id)) for view in self.status().stages]
 
     def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
         """Yield the review's state again and again (at first quickly, then every second), until nothing more happens.
@@ -52,7 +49,7 @@ class Review:
             WaitTimeout: it took longer than `timeout` seconds; the review goes on.
             LedgerUnavailable: the ledger does not answer.
         """
-        for view in poll(self.status, timeout, self._session.waiting.sleep):
+        for view in poll(self.status, timeout, self.session.waiting.sleep):
             yield view
             if view.finished:
                 return
@@ -83,30 +80,19 @@ class Review:
         """Go before, or behind, other batches, in this stage and those after it. Raises as `Batch.set_priority`."""
         self._in_stage("prioritise", lambda batch: batch.set_priority(priority))
 
-    def report(self, path: Path | str, form: ReportForm | None = None) -> Figures:
-        """Write the review's report, all of its stages; arguments and errors are those of `Batch.report`.
-
-        Raises `UnknownBatch` as well, where no stage has begun.
-        """
-        from ..report import write_report_file
-
-        return write_report_file(self._session.engine, self.id, path, form)
-
     def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
         while True:
             stage = self._stage(verb)
             try:
-                act(Batch(self._session, stage))
+                act(Batch(self.session, stage))
                 return
             except IllegalTransition:
                 if self._stage(verb) == stage:
                     raise  # else it was completed just now, and the review is in its next stage
 
     def _stage(self, verb: str) -> UUID:
-        from ..runs import control
-
-        with ledger.ledger_errors(), self._session.engine.begin() as connection:
-            stage = control.current_stage(connection, self._id)
+        with self.session.writing() as connection:
+            stage = runs.current_stage(connection, self.uuid)
         if stage is None:
-            raise control.nothing_left(self._id, verb)
+            raise runs.nothing_left(self.uuid, verb)
         return stage

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar, cast
 from uuid import UUID
 
 from tamis_schemas import BrokerUnavailable
@@ -14,16 +14,25 @@ from tamis_schemas import BrokerUnavailable
 from .. import ledger
 from ..config.settings import ProducerSettings
 from ..ledger.pool_kinds import CLIENT, PoolKind
-from ..process.waiting import ON_THREAD, BesideLoop, Waiting
+from ..process.waiting import ON_THREAD, Waiting
 from ..transport.broker_absence import BrokerAbsence
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-    from ..reading_order.order_refits import OrderRefits
     from ..transport.dispatch import Dispatcher
 
 log = logging.getLogger(__name__)
+
+
+class Closable(Protocol):
+    """Something with resources of its own."""
+
+    def close(self) -> None:
+        """Give them back."""
+
+
+C = TypeVar("C", bound=Closable)
 
 
 class Session:
@@ -38,25 +47,33 @@ class Session:
         self._broker = self.settings.broker
         self._lock = Lock()
         self._made: Dispatcher | None = None
-        self._refits: OrderRefits | None = None
+        self._attached: dict[type, Closable] = {}
         self._absence = BrokerAbsence()
 
     @contextmanager
-    def snapshot(self) -> Iterator[Connection]:
-        """A connection whose every statement sees the same moment."""
-        with self.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+    def reading(self) -> Iterator[Connection]:
+        """A connection to the ledger. Raises `LedgerUnavailable`."""
+        with ledger.ledger_errors(), self.engine.connect() as connection:
             yield connection
 
-    @property
-    def refits(self) -> OrderRefits:
-        """Whoever works reading orders out for this client."""
-        with self._lock:
-            if self._refits is None:
-                from ..reading_order.order_refits import OrderRefits
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection whose every statement sees the same moment. Raises `LedgerUnavailable`."""
+        with self.reading() as connection:
+            yield connection.execution_options(isolation_level="REPEATABLE READ")
 
-                beside = isinstance(self.waiting, BesideLoop)
-                self._refits = OrderRefits(self.engine, self.settings.database, beside=beside)
-            return self._refits
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction: committed at its end, rolled back where it raises. Raises `LedgerUnavailable`."""
+        with ledger.ledger_errors(), self.engine.begin() as connection:
+            yield connection
+
+    def attached(self, kind: type[C], make: Callable[[], C]) -> C:
+        """Return what a layer above keeps with this client: made at the first call, closed with the client."""
+        with self._lock:
+            if kind not in self._attached:
+                self._attached[kind] = make()
+            return cast(C, self._attached[kind])
 
     def ready(self) -> None:
         """Import now what the first submission would import: Celery takes half a second."""
@@ -66,9 +83,9 @@ class Session:
         """Give every connection back."""
         with self._lock:
             made, self._made = self._made, None
-            refits, self._refits = self._refits, None
-        if refits is not None:
-            refits.close()
+            attached, self._attached = self._attached, {}
+        for one in attached.values():
+            one.close()
         self.engine.dispose()
         if made is not None:
             made.close()
@@ -88,10 +105,10 @@ class Session:
     def forget(self) -> object:
         """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
         made = None if self._made is None else self._made.forget()
-        theirs = (self.engine.pool, self._refits, self._made, made)
+        theirs = (self.engine.pool, self._attached, self._made, made)
         self.engine.dispose(close=False)
         self._made, self._lock, self._absence = None, Lock(), BrokerAbsence()
-        self._refits = None
+        self._attached = {}
         return theirs
 
     def _connect(self) -> Engine:

@@ -5,6 +5,7 @@ from tamis_schemas.operations import models_of
 
 from ..client.batch import Batch
 from ..config.settings import ProducerSettings
+from ..ledger.allowance import read_key_id
 from ..submission.budget import budget_of
 from .api_keys import ApiKey
 
@@ -19,8 +20,13 @@ def check_price(key: ApiKey, operation: Operation, model: str | None, settings: 
 
 def check_spending(key: ApiKey, batch: Batch) -> None:
     """Raises `NotAllowed` where the key is restricted, and the batch another one's: its money is not this key's."""
-    if key.restricted and batch.api_key_id() != key.id:
+    if key.restricted and _key_id(batch) != key.id:
         raise NotAllowed(
             f"the key {key.id} may ask certain models or spend a certain amount alone, so it retries its own batches "
             "and raises their budgets, and nobody else's"
         )
+
+
+def _key_id(batch: Batch) -> str | None:
+    with batch.session.reading() as connection:
+        return read_key_id(connection, batch.uuid)

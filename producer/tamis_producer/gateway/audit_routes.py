@@ -6,6 +6,8 @@ from typing import Annotated, Self
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
+from tamis_review import audits
+from tamis_review.audits import record_audit
 from tamis_schemas import Audit, Stratum
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
@@ -101,7 +103,7 @@ class AuditRecorded(Frozen):
 )
 def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -> AuditView:
     check_open(batch_id, client, key)
-    return AuditView.of(client.batch(batch_id).draw_audit(wanted.n, seed=wanted.seed, stratum=wanted.stratum))
+    return AuditView.of(audits.draw_audit(client.batch(batch_id), wanted.n, seed=wanted.seed, stratum=wanted.stratum))
 
 
 @router.get(
@@ -110,7 +112,7 @@ def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -
     dependencies=[Depends(check_audit_open)],
 )
 def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
-    return [AuditView.of(audit) for audit in client.batch(batch_id).audits()]
+    return [AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))]
 
 
 @router.get(
@@ -132,13 +134,13 @@ def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, 
     decisions = [AuditDecision(one.index, one.include, reviewer, one.note) for one in said.decisions]
     found = _open_audit(client, audit_id, key)
     sight_of(client, found.batch_id, key).check_name(said.reviewer)
-    done = client.record_audit(found.id, decisions, correct=said.correct, include_missed=said.include_missed)
+    done = record_audit(client, found.id, decisions, correct=said.correct, include_missed=said.include_missed)
     included = tuple(one.index for one in done.overrides)
     return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
 
 
 def _open_audit(client: Client, audit_id: str, key: ApiKey) -> Audit:
     """Return the audit of this id. Raises `Blinded` where the caller must not be told of it yet."""
-    found = client.audit(audit_id)
+    found = audits.audit(client, audit_id)
     check_audit_open(found.batch_id, client, key)
     return found

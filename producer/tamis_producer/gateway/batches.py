@@ -10,6 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from tamis_review.remarks import labelled_places
 from tamis_schemas import ErrorKind, Priority, Summary
 
 from ..ledger import find_batch, ledger_errors, read_views
@@ -153,7 +154,7 @@ async def get_results(
     """A page may have fewer items than its limit; the last one has no `Link`. While a batch runs, pages may differ."""
     batch, media_type = await run_in_threadpool(client.batch, batch_id), RESULT_TYPES[form]
     pages: Pages = request.app.state.pages
-    places = None if label is None else list(await run_in_threadpool(batch.labelled, " ".join(label.split())))
+    places = None if label is None else list(await run_in_threadpool(labelled_places, batch, " ".join(label.split())))
     if limit is None:
         pieces = result_pieces(pages, UUID(batch.id), form, after=after, places=places)
         return Stream(pieces, of=request.app.state.streams, key=key, media_type=media_type)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, HTTPException, Query
 from fastapi.responses import PlainTextResponse, Response
 
+from tamis_review.reports import explain
 from tamis_schemas import InvalidParameters
 
 from ..explanation import Explanation
@@ -34,7 +35,7 @@ def explain_record(
 ) -> Explanation | Response:
     batch = client.batch(batch_id)
     try:
-        story = batch.explain(index)
+        story = explain(batch, index)
     except InvalidParameters as error:
         raise HTTPException(HTTPStatus.NOT_FOUND, str(error)) from error
     return PlainTextResponse(as_text(story)) if form == "text" else story

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
+from tamis_review.remarks import labelled_places
 from tamis_schemas.batches.wire import SHORT_ID
 
 from ..client.batch import Batch
@@ -44,7 +45,7 @@ class _Export:
 
     def write(self, stream: TextIO) -> None:
         """Write all of it. Raises `InvalidRequest` where there is no such record, or no format to write."""
-        places = None if self._label is None else self._batch.labelled(" ".join(self._label.split()))
+        places = None if self._label is None else labelled_places(self._batch, " ".join(self._label.split()))
         with decided_records(self._batch.id, self._batch.results(places), self._only) as records:
             self.format = format_to_write(records, "format", self._wanted)
             WRITERS[self.format](records, stream)

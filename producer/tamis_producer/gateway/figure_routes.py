@@ -5,6 +5,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
 
+from tamis_review.evaluation import measure_agreement, measure_panel
+from tamis_review.reports import read_failures
 from tamis_schemas import HumanStage, RetryBias
 
 from ..decisions.agreement_records import AgreementAmong, AgreementRecords, CellQuery, read_cell
@@ -31,7 +33,7 @@ Name = Annotated[
     dependencies=[Depends(check_open)],
 )
 def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
-    return client.batch(batch_id).agreement()
+    return measure_agreement(client.batch(batch_id))
 
 
 @router.get(
@@ -64,7 +66,7 @@ def get_agreement_records(
 )
 def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
     """No rounds where nothing ever failed."""
-    return client.batch(batch_id).failures()
+    return read_failures(client.batch(batch_id))
 
 
 @router.get(
@@ -74,4 +76,4 @@ def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
 )
 def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
     """Errors are measured by what people decided about the batch. 422 where it asks one model."""
-    return PanelView.of(client.batch(batch_id).panel())
+    return PanelView.of(measure_panel(client.batch(batch_id)))

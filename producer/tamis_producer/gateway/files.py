@@ -13,6 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from starlette.datastructures import UploadFile
 
+from tamis_review.stages import known_records
 from tamis_schemas import Inclusion, InclusionStatus, InputError, InvalidParameters, ReviewPlan, SearchCriteria
 from tamis_schemas.batches.review_plan import PASSES_BY_DEFAULT, ReviewStage
 from tamis_schemas.operations import first_complaint
@@ -230,7 +231,7 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
     """The records of a form's files, as its terms have them read. Raises `InvalidParameters`: one cannot be read."""
     operation = terms.operation
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
-    known = None if terms.updates is None else client.known_records(terms.updates)
+    known = None if terms.updates is None else known_records(client, terms.updates)
     with on_disk(files, names_of(files)) as called:
         return identify(
             stated_of(terms.sources, called),

@@ -12,6 +12,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
+from tamis_review import evaluation
+from tamis_review.evaluation import calibrate, evaluate
 from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
@@ -129,7 +131,7 @@ def draw_pilot(
     batch = client.batch(batch_id)
     check_decides(batch.id, batch.status().operation)
     seed = secrets.randbits(RANDOM_SEED_BITS) if wanted.seed is None else wanted.seed
-    drawn = batch.draw_pilot(wanted.n, seed=seed)
+    drawn = evaluation.draw_pilot(batch, wanted.n, seed=seed)
     rows = {row.index: row for row in batch.results(drawn.places)}
     if form is TableForm.CSV:
         stream = StringIO(newline="")
@@ -162,7 +164,7 @@ async def evaluate_batch(
 
     def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
         batch = client.batch(batch_id)
-        view, found = batch.status(), batch.evaluate(path, terms.column)
+        view, found = batch.status(), evaluate(batch, path, terms.column)
         if form is EvaluationForm.SVG:
             return Response(draw_reliability(found.reliability), media_type="image/svg+xml", headers=SEALED)
         if form is EvaluationForm.HTML:
@@ -192,7 +194,7 @@ async def calibrate_batch(
 
     def calibrated(terms: CalibrationTerms, path: Path, name: str) -> CalibrationView | Response:
         batch = client.batch(batch_id)
-        view, found = batch.status(), batch.calibrate(path, terms.recall, terms.delta, column=terms.column)
+        view, found = batch.status(), calibrate(batch, path, terms.recall, terms.delta, column=terms.column)
         if form is TableForm.CSV:
             if found.calibration.refusal is not None:
                 raise InvalidRequest(found.calibration.refusal)

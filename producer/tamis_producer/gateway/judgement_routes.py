@@ -8,6 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Request, Response
 from pydantic import ConfigDict, Field
 
+from tamis_review.stages import judge_items
 from tamis_schemas import Judge
 
 from ..client.client import Client
@@ -59,7 +60,7 @@ def judge(
         client,
         key,
         terms,
-        judged.to_judge(),
+        judge_items(judged),
         response,
         idempotency_key=idempotency_key,
         label=terms.label or judgement_label(judged.status().label or judged.id),
@@ -80,6 +81,6 @@ async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, cl
 
 def _rehearsed(client: Client, batch_id: str, terms: JudgementTerms, rehearse: Rehearse) -> Estimate:
     judged = client.batch(batch_id)
-    asked = rehearsable(judged.to_judge())
+    asked = rehearsable(judge_items(judged))
     planned = Planned(terms.operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
     return estimated(planned, judged.status().counts.n_items, terms.max_cost, rehearse)

@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
 
+from tamis_review import reading
 from tamis_schemas import ScreeningMode, ScreeningModeSet
 
 from . import problems
@@ -24,7 +25,7 @@ class NewMode(BaseModel):
 
 @router.get("/mode", summary="How people read a batch, and who set it when")
 def get_screening_mode(batch_id: BatchId, client: Of, _: Reader) -> ScreeningModeSet:
-    return client.batch(batch_id).screening_mode()
+    return reading.get_screening_mode(client.batch(batch_id))
 
 
 @router.put(
@@ -33,4 +34,4 @@ def get_screening_mode(batch_id: BatchId, client: Of, _: Reader) -> ScreeningMod
     responses=problems.OF_BODIES,
 )
 def set_screening_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Operator) -> ScreeningModeSet:
-    return client.batch(batch_id).set_screening_mode(wanted.mode, set_by=key.label)
+    return reading.set_screening_mode(client.batch(batch_id), wanted.mode, set_by=key.label)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from tamis_review.reading import next_records
 from tamis_schemas import Blinded, NextRecords, ReadingBy
 
 from ..reading_order.exploration import EXPLORE
@@ -50,8 +51,10 @@ def get_next_records(
     """
     sight = sight_of(client, batch_id, key)
     if not sight.blind:
-        return client.batch(batch_id).next(n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by)
+        return next_records(
+            client.batch(batch_id), n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by
+        )
     sight.check_name(reviewer)
     if by is not ReadingBy.ORDER:
         raise Blinded("people read blind: where the models of a panel differ is what they said")
-    return client.batch(batch_id).next(n, reviewer=sight.me, seed=seed, blind=True)
+    return next_records(client.batch(batch_id), n, reviewer=sight.me, seed=seed, blind=True)

@@ -9,6 +9,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from tamis_review import overrides
+from tamis_review.overrides import override
 from tamis_schemas import Blinded, HumanStage, InvalidParameters
 from tamis_schemas.answers.override import Override
 
@@ -82,7 +84,7 @@ class DecisionForm(BaseModel):
 
 @router.get("/overrides", summary="What people decided, each reviewer's latest decision")
 def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
-    return sight_of(client, batch_id, key).overrides(client.batch(batch_id).overrides())
+    return sight_of(client, batch_id, key).overrides(overrides.list_overrides(client.batch(batch_id)))
 
 
 @router.get(
@@ -91,7 +93,7 @@ def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]
 )
 def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
     hidden = sight_of(client, batch_id, key).hidden
-    return [one for one in client.batch(batch_id).conflicts() if one.index not in hidden]
+    return [one for one in overrides.list_conflicts(client.batch(batch_id)) if one.index not in hidden]
 
 
 @router.post(
@@ -105,7 +107,8 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, key:
     """Rows without a record, and rows that might mean several, are listed and left out; the rest is recorded as one."""
 
     def imported(terms: DecisionTerms, path: Path, _: str) -> Imported:
-        return client.batch(batch_id).import_decisions(
+        return overrides.import_decisions(
+            client.batch(batch_id),
             path,
             reviewer=terms.reviewer,
             stage=terms.stage,
@@ -137,7 +140,8 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
     sight = sight_of(client, batch_id, key)
     sight.check_name(decision.reviewer)
     sight.check_decision(index, decision.stage, settles=decision.settles)
-    made = client.batch(batch_id).override(
+    made = override(
+        client.batch(batch_id),
         index,
         _value(client, batch_id, decision),
         reviewer=decision.reviewer or key.label,
@@ -164,7 +168,7 @@ def withdraw_override(
     stage: HumanStage = HumanStage.OWN,
 ) -> None:
     sight_of(client, batch_id, key).check_name(reviewer)
-    client.batch(batch_id).withdraw_override(index, reviewer=reviewer or key.label, stage=stage)
+    overrides.withdraw_override(client.batch(batch_id), index, reviewer=reviewer or key.label, stage=stage)
 
 
 def _value(client: Client, batch_id: str, decision: Decision) -> Any:

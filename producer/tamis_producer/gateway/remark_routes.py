@@ -1,21 +1,16 @@
 """Routes of labels and notes: what people put on records to find them again."""
 
 from http import HTTPStatus
-from uuid import UUID
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from tamis_schemas import RemarkKind
+from tamis_review.remarks import count_labels, remark
 
-from ..client.client import Client
-from ..decisions.record_remarks import NewRemark
-from ..decisions.record_remarks import remark as write_remarks
-from ..ledger import ledger_errors, read_label_counts
 from . import problems
 from .access import Of, Reader, Reviewer
 from .description import BatchId, Index
-from .sight import Sight, sight_of
+from .sight import sight_of
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}", tags=["labels and notes"], responses=problems.KEYED | problems.UNKNOWN
@@ -44,8 +39,7 @@ class Changed(BaseModel):
 def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
     """Of records that are still read blind, the caller's own labels alone are counted."""
     sight = sight_of(client, batch_id, key)
-    with ledger_errors(), client.engine.connect() as connection:
-        return dict(read_label_counts(connection, UUID(sight.batch_id), me=sight.me, hidden=sight.hidden))
+    return dict(count_labels(client.batch(sight.batch_id), reviewer=sight.me, hidden=sight.hidden))
 
 
 @router.post(
@@ -57,22 +51,14 @@ def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
 def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:
     sight = sight_of(client, batch_id, key)
     sight.check_name(remarks.reviewer)
-    if index in sight.hidden:  # whether somebody else has said so is not told either
-        return Changed(changed=_remark_alone(client, sight, index, remarks))
     return Changed(
-        changed=client.batch(batch_id).remark(
+        changed=remark(
+            client.batch(batch_id),
             [index],
             labels=remarks.labels,
             notes=remarks.notes,
             reviewer=remarks.reviewer or key.label,
             remove=remarks.remove,
+            alone=index in sight.hidden,  # the answer does not tell whether others have said so
         )
     )
-
-
-def _remark_alone(client: Client, sight: Sight, index: int, remarks: Remarks) -> int:
-    """Put labels and notes on a hidden record, or take them off, beside whatever others have put there."""
-    new = [NewRemark(RemarkKind.LABEL, text, remarks.remove) for text in remarks.labels]
-    new += [NewRemark(RemarkKind.NOTE, text, remarks.remove) for text in remarks.notes]
-    with ledger_errors(), client.engine.begin() as connection:
-        return write_remarks(connection, UUID(sight.batch_id), [index], new, reviewer=sight.me, alone=True)

@@ -8,6 +8,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
+from tamis_review import reading
+from tamis_review.reading import may_stop
 from tamis_schemas import InvalidRequest, StopAnswer
 from tamis_schemas.records.random_order import LARGEST_SEED
 
@@ -61,7 +63,7 @@ def get_stop_answer(
 ) -> StopAnswer | Response:
     """As CSV it is the records of the open sample that are still to be read, a table to fill in; 422 where none is."""
     batch = client.batch(batch_id)
-    answer = sight_of(client, batch_id, key).stop(batch.stop(recall, confidence, human_errors=human_errors))
+    answer = sight_of(client, batch_id, key).stop(may_stop(batch, recall, confidence, human_errors=human_errors))
     if form is TableForm.JSON:
         return answer
     if answer.sample is None:
@@ -77,8 +79,13 @@ def get_stop_answer(
     summary="Draw as many unread records as the promise needs, or more of the sample that is open",
 )
 def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: Reviewer) -> StopAnswer:
-    answer = client.batch(batch_id).stop_sample(
-        wanted.recall, wanted.confidence, seed=wanted.seed, audit=wanted.audit, human_errors=wanted.human_errors
+    answer = reading.draw_stop_sample(
+        client.batch(batch_id),
+        wanted.recall,
+        wanted.confidence,
+        seed=wanted.seed,
+        audit=wanted.audit,
+        human_errors=wanted.human_errors,
     )
     return sight_of(client, batch_id, key).stop(answer)
 
@@ -88,5 +95,5 @@ def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: 
     summary="Draw nothing more from the sample that is open; the next is another attempt",
 )
 def close_stop_sample(batch_id: BatchId, client: Of, key: Reviewer) -> StopAnswer:
-    answer = client.batch(batch_id).close_stop_sample()
+    answer = reading.close_stop_sample(client.batch(batch_id))
     return sight_of(client, batch_id, key).stop(answer)

@@ -5,6 +5,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
+from tamis_review.reading import order_refits
+
 from ..decisions.final_outcome import Outcome
 from ..report.work_list import WorkList, read_work
 from ..report.work_query import LONGEST_SEARCH, MOST, USUAL, WorkOrder, WorkQuery, WorkShow
@@ -50,4 +52,4 @@ def get_work(
     records the last, else the last one.
     """
     query = WorkQuery(order, show, outcome, reason or None, label or None, flagged, q or None, after, limit)
-    return read_work(client.engine, UUID(client.batch(batch_id).id), key.label, query, client.refits)
+    return read_work(client.engine, UUID(client.batch(batch_id).id), key.label, query, order_refits(client))

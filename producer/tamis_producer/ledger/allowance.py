@@ -59,6 +59,12 @@ class Allowance:
         return AllowanceSpent(f"{', '.join(why)}; the month ends at {self.ends_at:%Y-%m-%d %H:%M} UTC")
 
 
+def read_key_id(connection: Connection, batch_id: UUID) -> str | None:
+    """Return the id of the gateway's key that a batch was submitted with; None: with none."""
+    key_id: str | None = connection.execute(select(batches.c.api_key_id).where(batches.c.id == batch_id)).scalar_one()
+    return key_id
+
+
 def check_plan(connection: Connection, key_id: str | None, plan: ReviewPlan) -> None:
     """Raises `NotAllowed` where the key may not ask the model of a stage: when that one begins, nobody is there."""
     key = _key(connection, key_id)

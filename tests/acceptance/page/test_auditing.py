@@ -13,6 +13,7 @@ from tamis_producer import Client
 from tamis_producer.decisions.audit_verdict import verdict
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import audits, draw_audit, list_audits, list_conflicts, list_overrides, override, set_screening_mode
 from tamis_schemas import ItemStatus, ScreeningMode
 
 pytestmark = needs_chromium
@@ -23,7 +24,7 @@ def audited(client: Client) -> str:
     """Return a batch of eight records that the model excluded, and one that it included; nothing is drawn yet."""
     excluded = [decided(record(n, title=f"Title {n}"), decision("exclude", 0.7)) for n in range(8)]
     batch_id = write(client, [*excluded, decided(record(8, title="Title 8"), decision())])
-    client.batch(batch_id).set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    set_screening_mode(client.batch(batch_id), ScreeningMode.MODEL_AUDITED, set_by="Lead")
     return batch_id
 
 
@@ -38,7 +39,7 @@ def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_
     page.get_by_label("Seed").fill("7")
     page.get_by_role("button", name="Draw the audit").click()
     expect(page.get_by_text("0 of 3 drawn records judged (seed 7)")).to_be_visible()
-    (audit,) = client.batch(batch_id).audits()
+    (audit,) = list_audits(client.batch(batch_id))
     drawn = [item.index + 1 for item in audit.items]
     assert (audit.seed, audit.stratum, len(drawn)) == (7, "model", 3)
     expect(page.locator(".work-line .n")).to_have_text([str(number) for number in drawn])
@@ -60,7 +61,7 @@ def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_
     page.keyboard.press("e")
     expect(page.get_by_role("heading", name="Every drawn record is judged")).to_be_visible()
     expect(card).to_contain_text("3 judged by a human")
-    (audit,) = client.batch(batch_id).audits()
+    (audit,) = list_audits(client.batch(batch_id))
     words = verdict(audit).sentence
     expect(card).to_contain_text(words)
     assert re.search("at most [0-9]+ of all 8", words)
@@ -69,7 +70,7 @@ def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_
         (drawn[1], True, "Reviewer A"),
         (drawn[2], False, "Reviewer A"),
     ]
-    assert client.batch(batch_id).overrides() == []
+    assert list_overrides(client.batch(batch_id)) == []
     page.get_by_role("link", name="The audit, record by record").click()
     expect(page.get_by_text(words)).to_be_in_viewport()
     assert browser.said == []
@@ -78,7 +79,7 @@ def test_a_sample_is_drawn_judged_with_the_keyboard_and_ends_with_how_many_were_
 @pytest.mark.night
 def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: str, opened: Open) -> None:
     batch_id = audited(client)
-    audit = client.batch(batch_id).draw_audit(3, seed=7)
+    audit = draw_audit(client.batch(batch_id), 3, seed=7)
     second = api_keys.create(client.engine, "Reviewer B", list(Scope))
     page = opened(viewport=390).sign_in(key, f"/?batch={batch_id}&view=quality")
     section = page.get_by_role("region", name="Audit of exclusions")
@@ -100,7 +101,7 @@ def test_two_people_share_a_sample_and_quality_leads_to_it(client: Client, key: 
     page.get_by_role("button", name="Should have been included").click()
     expect(page.locator(".work-waiting")).to_contain_text("Reviewer B said exclude before")
     page.get_by_role("button", name="Drop it").click()
-    assert [item.include for item in client.audit(audit.id).items] == [False, False, None]
+    assert [item.include for item in audits.audit(client, audit.id).items] == [False, False, None]
 
 
 def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_audited(
@@ -108,7 +109,7 @@ def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_aud
 ) -> None:
     batch_id = audited(client)
     for who, value in (("Reviewer B", "include"), ("Reviewer C", "exclude")):
-        client.batch(batch_id).override(8, value, reviewer=who)
+        override(client.batch(batch_id), 8, value, reviewer=who)
     page = opened().sign_in(key, f"/?batch={batch_id}&view=conflicts")
     expect(page.get_by_role("article", name="Record 9")).to_be_visible()
     page.keyboard.press("e")
@@ -119,14 +120,14 @@ def test_conflicts_are_settled_with_every_word_and_reason_where_the_model_is_aud
     page.keyboard.press("u")
     expect(page.get_by_text("A judgement that says otherwise than the model is no conflict")).to_be_visible()
     everything_is_sent(page)
-    assert client.batch(batch_id).conflicts() == []
+    assert list_conflicts(client.batch(batch_id)) == []
 
 
 def test_nothing_is_drawn_before_the_batch_is_completed_or_by_who_only_reads(
     client: Client, key: str, opened: Open
 ) -> None:
     batch_id = write(client, [*few(), Ledgered(record(9), ItemStatus.PENDING)], state="running")
-    client.batch(batch_id).set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    set_screening_mode(client.batch(batch_id), ScreeningMode.MODEL_AUDITED, set_by="Lead")
     page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
     expect(page.get_by_text("The batch is running.")).to_be_visible()
     expect(page.get_by_role("button", name="Draw the audit")).to_have_count(0)

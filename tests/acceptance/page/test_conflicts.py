@@ -11,6 +11,7 @@ from stage.screened import CRITERIA
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import list_conflicts, list_overrides, override, set_screening_mode, withdraw_override
 from tamis_schemas import ScreeningMode
 
 pytestmark = needs_chromium
@@ -23,8 +24,8 @@ def differed(client: Client, *indices: int) -> str:
     """Return a batch on which two people decided differently about these records, and alike about the first."""
     batch_id = write(client, few())
     for index, first, second in [(0, "include", "include"), *((one, "include", "exclude") for one in indices)]:
-        client.batch(batch_id).override(index, first, reviewer="Reviewer A", note="the dose is given")
-        client.batch(batch_id).override(index, second, reviewer="Reviewer B", reason="Animal studies")
+        override(client.batch(batch_id), index, first, reviewer="Reviewer A", note="the dose is given")
+        override(client.batch(batch_id), index, second, reviewer="Reviewer B", reason="Animal studies")
     return batch_id
 
 
@@ -38,7 +39,7 @@ def test_a_third_person_settles_each_conflict_with_the_keyboard_and_takes_the_la
     client: Client, opened: Open
 ) -> None:
     batch_id, browser = differed(client, 1, 2, 3), opened()
-    client.batch(batch_id).override(2, "uncertain", reviewer="Reviewer B")
+    override(client.batch(batch_id), 2, "uncertain", reviewer="Reviewer B")
     third = api_keys.create(client.engine, "Reviewer C", list(Scope))
     page = conflicts(third, browser, batch_id)
     article = page.get_by_role("article", name="Record 2")
@@ -71,12 +72,12 @@ def test_a_third_person_settles_each_conflict_with_the_keyboard_and_takes_the_la
     page.keyboard.press("z")
     expect(page.get_by_role("article", name="Record 3")).to_be_visible()
     everything_is_sent(page)
-    settled = [one for one in client.batch(batch_id).overrides() if one.reviewer == "Reviewer C"]
+    settled = [one for one in list_overrides(client.batch(batch_id)) if one.reviewer == "Reviewer C"]
     assert [(one.index, one.value, one.reason, one.note, one.settles) for one in settled] == [
         (1, "exclude", "Animal studies", "include, as I read it", True),
         (3, "include", None, None, True),
     ]
-    assert [one.index for one in client.batch(batch_id).conflicts()] == [2]
+    assert [one.index for one in list_conflicts(client.batch(batch_id))] == [2]
     assert browser.said == []
 
 
@@ -92,11 +93,11 @@ def test_one_of_the_pair_may_settle_and_taken_back_the_first_decision_stands_aga
     heading = page.get_by_role("heading", name="Every conflict is settled")
     expect(heading).to_be_visible()
     everything_is_sent(page)
-    assert client.batch(batch_id).conflicts() == []
+    assert list_conflicts(client.batch(batch_id)) == []
     page.get_by_role("button", name="Undo").click()
     expect(article).to_be_visible()
     everything_is_sent(page)
-    (again,) = client.batch(batch_id).conflicts()
+    (again,) = list_conflicts(client.batch(batch_id))
     mine = next(one for one in again.decisions if one.reviewer == "Reviewer A")
     assert (mine.value, mine.note, mine.settles) == ("include", "the dose is given", False)
 
@@ -105,7 +106,7 @@ def test_who_settled_a_record_settles_it_anew_in_work_and_taken_back_the_first_s
     client: Client, key: str, opened: Open
 ) -> None:
     batch_id = differed(client, 1)
-    client.batch(batch_id).override(1, "include", reviewer="Reviewer A", note="both read it", settles=True)
+    override(client.batch(batch_id), 1, "include", reviewer="Reviewer A", note="both read it", settles=True)
     page = opened().sign_in(key, f"/?batch={batch_id}&view=work&show=mine")
     expect(page.locator(".work-card .eyebrow")).to_have_text("Record 1")
     page.keyboard.press("j")
@@ -114,7 +115,7 @@ def test_who_settled_a_record_settles_it_anew_in_work_and_taken_back_the_first_s
     assert [(one.final_value, one.conflict) for one in client.batch(batch_id).results([1])] == [("uncertain", False)]
     page.keyboard.press("z")
     everything_is_sent(page)
-    mine = next(one for one in client.batch(batch_id).overrides() if (one.index, one.reviewer) == (1, "Reviewer A"))
+    mine = next(one for one in list_overrides(client.batch(batch_id)) if (one.index, one.reviewer) == (1, "Reviewer A"))
     assert (mine.value, mine.note, mine.settles) == ("include", "both read it", True)
 
 
@@ -128,16 +129,16 @@ def test_what_is_refused_because_its_record_is_hidden_keeps_back_nothing_behind_
     page.keyboard.press("i")
     page.keyboard.press("i")
     expect(page.locator(".work-waiting")).to_contain_text("2 decisions wait to be sent")
-    client.batch(batch_id).set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
-    client.batch(batch_id).withdraw_override(1, reviewer="Reviewer B")
+    set_screening_mode(client.batch(batch_id), ScreeningMode.PAIR, set_by="Lead")
+    withdraw_override(client.batch(batch_id), 1, reviewer="Reviewer B")
     page.unroute("**/override")
     send_again(page)
     bar = page.locator("#work-bar")
     expect(bar).to_have_attribute("data-waiting", "1", timeout=30_000)
     expect(page.locator(".work-waiting")).to_contain_text("Record 2, “include”, was not taken: No. 2 (index 1) is")
-    assert [(one.index, one.settles) for one in client.batch(batch_id).overrides() if one.reviewer == "Reviewer C"] == [
-        (2, True)
-    ]
+    assert [
+        (one.index, one.settles) for one in list_overrides(client.batch(batch_id)) if one.reviewer == "Reviewer C"
+    ] == [(2, True)]
     page.get_by_role("button", name="Drop it").click()
     everything_is_sent(page)
 
@@ -154,8 +155,8 @@ def test_what_settles_is_sent_again_once_the_gateway_is_back(client: Client, key
     page.unroute("**/override")
     send_again(page)
     everything_is_sent(page)
-    assert [one.index for one in client.batch(batch_id).conflicts()] == [2]
-    assert len([one for one in client.batch(batch_id).overrides(history=True) if one.settles]) == 1
+    assert [one.index for one in list_conflicts(client.batch(batch_id))] == [2]
+    assert len([one for one in list_overrides(client.batch(batch_id), history=True) if one.settles]) == 1
 
 
 def test_it_reads_well_on_a_phone_and_in_the_dark(client: Client, key: str, opened: Open) -> None:
@@ -173,8 +174,8 @@ def test_how_far_the_two_agree_stands_below_a_conflict_and_leads_to_the_records(
     client: Client, key: str, opened: Open
 ) -> None:
     batch_id, browser = differed(client, 1, 2), opened(viewport=320)
-    client.batch(batch_id).override(3, "exclude", reviewer="Reviewer A")
-    client.batch(batch_id).override(3, "exclude", reviewer="Reviewer B")
+    override(client.batch(batch_id), 3, "exclude", reviewer="Reviewer A")
+    override(client.batch(batch_id), 3, "exclude", reviewer="Reviewer B")
     page = conflicts(key, browser, batch_id)
     line = page.get_by_role("region", name="Agreement")
     # Of four, A says include three times, B once: kappa = (1/2 - 3/8) / (1 - (3/4 * 1/4 + 1/4 * 3/4)) = 0.125 / 0.625.
@@ -193,7 +194,7 @@ def test_nothing_is_said_of_the_agreement_of_people_who_still_read_blind(
     client: Client, key: str, opened: Open
 ) -> None:
     batch_id = differed(client, 1)
-    client.batch(batch_id).set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    set_screening_mode(client.batch(batch_id), ScreeningMode.PAIR, set_by="Lead")
     page = conflicts(key, opened(), batch_id)
     expect(page.get_by_role("article", name="Record 2")).to_be_visible()
     expect(page.get_by_role("region", name="Agreement")).to_have_count(0)

@@ -10,6 +10,7 @@ from stage.browser import needs_chromium
 from stage.gateway_page import Open, decision, few, record, write
 from stage.screened import CRITERIA, Ledgered, decided
 from tamis_producer import Client
+from tamis_review import list_conflicts, list_overrides, overrides, set_screening_mode
 from tamis_schemas import HumanStage, ItemStatus
 
 pytestmark = needs_chromium
@@ -41,8 +42,8 @@ def test_one_key_decides_and_one_takes_it_back(client: Client, key: str, opened:
     expect(page.locator("#flow svg")).to_contain_text(re.compile(r"uncertain\) \(n\s=\s0\)"))  # the flow follows
     page.keyboard.press("w")
     expect(page.locator("#record-3 .badge")).to_have_text("uncertain")
-    assert client.batch(batch_id).overrides() == []
-    assert [one.withdrawn for one in client.batch(batch_id).overrides(history=True)] == [False, True]
+    assert list_overrides(client.batch(batch_id)) == []
+    assert [one.withdrawn for one in list_overrides(client.batch(batch_id), history=True)] == [False, True]
     page.keyboard.press("w")
     expect(page.locator("#said")).to_contain_text("nothing to withdraw")
 
@@ -56,10 +57,10 @@ def test_a_note_is_kept_with_a_decision_and_keys_are_letters_while_it_is_written
     detail = page.locator("#detail-4")
     detail.get_by_label("Note").focus()
     page.keyboard.type("i even read it twice")
-    assert client.batch(batch_id).overrides() == []
+    assert list_overrides(client.batch(batch_id)) == []
     detail.get_by_role("button", name="Exclude").click()
     expect(page.locator("#record-4 .badge")).to_have_text("exclude")
-    (override,) = client.batch(batch_id).overrides()
+    (override,) = list_overrides(client.batch(batch_id))
     assert (override.value, override.note) == ("exclude", "i even read it twice")
     expect(page.locator("#detail-4 .note")).to_have_text("i even read it twice")
     expect(page.locator("#detail-4").get_by_role("button", name="Exclude")).to_be_focused()
@@ -77,7 +78,7 @@ def test_the_report_of_a_record_that_passed_is_retrieved_and_assessed_with_a_rea
     detail.get_by_label("Reason").fill("wrong age")
     detail.get_by_role("button", name="Exclude full text").click()
     expect(page.locator("#said")).to_contain_text("Record 1: “Exclude full text” by you, wrong age.")
-    said = [(one.index, one.stage, one.value, one.reason) for one in client.batch(batch_id).overrides()]
+    said = [(one.index, one.stage, one.value, one.reason) for one in list_overrides(client.batch(batch_id))]
     assert said == [
         (0, HumanStage.RETRIEVAL, "retrieved", None),
         (0, HumanStage.FULL_TEXT, "exclude", "wrong age"),
@@ -96,7 +97,7 @@ def test_a_record_may_be_decided_before_the_software_has(client: Client, key: st
 
 def test_a_conflict_is_shown_with_who_said_what_and_settled_there(client: Client, key: str, opened: Open) -> None:
     batch_id = write(client, few())
-    client.batch(batch_id).override(3, "exclude", reviewer="Somebody else", note="in rats")
+    overrides.override(client.batch(batch_id), 3, "exclude", reviewer="Somebody else", note="in rats")
     page = opened().batch(key, batch_id)
     page.locator("#record-4 .toggle").focus()
     page.keyboard.press("i")
@@ -110,7 +111,7 @@ def test_a_conflict_is_shown_with_who_said_what_and_settled_there(client: Client
     detail.get_by_label("It settles the record").check()
     detail.get_by_role("button", name="Include").click()
     expect(page.locator("#record-4 .badge")).to_have_text("include")
-    assert client.batch(batch_id).conflicts() == []
+    assert list_conflicts(client.batch(batch_id)) == []
 
 
 def test_the_keyboard_alone_signs_in_and_reaches_a_decision(client: Client, key: str, opened: Open) -> None:
@@ -162,8 +163,8 @@ def test_who_reads_blind_decides_without_being_told_what_others_and_the_model_sa
     client: Client, key: str, opened: Open
 ) -> None:
     batch_id = write(client, few())
-    client.batch(batch_id).set_screening_mode("pair", set_by="Lead")
-    client.batch(batch_id).override(1, "include", reviewer="Reviewer X")
+    set_screening_mode(client.batch(batch_id), "pair", set_by="Lead")
+    overrides.override(client.batch(batch_id), 1, "include", reviewer="Reviewer X")
     page = opened().batch(key, batch_id)
     expect(page.locator("#warnings")).to_contain_text("records are still read blind")
     expect(page.locator("#record-2 .badge")).to_have_text("hidden")

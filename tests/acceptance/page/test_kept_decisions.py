@@ -15,6 +15,7 @@ from stage.gateway_page import Open, everything_is_sent
 from stage.gateway_process import serving
 from stage.screened import CRITERIA, SCREENING
 from tamis_producer import Client
+from tamis_review import list_overrides
 from tamis_worker.embedded.ports import free_port
 
 pytestmark = [needs_chromium, pytest.mark.chaos]
@@ -95,7 +96,7 @@ def test_each_decision_is_written_once_in_order_though_worker_gateway_and_networ
         _decide(page, 21, 24)
         assert arrived.wait(30)
         wait_until(
-            lambda: len(client.batch(batch.id).overrides()) > 20, within=30, what="what is not answered is written"
+            lambda: len(list_overrides(client.batch(batch.id))) > 20, within=30, what="what is not answered is written"
         )
         again = network.hold_replies_to(b"/override")
         network.cut()
@@ -108,7 +109,7 @@ def test_each_decision_is_written_once_in_order_though_worker_gateway_and_networ
         expect(page.locator(".work-counts")).to_contain_text(f"0 to do, {COUNT} decided by me")
         page.goto("about:blank")
     assert batch.wait(timeout=60).decided == COUNT
-    history = client.batch(batch.id).overrides(history=True)
+    history = list_overrides(client.batch(batch.id), history=True)
     assert [(one.index, one.value, one.reviewer) for one in history] == [
         (place, VALUES[(place + 1) % 3], "Reviewer A") for place in range(COUNT)
     ]

@@ -12,6 +12,7 @@ from stage.browser import needs_chromium
 from stage.gateway_page import Open
 from stage.searches import write_searches
 from tamis_producer import Client
+from tamis_review import get_screening_mode
 from tamis_schemas import (
     Extract,
     Inclusion,
@@ -75,7 +76,7 @@ def test_what_was_read_and_what_it_would_take_are_shown_before_a_review_begins_i
     assert isinstance(operation, Inclusion)
     assert operation.panel is not None
     assert (operation.panel.models, operation.panel.policy) == (("gpt-5-mini", "gpt-5"), PanelPolicy.ANY)
-    assert batch.screening_mode().mode is ScreeningMode.PAIR
+    assert get_screening_mode(batch).mode is ScreeningMode.PAIR
     assert {row.source for row in batch.results()} == {"PubMed", "Embase", "ClinicalTrials.gov"}
 
 

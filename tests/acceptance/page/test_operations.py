@@ -9,6 +9,7 @@ from stage.gateway_page import Open, judged, record, write
 from stage.screened import Ledgered, failed
 from tamis_producer import Client
 from tamis_producer.example import CITATIONS
+from tamis_review import list_overrides
 from tamis_schemas import Answer, Extract, ExtractFields, Filter, Judge, Operation, Score
 from tamis_schemas.operations.panel import Panel, PanelPolicy
 
@@ -216,8 +217,8 @@ def test_a_value_is_corrected_in_its_row_and_the_softwares_stays_beside_it(
     page.get_by_label("Note, kept with it").fill("in the table")
     page.get_by_role("button", name="Keep this value").click()
     expect(page.locator("#record-1 .human")).to_contain_text("by Reviewer A")
-    (said,) = client.batch(batch).overrides()
+    (said,) = list_overrides(client.batch(batch))
     assert (said.value, said.system_value, said.note) == ({"size": 112}, {"size": 12}, "in the table")
     page.get_by_role("button", name="Withdraw mine").click()
     expect(page.locator("#record-1 .human")).to_have_count(0)
-    assert client.batch(batch).overrides() == []
+    assert list_overrides(client.batch(batch)) == []

@@ -21,6 +21,7 @@ from stage.shared_data import needs_real_records
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import set_screening_mode
 from tamis_schemas import Inclusion
 
 pytestmark = [needs_chromium, needs_real_records]
@@ -57,7 +58,7 @@ class Reviewed:
             for record, value in zip(self.records, self.model, strict=True)
         ]
         batch_id = write(client, rows, operation=Inclusion(criteria=CRITERIA), source=None)
-        client.batch(batch_id).set_screening_mode("pair", set_by="Lead")
+        set_screening_mode(client.batch(batch_id), "pair", set_by="Lead")
         return batch_id
 
     def overridden(self) -> int:

@@ -18,6 +18,17 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.quality.gold_labels import GoldLabels
 from tamis_producer.quality.panel_words import panel_sentences
 from tamis_producer.quality.words import rates
+from tamis_review import (
+    calibrate,
+    decide,
+    draw_pilot,
+    evaluate,
+    list_audits,
+    may_stop,
+    measure_agreement,
+    measure_panel,
+    set_screening_mode,
+)
 from tamis_schemas import Judge, ScreeningMode
 
 pytestmark = needs_chromium
@@ -40,14 +51,14 @@ def quality(browser: Opened, key: str, batch: Batch) -> Page:
 @pytest.mark.night
 def test_each_number_of_a_table_of_agreement_leads_to_its_records(client: Client, key: str, opened: Open) -> None:
     batch, browser = screened(client), opened()
-    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(5)])
-    batch.decide([HumanDecision(place, "exclude" if place == 1 else "include", "Reviewer B") for place in range(4)])
+    decide(batch, [HumanDecision(place, "include", "Reviewer A") for place in range(5)])
+    decide(batch, [HumanDecision(place, "exclude" if place == 1 else "include", "Reviewer B") for place in range(4)])
     page = quality(browser, key, batch)
     section = page.get_by_role("region", name="Agreement", exact=True)
     people = section.get_by_role("row", name="Reviewer A and Reviewer B")
     expect(people).to_contain_text("75.0%")
     row = section.get_by_role("row", name="Software and people, overridden or confirmed")
-    told = batch.agreement().overrides
+    told = measure_agreement(batch).overrides
     expect(row).to_contain_text(f"{told.kappa:.2f} ({told.kappa_low:.2f} to {told.kappa_high:.2f})")
     section.get_by_role("button", name="1 record: Software exclude, People include").first.click()
     behind = section.get_by_role("region", name="1 record: Software exclude, People include")
@@ -72,7 +83,7 @@ def test_an_audit_is_drawn_and_judged_and_says_what_was_missed(client: Client, k
     expect(page.get_by_text("1 judged by a human: 1 record should have been included")).to_be_visible()
     page.get_by_role("button", name="Rightly excluded").first.click()
     expect(page.get_by_text("2 judged by a human: 1 record should have been included")).to_be_visible()
-    (audit,) = batch.audits()
+    (audit,) = list_audits(batch)
     assert [(item.include, item.reviewer) for item in audit.items[:2]] == [(True, "Reviewer A"), (False, "Reviewer A")]
     assert browser.said == []
 
@@ -95,23 +106,23 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     client: Client, key: str, opened: Open
 ) -> None:
     batch, browser = screened(client), opened()
-    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(4)])
+    decide(batch, [HumanDecision(place, "include", "Reviewer A") for place in range(4)])
     page = quality(browser, key, batch)
     assert not any("/stop" in address for address in browser.requests)
     section = page.get_by_role("region", name="Stop rule")
     section.get_by_text("Look whether reading may stop").click()
-    told = batch.stop()
+    told = may_stop(batch)
     expect(section.get_by_role("status")).to_have_text(told.headline)
     for figure in told.figures:
         expect(section.get_by_role("row", name=figure.name)).to_contain_text(figure.value)
     price = next(one for one in told.prices if (one.recall, one.confidence) == (0.8, 0.8))
     section.get_by_role("button", name=f"{price.none_found}: 80% recall, 80% sure").click()
     expect(section.get_by_label("Recall: includes to be found")).to_have_value("80")
-    expect(section.get_by_role("status")).to_have_text(batch.stop(0.8, 0.8).headline)
+    expect(section.get_by_role("status")).to_have_text(may_stop(batch, 0.8, 0.8).headline)
     section.get_by_label("Seed").fill("7")
     section.get_by_role("button", name="Draw the sample").click()
     expect(section.get_by_text("to read next, in this order")).to_be_visible()
-    sample = batch.stop().sample
+    sample = may_stop(batch).sample
     assert sample is not None
     assert (sample.seed, sample.recall, sample.confidence) == (7, 0.8, 0.8)
     with page.expect_download() as saved:
@@ -120,7 +131,7 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     assert [line.split(",")[1] for line in lines[1:]] == [str(one.index) for one in sample.waiting]
     work = section.get_by_role("link", name="Read the sample in Work")
     expect(work).to_have_attribute("href", f"/?batch={batch.id}&view=work&order=next")
-    batch.decide([HumanDecision(one.index, "exclude", "Reviewer A") for one in sample.waiting])
+    decide(batch, [HumanDecision(one.index, "exclude", "Reviewer A") for one in sample.waiting])
     page.reload()
     section.get_by_text("Look whether reading may stop").click()
     expect(section.get_by_role("status")).to_contain_text("Enough: at least 80% of the includes are found")
@@ -134,7 +145,7 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     expect(section.get_by_role("row", name="sample 1 (closed)")).to_be_visible()
     section.get_by_label("Recall: includes to be found").fill("100")
     section.get_by_role("button", name="Look", exact=True).click()
-    expect(section.get_by_role("status")).to_have_text(batch.stop(1.0, 0.8).headline)
+    expect(section.get_by_role("status")).to_have_text(may_stop(batch, 1.0, 0.8).headline)
     assert browser.said == []
 
 
@@ -153,7 +164,7 @@ def test_labels_give_a_threshold_or_the_reason_why_not(client: Client, key: str,
     section.get_by_label("Recall: includes to keep").fill("50")
     section.get_by_label("Probability of keeping fewer").fill("20")
     section.get_by_role("button", name="Find the threshold").click()
-    told = batch.calibrate(labels, 0.5, 0.2).calibration
+    told = calibrate(batch, labels, 0.5, 0.2).calibration
     expect(section.get_by_role("row", name="threshold")).to_contain_text(f"{told.threshold.value}keep every record")
     expect(section.get_by_role("row", name="below 4 of")).to_contain_text(f"{told.below} of the batch's 9 records")
     expect(section.get_by_text("Every record of the batch has a label")).to_be_visible()
@@ -165,7 +176,7 @@ def test_labels_give_a_threshold_or_the_reason_why_not(client: Client, key: str,
     section.get_by_label("Its column of labels").fill("nothing")
     section.get_by_role("button", name="Find the threshold").click()
     expect(section.get_by_role("alert")).to_contain_text("labels.csv")
-    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    set_screening_mode(batch, ScreeningMode.PAIR, set_by="Lead")
     section.get_by_role("button", name="Find the threshold").click()
     expect(section.get_by_role("alert")).to_contain_text(
         "9 records are still read blind. A record opens once two people"
@@ -177,7 +188,7 @@ def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_a
     client: Client, key: str, opened: Open
 ) -> None:
     batch, browser = screened(client), opened()
-    drawn = batch.draw_pilot(8, seed=0).places
+    drawn = draw_pilot(batch, 8, seed=0).places
     included = {1, 2, 3, 5}  # the software includes the first four
     page = quality(browser, key, batch)
     section = page.get_by_role("region", name="Pilot")
@@ -205,7 +216,7 @@ def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_a
     rows = saved.value.path().read_text("utf-8-sig").splitlines()[1:]
     assert [int(row.split(",")[1]) for row in rows] == list(drawn)
     section.get_by_role("button", name="Compare with the software").click()
-    told = batch.evaluate(GoldLabels.of({f"r{place}": place in included for place in drawn}))
+    told = evaluate(batch, GoldLabels.of({f"r{place}": place in included for place in drawn}))
     expect(section.get_by_role("row", name="sensitivity 2 of")).to_contain_text(rates(told)[0].values[0])
     mend = section.get_by_role("region", name="What there may be to mend")
     assert [one.index for one in told.lost] == [5]
@@ -227,12 +238,12 @@ def test_a_pilot_is_labelled_blind_goes_on_after_a_break_and_says_where_people_a
 def test_a_panel_says_what_each_model_brought_and_where_they_differ(client: Client, key: str, opened: Open) -> None:
     browser = opened()
     batch = client.batch(write(client, of_a_panel(), operation=PANELLED, model="small, large"))
-    batch.decide([HumanDecision(place, "include", "Reviewer B") for place in range(3)])
+    decide(batch, [HumanDecision(place, "include", "Reviewer B") for place in range(3)])
     page = quality(browser, key, batch)
     assert not any(address.endswith("/panel") for address in browser.requests)
     section = page.get_by_role("region", name="Panel")
     section.get_by_text("Show what each model brought").click()
-    told = batch.panel()
+    told = measure_panel(batch)
     for sentence in panel_sentences(told):
         expect(section.get_by_text(sentence)).to_be_visible()
     missed = section.get_by_role("table", name="The models").get_by_role("row", name="small")
@@ -242,7 +253,7 @@ def test_a_panel_says_what_each_model_brought_and_where_they_differ(client: Clie
     expect(section.get_by_role("listitem").filter(has=page.get_by_role("link", name="3: r2"))).to_contain_text(
         "small: exclude; large: include"
     )
-    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    set_screening_mode(batch, ScreeningMode.PAIR, set_by="Lead")
     page.reload()
     section.get_by_text("Show what each model brought").click()
     expect(section.get_by_role("alert")).to_contain_text("still read blind")

@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from stage.browser import needs_chromium
 from stage.gateway_page import Open, few, write
 from tamis_producer import Client
+from tamis_review import next_records, override
 
 pytestmark = needs_chromium
 
@@ -13,9 +14,9 @@ pytestmark = needs_chromium
 @pytest.mark.night
 def test_the_table_is_put_in_the_reading_order(client: Client, key: str, opened: Open) -> None:
     batch_id = write(client, few())
-    client.batch(batch_id).override(0, "include", reviewer="Reviewer B")
-    client.batch(batch_id).override(1, "exclude", reviewer="Reviewer B")
-    order = [one.index for one in client.batch(batch_id).next(fresh=True).records]
+    override(client.batch(batch_id), 0, "include", reviewer="Reviewer B")
+    override(client.batch(batch_id), 1, "exclude", reviewer="Reviewer B")
+    order = [one.index for one in next_records(client.batch(batch_id), fresh=True).records]
     assert sorted(order) == [2, 3]
     page = opened().batch(key, batch_id)
     titles = ["Zebra crossing", "Apples", "Bananas", "Cherries", "apples again"]

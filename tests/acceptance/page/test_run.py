@@ -11,6 +11,7 @@ from stage.gateway_page import ONCOLOGY, Open, few, write
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import get_screening_mode, list_overrides, remark, set_screening_mode
 from tamis_schemas import Priority, ScreeningMode
 
 pytestmark = needs_chromium
@@ -48,7 +49,7 @@ def test_a_running_batch_gets_another_priority_and_budget_and_is_paused_and_resu
 
 def test_failures_labels_and_the_mode_of_reading_are_told_and_lead_on(client: Client, key: str, opened: Open) -> None:
     batch = client.batch(write(client, few()))
-    batch.remark([0, 2], labels=["to discuss"], reviewer="Reviewer B")
+    remark(batch, [0, 2], labels=["to discuss"], reviewer="Reviewer B")
     browser = opened(viewport=360, scheme="dark")
     page = browser.sign_in(key, f"/?batch={batch.id}&view=run")
     row = page.get_by_role("table", name="What failed").get_by_role("row", name=re.compile("timeout"))
@@ -61,7 +62,7 @@ def test_failures_labels_and_the_mode_of_reading_are_told_and_lead_on(client: Cl
     page.get_by_label("In pairs, blind").check()
     page.get_by_role("button", name="Set how people read").click()
     expect(page.get_by_text("Set by Reviewer A")).to_be_visible()
-    assert batch.screening_mode().mode is ScreeningMode.PAIR
+    assert get_screening_mode(batch).mode is ScreeningMode.PAIR
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.evaluate(CONTRAST, ["dt", "dd", "label", ".small", "button", "a", "td", "th"]) == {}
     page.get_by_label("Ask again about").select_option(label="those that failed with timeout")
@@ -102,10 +103,10 @@ def test_decisions_made_elsewhere_are_shown_as_they_are_read_and_then_recorded(
     expect(told).to_contain_text("note from “why”")
     expect(told).to_contain_text("so-so = uncertain")
     expect(told).to_contain_text("line 5: x Nowhere the batch has no such record")
-    assert batch.overrides() == []
+    assert list_overrides(batch) == []
     section.get_by_role("button", name="Record 3 decisions").click()
     expect(told).to_have_text(re.compile("3 decisions recorded, of Reviewer B, on titles and abstracts.$"))
-    assert [(one.index, one.value, one.reviewer, one.note) for one in batch.overrides()] == [
+    assert [(one.index, one.value, one.reviewer, one.note) for one in list_overrides(batch)] == [
         (0, "include", "Reviewer B", None),
         (1, "uncertain", "Reviewer B", None),
         (2, "exclude", "Reviewer B", "seen"),
@@ -123,7 +124,7 @@ def test_decisions_made_elsewhere_are_shown_as_they_are_read_and_then_recorded(
     expect(section.get_by_role("link", name="1 record is in conflict")).to_have_attribute(
         "href", f"/?batch={batch.id}&view=conflicts"
     )
-    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
+    set_screening_mode(batch, ScreeningMode.PAIR, set_by="Lead")
     look.click()
     expect(section.get_by_role("alert")).to_contain_text("people read blind")
     assert not [one for one in browser.said if "403" not in one and "422" not in one]

@@ -15,6 +15,7 @@ from stage.searches import write_searches
 from tamis_producer import Client
 from tamis_producer.example import CITATIONS
 from tamis_producer.example import CRITERIA as EXAMPLE_CRITERIA
+from tamis_review import list_overrides
 from tamis_schemas import Inclusion, InclusionStatus
 
 pytestmark = needs_chromium
@@ -71,7 +72,7 @@ def test_with_a_browser_alone_the_example_is_screened_overridden_and_reported(
     assert len(Path(results.value.path()).read_text("utf-8").splitlines()) >= 25
 
     (view,) = client.batches()
-    assert [(one.index, one.value, one.reviewer) for one in client.batch(view.id).overrides()] == [
+    assert [(one.index, one.value, one.reviewer) for one in list_overrides(client.batch(view.id))] == [
         (0, "exclude", "Reviewer A"),
         (1, "include", "Reviewer A"),
     ]

@@ -13,6 +13,7 @@ from stage.work_double import REASONS, WorkDouble, work_record
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import evaluate, list_conflicts, list_overrides, override, set_screening_mode
 
 pytestmark = needs_chromium
 client, base = one_ledger.client, one_ledger.base
@@ -272,7 +273,7 @@ def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Ope
     first.keyboard.press("i")
     first.keyboard.press("u")
     expect(first.locator(".work-waiting")).to_contain_text("2 decisions wait")
-    address, kept = first.url, first.evaluate("sessionStorage.getItem('tamis.key')")
+    address, kept = first.url, evaluate(first, "sessionStorage.getItem('tamis.key')")
     second = first.context.new_page()
     double.stand_in(second)
     double.away = False
@@ -456,9 +457,11 @@ def test_the_ledger_has_what_was_decided_with_its_reason_each_once(
     page.keyboard.press("z")
     at_record(page, 3)
     everything_is_sent(page)
-    said = [(one.index, one.value, one.reason, one.reviewer) for one in client.batch(batch_id).overrides()]
+    said = [(one.index, one.value, one.reason, one.reviewer) for one in list_overrides(client.batch(batch_id))]
     assert said == [(0, "include", None, "Reviewer A"), (1, "exclude", CRITERIA.exclusion_criteria[0], "Reviewer A")]
-    assert len(client.batch(batch_id).overrides(history=True)) == 4  # the one that was taken back, and that it was
+    assert (
+        len(list_overrides(client.batch(batch_id), history=True)) == 4
+    )  # the one that was taken back, and that it was
     page.get_by_label("Show", exact=True).select_option("Decided by me")
     expect(page.locator(".work-line")).to_have_count(2)
     page.get_by_label("Show", exact=True).select_option("All records")
@@ -496,7 +499,7 @@ def test_the_ledger_has_a_decision_once_although_its_answer_was_lost(
     send_again(page)
     everything_is_sent(page)
     assert sent == ["POST", "DELETE"]
-    assert [one.withdrawn for one in client.batch(batch_id).overrides(history=True)] == [False, True]
+    assert [one.withdrawn for one in list_overrides(client.batch(batch_id), history=True)] == [False, True]
 
 
 def test_the_gateway_searches_for_the_view(client: Client, key: str, opened: Open, batch_id: str) -> None:
@@ -515,8 +518,8 @@ def test_the_gateway_searches_for_the_view(client: Client, key: str, opened: Ope
 def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
     client: Client, key: str, opened: Open, batch_id: str
 ) -> None:
-    client.batch(batch_id).override(0, "exclude", reviewer="Somebody else", note="in rats")
-    client.batch(batch_id).set_screening_mode("pair", set_by="Reviewer A")
+    override(client.batch(batch_id), 0, "exclude", reviewer="Somebody else", note="in rats")
+    set_screening_mode(client.batch(batch_id), "pair", set_by="Reviewer A")
     page = opened().sign_in(key, f"/?batch={batch_id}&view=work")
     at_record(page, 1)
     expect(page.locator(".work-card")).to_contain_text("Decided alone")
@@ -525,7 +528,7 @@ def test_who_reads_in_a_pair_sees_nothing_of_the_other_and_decides_all_the_same(
     page.keyboard.press("u")
     page.keyboard.press("z")
     everything_is_sent(page)
-    (conflict,) = client.batch(batch_id).conflicts()
+    (conflict,) = list_conflicts(client.batch(batch_id))
     assert [(one.reviewer, one.value) for one in conflict.decisions] == [
         ("Somebody else", "exclude"),
         ("Reviewer A", "include"),

@@ -5,6 +5,7 @@ from sqlalchemy import update
 from stage.screened import Ledgered, decided, failed, kept_out, write_batch
 from tamis_producer import Client
 from tamis_producer.ledger.aggregates import count_values, read_counts, read_totals
+from tamis_review import override
 from tamis_schemas import Exclusion, Filter, InclusionDecision, ItemStatus, UncertainReason
 from tamis_schemas.ledger import exclusions, results
 
@@ -81,7 +82,7 @@ def test_what_kept_a_record_out_counts_as_the_exclusion_that_its_operation_knows
     with client.engine.begin() as connection:
         screened = str(write_batch(connection, [row]))
         asked = str(write_batch(connection, [row], operation=Filter(criteria="Is it a trial?")))
-    found = client.batch(screened).override(0, "exclude", reviewer="R")
+    found = override(client.batch(screened), 0, "exclude", reviewer="R")
     assert (found.system_value, found.confirms) == ("exclude", True)
-    found = client.batch(asked).override(0, False, reviewer="R")
+    found = override(client.batch(asked), 0, False, reviewer="R")
     assert (found.system_value, found.confirms) == (False, True)

@@ -14,6 +14,7 @@ from stage.screened import Ledgered, decided, failed, kept_out, write_batch, wri
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.report import ReportForm, write_report
+from tamis_review import decide
 from tamis_schemas import Exclusion, HumanStage, SourceKind
 from tamis_schemas.batches.flow import Flow
 
@@ -93,7 +94,7 @@ def written(client: Client, told: list[Told]) -> Batch:
             made.append(HumanDecision(n, value, A, note, stage=FULL_TEXT))
         else:
             made.append(HumanDecision(n, value, A, stage=FULL_TEXT, reason=detail))
-    batch.decide(made)
+    decide(batch, made)
     return batch
 
 

@@ -9,6 +9,7 @@ import pytest
 from stage import Finished, abstracts
 from stage.screened import CRITERIA, SCREENING, decided, written_batch
 from tamis_producer import Batch, Client
+from tamis_review import override
 from tamis_schemas import (
     Filter,
     IdempotencyConflict,
@@ -37,14 +38,14 @@ def earlier(client: Client) -> Batch:
     said = InclusionDecision(status="include", confidence=0.8, rationale="because")
     rows = [decided({"id": f"r{n}", "title": f"Title {n}", "abstract": f"Abstract {n}"}, said) for n in range(6)]
     batch = written_batch(client, rows)
-    batch.override(0, "include", reviewer="ann")
-    batch.override(1, "exclude", reviewer="ann", note="no trial")
+    override(batch, 0, "include", reviewer="ann")
+    override(batch, 1, "exclude", reviewer="ann", note="no trial")
     return batch
 
 
 def decide_more(batch: Batch) -> None:
-    batch.override(2, "include", reviewer="bob")
-    batch.override(3, "exclude", reviewer="bob")
+    override(batch, 2, "include", reviewer="bob")
+    override(batch, 3, "exclude", reviewer="bob")
 
 
 def asking(batch: Batch) -> Inclusion:

@@ -10,6 +10,7 @@ import pytest
 from stage import Finished
 from stage.screened import Ledgered, decided, kept_out, written_batch
 from tamis_producer import Batch, Client
+from tamis_review import list_overrides, override
 from tamis_schemas import Exclusion, Filter, HumanStage, InclusionDecision, Score
 
 Run = Callable[..., Finished]
@@ -37,7 +38,7 @@ def test_a_file_is_shown_as_it_was_read_and_what_is_not_recorded_is_listed(
     done = run(*arguments, "--dry-run")
     assert done.code == 0, done.err
     assert "dry run: 2 decisions would be recorded" in done.out
-    assert batch.overrides() == []
+    assert list_overrides(batch) == []
     done = run(*arguments)
     assert "a.csv: CSV, id from 'ID', title from 'Title', decision from 'response', note from 'comments'" in done.out
     assert "2 = exclude (4), 1 = include (2), (empty) = no decision (1)" in done.out
@@ -45,7 +46,7 @@ def test_a_file_is_shown_as_it_was_read_and_what_is_not_recorded_is_listed(
     assert "2 decisions recorded, of Reviewer A, title-abstract; 0 were there already" in done.out
     assert "1 rows not found in the batch:\n    line 5: x Nowhere: the batch has no such record" in done.out
     assert "line 7: r4: another row is of the same record, and says something else" in done.out
-    made = [(one.index, one.value, one.note) for one in batch.overrides()]
+    made = [(one.index, one.value, one.note) for one in list_overrides(batch)]
     assert made == [(0, "include", "seen"), (1, "exclude", None)]  # the copy's counts for the one that stays
     with (tmp_path / "left.csv").open(newline="") as stream:
         left = list(csv.DictReader(stream))
@@ -57,23 +58,23 @@ def test_a_file_is_shown_as_it_was_read_and_what_is_not_recorded_is_listed(
 def test_all_of_a_file_is_recorded_or_nothing(run: Run, batch: Batch, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,vote\nr0,1\nr1,so-so\n", "utf-8")
     done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A")
-    assert (done.code, batch.overrides(history=True)) == (2, [])
+    assert (done.code, list_overrides(batch, history=True)) == (2, [])
     assert "what does this mean? 'so-so' (1)" in done.err
     done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A", "--uncertain", "so-so")
-    assert [one.value for one in batch.overrides()] == ["include", "uncertain"]
+    assert [one.value for one in list_overrides(batch)] == ["include", "uncertain"]
     (unsure,) = batch.results([1])
     assert (unsure.final_value, unsure.overridden) == ("uncertain", True)
     (tmp_path / "b.csv").write_text(f"id,vote,note\nr0,1,\nr2,1,{'x' * 10_001}\n", "utf-8")
     done = run("import-decisions", batch.id, "b.csv", "--reviewer", "B")
     assert "b.csv: line 3: the note has 10,001 characters" in done.err
-    assert len(batch.overrides()) == 2
+    assert len(list_overrides(batch)) == 2
 
 
 def test_a_filter_knows_no_uncertain_and_an_extraction_no_decisions(run: Run, client: Client, tmp_path: Path) -> None:
     batch = written_batch(client, [row(0, "include")], operation=Filter(criteria="x"))
     (tmp_path / "a.csv").write_text("id,vote\nr0,yes\n", "utf-8")
     assert run("import-decisions", batch.id, "a.csv", "--reviewer", "A").code == 0
-    assert [one.value for one in batch.overrides()] == [True]
+    assert [one.value for one in list_overrides(batch)] == [True]
     (tmp_path / "a.csv").write_text("id,vote\nr0,maybe\n", "utf-8")
     done = run("import-decisions", batch.id, "a.csv", "--reviewer", "A")
     assert "a.csv: line 2: 'uncertain' is no decision" in done.err
@@ -88,11 +89,11 @@ def test_rayyan_brings_several_people_of_whom_one_may_be_named(run: Run, batch: 
     done = run("import-decisions", batch.id, "r.csv", "--reviewer", "Li")
     assert "the file has decisions of Kim, Noor, and none of 'Li'" in done.err
     run("import-decisions", batch.id, "r.csv", "--reviewer", "Kim")
-    assert [one.reviewer for one in batch.overrides()] == ["Kim"]
+    assert [one.reviewer for one in list_overrides(batch)] == ["Kim"]
     done = run("import-decisions", batch.id, "r.csv")
     assert "1 decisions recorded, of Kim, Noor, title-abstract; 1 were there already" in done.out
     assert "1 records are in conflict: tamis conflicts" in done.out
-    assert [one.reason for one in batch.overrides()] == [None, "in rats"]
+    assert [one.reason for one in list_overrides(batch)] == [None, "in rats"]
 
 
 def test_a_full_text_file_may_hold_retrieval_too(run: Run, batch: Batch, tmp_path: Path) -> None:
@@ -104,10 +105,10 @@ def test_a_full_text_file_may_hold_retrieval_too(run: Run, batch: Batch, tmp_pat
     refused = run(*arguments)
     assert (refused.code, "f.csv: line 3: not passed by the screening: No. 2 (r1)" in refused.err) == (2, True)
     for index in (1, 2, 4):
-        batch.override(index, "include", reviewer="B")
+        override(batch, index, "include", reviewer="B")
     done = run(*arguments)
     assert done.code == 0, done.err
-    full = [one for one in batch.overrides() if one.stage is not HumanStage.OWN]
+    full = [one for one in list_overrides(batch) if one.stage is not HumanStage.OWN]
     made = [(one.index, one.stage, one.value, one.reason) for one in full]
     assert made == [
         (0, HumanStage.RETRIEVAL, "retrieved", None),
@@ -145,12 +146,12 @@ def test_a_second_reviewer_is_told_whom_they_contradict_and_how_it_is_settled(ru
 
 def test_the_agreement_of_people_is_counted_by_stage_and_pair(run: Run, batch: Batch) -> None:
     for index in range(3):
-        batch.override(index, "include", reviewer="D", settles=True)
+        override(batch, index, "include", reviewer="D", settles=True)
     for reviewer, said in (("A", ("include", "exclude", "exclude")), ("B", ("include", "include", "exclude"))):
         for index, value in enumerate(said):
-            batch.override(index, value, reviewer=reviewer)
-            batch.override(index, value, reviewer=reviewer, stage=HumanStage.FULL_TEXT)
-    batch.override(0, "exclude", reviewer="C")
+            override(batch, index, value, reviewer=reviewer)
+            override(batch, index, value, reviewer=reviewer, stage=HumanStage.FULL_TEXT)
+    override(batch, 0, "exclude", reviewer="C")
     found = json.loads(run("agreement", batch.id, "--json").out)["people"]
     shown = [(one["stage"], one["first"], one["second"], one["agreement"]["n"]) for one in found]
     assert shown == [("own", "A", "B", 3), ("own", "A", "C", 1), ("own", "B", "C", 1), ("full-text", "A", "B", 3)]

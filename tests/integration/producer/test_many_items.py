@@ -14,6 +14,7 @@ from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import PAGE, insert_batch, read_results
 from tamis_producer.ledger.insertion import COPIED_AT_ONCE
 from tamis_producer.submission.new_batch import NewBatch, parameters, rows_of
+from tamis_review import draw_pilot, override
 from tamis_schemas import Exclusion, Filter, ItemStatus
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
@@ -98,7 +99,7 @@ def test_results_are_read_in_pages_and_nothing_is_held_between_them(client: Clie
     assert held(client.engine) == 0
     for index in (0, PAGE, 2 * PAGE):
         batch.cancel() if index == 0 else None
-        batch.override(index, True, reviewer="R")
+        override(batch, index, True, reviewer="R")
     rest = list(rows)
     assert [first.index, *(row.index for row in rest)] == list(range(2 * PAGE + 1))
     assert first.status == ItemStatus.PENDING
@@ -108,11 +109,11 @@ def test_results_are_read_in_pages_and_nothing_is_held_between_them(client: Clie
 def test_a_page_begins_behind_a_place(client: Client) -> None:
     batch = client.submit(ONCOLOGY, many(10))
     batch.cancel()
-    batch.override(4, True, reviewer="R")
+    override(batch, 4, True, reviewer="R")
 
     def page(after: int | None, limit: int, places: list[int] | None = None) -> list[int]:
         with client.engine.connect() as connection:
-            rows = read_results(connection, batch._id, after, limit, places)
+            rows = read_results(connection, batch.uuid, after, limit, places)
         assert [row.index for row in rows if row.override is not None] == [row.index for row in rows if row.index == 4]
         return [row.index for row in rows]
 
@@ -130,6 +131,6 @@ def test_a_page_begins_behind_a_place(client: Client) -> None:
 def test_a_pilot_is_drawn_from_the_places_of_the_records_that_are_no_copies(client: Client) -> None:
     rejected = Exclusion(rule="title_pattern", reason="A protocol.")
     batch = client.submit(ONCOLOGY, many(9), exclusions={2: COPY, 5: rejected, 8: COPY})
-    pilot = batch.draw_pilot(100, seed=1)
+    pilot = draw_pilot(batch, 100, seed=1)
     assert (pilot.population, sorted(pilot.places)) == (7, [0, 1, 3, 4, 5, 6, 7])
-    assert batch.draw_pilot(3, seed=1).places == pilot.places[:3]
+    assert draw_pilot(batch, 3, seed=1).places == pilot.places[:3]

@@ -11,6 +11,7 @@ import pytest
 from stage import Finished
 from stage.screened import Place, decided, write_batch, write_review
 from tamis_producer import Batch, Client
+from tamis_review import get_screening_mode, list_overrides
 from tamis_schemas import Filter, Inclusion, InclusionDecision, ScreeningMode, SearchCriteria
 
 Run = Callable[..., Finished]
@@ -51,14 +52,14 @@ def test_a_reviewer_decides_withdraws_and_sees_it(run: Run, batch: Batch) -> Non
     assert "2 records written" in done.err
     done = run("override", batch.id, "r1", "--withdraw", "--reviewer", "Reviewer A")
     assert "withdrawn by Reviewer A; the software's decision counts again: exclude" in done.out
-    assert len(batch.overrides()) == 1
+    assert len(list_overrides(batch)) == 1
 
 
 def test_nobody_decides_by_the_name_of_their_login(run: Run, batch: Batch) -> None:
     done = run("override", batch.id, "1", "include", USER="root", LOGNAME="root")
     assert done.code == 2
     assert "who decided? say --reviewer NAME, or set TAMIS_REVIEWER" in done.err
-    assert batch.overrides() == []
+    assert list_overrides(batch) == []
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_what_is_not_said_clearly_is_refused(run: Run, batch: Batch, arguments: 
     done = run("override", batch.id, *arguments, "--reviewer", "Reviewer A")
     assert done.code == 2
     assert complaint in done.err
-    assert batch.overrides() == []
+    assert list_overrides(batch) == []
 
 
 def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_p
     done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Reviewer A")
     assert done.code == 0, done.err
     assert "1 rows without a decision are left as they are" in done.out
-    assert [(one.index, one.value, one.reviewer) for one in batch.overrides()] == [
+    assert [(one.index, one.value, one.reviewer) for one in list_overrides(batch)] == [
         (1, "include", "Reviewer B"),
         (2, "exclude", "Reviewer A"),
     ]
@@ -93,7 +94,7 @@ def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_p
     done = run("override", batch.id, "--file", "t.csv", "--reviewer", "Reviewer A")
     assert done.code == 2
     assert "t.csv:4: a second decision on No. 1 (index 0)" in done.err
-    assert len(batch.overrides()) == 2
+    assert len(list_overrides(batch)) == 2
 
 
 def test_a_review_is_no_batch(run: Run, batch: Batch, client: Client) -> None:
@@ -117,9 +118,9 @@ def test_blind_shows_and_sets_how_people_read_and_who_set_it(run: Run, batch: Ba
     assert "before two people have decided on it (set by Lead, 20" in " ".join(done.out.split())
     told = json.loads(run("blind", batch.id, "model", "--reviewer", "Lead", "--json").out)
     assert (told["id"], told["mode"], told["set_by"]) == (batch.id, "model_second", "Lead")
-    assert batch.screening_mode().mode is ScreeningMode.MODEL_SECOND
+    assert get_screening_mode(batch).mode is ScreeningMode.MODEL_SECOND
     done = run("blind", batch.id, "audit", "--reviewer", "Lead")
     assert "drawn for the audit before it is judged (set by Lead, 20" in " ".join(done.out.split())
-    assert batch.screening_mode().mode is ScreeningMode.MODEL_AUDITED
+    assert get_screening_mode(batch).mode is ScreeningMode.MODEL_AUDITED
     run("blind", batch.id, "off", "--reviewer", "Lead")
-    assert batch.screening_mode().mode is ScreeningMode.SINGLE
+    assert get_screening_mode(batch).mode is ScreeningMode.SINGLE

@@ -84,7 +84,7 @@ def test_a_batch_without_a_broker_keeps_its_new_priority_for_its_dispatch(
     with Client(settings.model_copy(update={"broker_url": "redis://127.0.0.1:1/0"})) as cut_off:
         batch = cut_off.submit(ONCOLOGY, abstracts(5))
         batch.set_priority(Priority.HIGH)
-    client.dispatch(client.batch(batch.id)._id)
+    client.dispatch(client.batch(batch.id).uuid)
     assert waiting(settings) == {"high": 5}
 
 

@@ -14,6 +14,7 @@ from stage.gateway import signed_in
 from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client, read_records
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import count_labels, labelled_places, remark
 from tamis_schemas import InclusionDecision, InvalidParameters
 from tamis_schemas.ledger import remarks
 
@@ -32,13 +33,13 @@ def labels(batch: Batch) -> list[tuple[str, ...]]:
 
 
 def test_a_label_stands_from_its_last_putting_on_and_stands_once(batch: Batch) -> None:
-    assert batch.remark([0, 2], labels=["to  discuss", "pilot"], reviewer="Reviewer A") == 4
-    assert batch.remark([0, 1], labels=["to discuss"], reviewer="Reviewer B") == 1
+    assert remark(batch, [0, 2], labels=["to  discuss", "pilot"], reviewer="Reviewer A") == 4
+    assert remark(batch, [0, 1], labels=["to discuss"], reviewer="Reviewer B") == 1
     assert labels(batch) == [("to discuss", "pilot"), ("to discuss",), ("to discuss", "pilot"), ()]
-    assert batch.remark([0, 3], labels=["to discuss"], reviewer="Reviewer B", remove=True) == 1
-    assert batch.labels() == {"to discuss": 2, "pilot": 2}
-    assert list(batch.labelled("to discuss")) == [1, 2]
-    batch.remark([0], labels=["to discuss"], notes=["see page 3"], reviewer="Reviewer B")
+    assert remark(batch, [0, 3], labels=["to discuss"], reviewer="Reviewer B", remove=True) == 1
+    assert count_labels(batch) == {"to discuss": 2, "pilot": 2}
+    assert list(labelled_places(batch, "to discuss")) == [1, 2]
+    remark(batch, [0], labels=["to discuss"], notes=["see page 3"], reviewer="Reviewer B")
     (row,) = batch.results([0])
     assert row.labels == ("pilot", "to discuss")
     assert row.notes == ("Reviewer B: see page 3",)
@@ -59,12 +60,12 @@ def test_what_cannot_be_put_on_is_refused_and_nothing_is_written(
     batch: Batch, index: int, label: str, reviewer: str, wrong: str
 ) -> None:
     with pytest.raises(InvalidParameters, match=wrong):
-        batch.remark([1, index], labels=["good", label], reviewer=reviewer)
-    assert not batch.labels()
+        remark(batch, [1, index], labels=["good", label], reviewer=reviewer)
+    assert not count_labels(batch)
 
 
 def test_nobody_changes_what_was_put_on(batch: Batch, client: Client) -> None:
-    batch.remark([0], labels=["pilot"], reviewer="Reviewer A")
+    remark(batch, [0], labels=["pilot"], reviewer="Reviewer A")
     with client.engine.begin() as connection, pytest.raises(DBAPIError, match="are added to, never changed"):
         connection.execute(delete(remarks))
 

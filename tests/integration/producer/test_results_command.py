@@ -8,6 +8,7 @@ import polars as pl
 from stage import Finished
 from stage.screened import Ledgered, failed, written_batch
 from tamis_producer import Client
+from tamis_review import results_frame
 from tamis_schemas import Score
 
 SCALE = Score(criteria="How well is it reported?", max_value=10)
@@ -25,7 +26,7 @@ def test_results_become_parquet_with_the_types_of_the_operation(
     assert done.code == 0, done.err
     assert "2 items written to scores.parquet" in done.err
     frame = pl.read_parquet(tmp_path / "scores.parquet")
-    assert frame.equals(client.batch(batch_id).frame("polars"))
+    assert frame.equals(results_frame(client.batch(batch_id), "polars"))
     assert frame.schema["value"] == pl.Float64
     assert frame.select("item_id", "value", "error_kind").rows() == [("a", 7.5, None), ("b", None, "timeout")]
     assert client.engine.pool.checkedout() == 0  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ from tamis_producer.report.subject import find_subject
 from tamis_producer.screening.identification import Identified, identify
 from tamis_producer.submission.new_batch import NewBatch, NewItem, Stage, parameters
 from tamis_producer.submission.spool import Spool
+from tamis_review import explain, override
 from tamis_schemas import (
     Filter,
     InvalidParameters,
@@ -51,7 +52,7 @@ def test_each_record_knows_its_source_and_every_source_is_counted(client: Client
     assert places(client, batch.id) == [0] * 6 + [1] * 4 + [2] * 2
     row = row_of(client, batch.id)
     assert read_sources(row) == identified.sources
-    batch.override(7, True, reviewer="Reviewer A")  # one of Embase's copies is screened after all
+    override(batch, 7, True, reviewer="Reviewer A")  # one of Embase's copies is screened after all
     with snapshot(client.engine) as connection:
         assert count_by_source(connection, row) == (
             SourceCount(0, identified=6, duplicates=0, screened=6),
@@ -73,7 +74,7 @@ def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
     client: Client, identified: Identified
 ) -> None:
     batch = client.submit(OPERATION, identified.records, exclusions=identified.exclusions, source=identified.sources)
-    story = batch.explain(3)
+    story = explain(batch, 3)
     assert story.source == identified.sources[0]
     assert [(copy.index, copy.item_id, copy.source) for copy in story.copies] == [
         (7, "L2", "Embase"),
@@ -90,7 +91,7 @@ def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
         "year is contradicted: 2017 says its copy No. 8 of Embase",
         "",
     ]
-    copy = as_text(batch.explain(7))
+    copy = as_text(explain(batch, 7))
     assert "Embase (database), embase.csv, line 3" in copy
     assert "No. 4 stays" in copy
 
@@ -115,7 +116,7 @@ def test_a_later_stage_of_a_review_knows_where_its_records_are_from(client: Clie
         (0, 3, "PubMed"),
         (1, 10, "trials.csv"),
     ]
-    story = batch.explain(0)
+    story = explain(batch, 0)
     assert (story.source, len(story.copies)) == (identified.sources[0], 2)
 
 

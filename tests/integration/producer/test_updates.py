@@ -8,6 +8,7 @@ from stage import Finished
 from stage.screened import CRITERIA, decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.screening.identification import identify
+from tamis_review import known_records, override, write_report_file
 from tamis_schemas import HumanStage, Inclusion, InclusionDecision
 
 Run = Callable[..., Finished]
@@ -35,11 +36,11 @@ def screened(client: Client, **statuses: str) -> Batch:
 
 def test_an_update_asks_about_what_is_new_and_its_figure_counts_both(client: Client, tmp_path: Path, run: Run) -> None:
     earlier = screened(client, speed="include", cost="include", fear="exclude")
-    earlier.override(0, "include", reviewer="Reviewer A", stage=HumanStage.FULL_TEXT)
-    earlier.override(1, "exclude", reviewer="Reviewer A", stage=HumanStage.FULL_TEXT, reason="wrong age")
+    override(earlier, 0, "include", reviewer="Reviewer A", stage=HumanStage.FULL_TEXT)
+    override(earlier, 1, "exclude", reviewer="Reviewer A", stage=HumanStage.FULL_TEXT, reason="wrong age")
 
     later = write(tmp_path / "later.csv", "speed", "fear", "pain", "gait")
-    identified = identify(later, known=client.known_records(earlier.id))
+    identified = identify(later, known=known_records(client, earlier.id))
     assert sorted(identified.exclusions) == [0, 1]
     batch = client.submit(
         SCREENING,
@@ -49,10 +50,10 @@ def test_an_update_asks_about_what_is_new_and_its_figure_counts_both(client: Cli
         updates=earlier.id[:13],
     )
     for index in (2, 3):
-        batch.override(index, "include", reviewer="Reviewer A")
-        batch.override(index, "include", reviewer="Reviewer A", stage=HumanStage.FULL_TEXT)
+        override(batch, index, "include", reviewer="Reviewer A")
+        override(batch, index, "include", reviewer="Reviewer A", stage=HumanStage.FULL_TEXT)
 
-    figures = batch.report(tmp_path / "figure.json")
+    figures = write_report_file(batch, tmp_path / "figure.json")
     flow = figures.flow
     assert (flow.n_identified, flow.duplicates, flow.included) == (4, 2, 2)
     assert flow.previous is not None
@@ -60,19 +61,19 @@ def test_an_update_asks_about_what_is_new_and_its_figure_counts_both(client: Cli
     assert json.loads((tmp_path / "figure.json").read_text())["flow"]["previous"]["batch_id"] == earlier.id
     assert [one.final_value for one in earlier.results()] == ["include", "include", "exclude"]
 
-    batch.report(tmp_path / "figure.svg")
+    write_report_file(batch, tmp_path / "figure.svg")
     drawn = (tmp_path / "figure.svg").read_text()
     for words in ("Total studies included in review", "in the previous version of the review", "new in this version"):
         assert words in drawn
     assert "(n\u00a0=\u00a03)" in drawn  # 1 of before, and 2 new ones
-    batch.report(tmp_path / "figure.html")
+    write_report_file(batch, tmp_path / "figure.html")
     assert "for which 3 records were identified" in (tmp_path / "figure.html").read_text()
 
     # An update of the update: 3 + 4 records and 1 + 2 studies of before, and nothing new.
-    again = identify(write(tmp_path / "again.csv", "gait", "cost"), known=client.known_records(batch.id))
+    again = identify(write(tmp_path / "again.csv", "gait", "cost"), known=known_records(client, batch.id))
     assert len(again.exclusions) == 2
     third = client.submit(SCREENING, again.records, exclusions=again.exclusions, updates=batch.id)
-    previous = third.report(tmp_path / "third.json").flow.previous
+    previous = write_report_file(third, tmp_path / "third.json").flow.previous
     assert previous is not None
     assert (previous.identified, previous.studies) == (7, 3)
 

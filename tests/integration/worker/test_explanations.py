@@ -11,6 +11,7 @@ from stage import House, tamis
 from tamis_producer import Batch
 from tamis_producer.explanation import Explanation
 from tamis_producer.explanation.document import HumanAct
+from tamis_review import explain, override, withdraw_override
 from tamis_schemas import Filter, HumanStage, Inclusion, SearchCriteria
 
 CRITERIA = SearchCriteria(
@@ -62,16 +63,16 @@ def screened(house: House) -> Batch:
     assert batch.wait(60).failed == 1
     batch.retry()
     assert batch.wait(60).decided == 4
-    batch.override(0, "exclude", reviewer="Reviewer A", note="the hills are small")
-    batch.withdraw_override(0, reviewer="Reviewer A")
-    batch.override(0, "include", reviewer="Reviewer B", settles=True)
-    batch.override(0, "exclude", reviewer="Reviewer C", stage=HumanStage.FULL_TEXT, reason="wrong age")
+    override(batch, 0, "exclude", reviewer="Reviewer A", note="the hills are small")
+    withdraw_override(batch, 0, reviewer="Reviewer A")
+    override(batch, 0, "include", reviewer="Reviewer B", settles=True)
+    override(batch, 0, "exclude", reviewer="Reviewer C", stage=HumanStage.FULL_TEXT, reason="wrong age")
     return batch
 
 
 @pytest.fixture
 def repaired(screened: Batch) -> Explanation:
-    return screened.explain(0)
+    return explain(screened, 0)
 
 
 def test_every_call_is_told_as_it_was_sent_and_answered(repaired: Explanation, house: House) -> None:
@@ -119,7 +120,7 @@ def test_rules_formulas_quotes_and_people_are_told_with_the_numbers(repaired: Ex
 
 
 def test_a_round_that_failed_is_told_beside_the_one_that_mended_it(screened: Batch) -> None:
-    told = screened.explain(1)
+    told = explain(screened, 1)
     assert [(one.round, one.fence) for one in told.transcripts] == [(1, 1), (2, 2)]
     (refused,), (answered,) = (one.calls for one in told.transcripts)
     assert refused.error is not None
@@ -132,13 +133,13 @@ def test_a_round_that_failed_is_told_beside_the_one_that_mended_it(screened: Bat
 def test_an_answer_from_the_cache_is_told_with_its_question_and_its_text(screened: Batch, house: House) -> None:
     again = house.client.submit(QUESTION, RECORDS, model=MODEL)
     assert again.wait(60).decided == 4
-    (call,) = again.explain(1).transcripts[0].calls
+    (call,) = explain(again, 1).transcripts[0].calls
     assert (call.cached, call.cost, call.usage.total_tokens, call.rung) == (True, None, 0, None)
     assert call.answer is not None
     assert json.loads(call.answer.content)["rationale"] == "It is such a trial."
     assert call.messages[1].content is not None
     assert "downhill" in call.messages[1].content
-    before = screened.explain(1).transcripts[1].calls[0]
+    before = explain(screened, 1).transcripts[1].calls[0]
     assert call.key == before.key
     with house.client.engine.begin() as connection:  # and a batch that is deleted takes all of it along
         connection.execute(text("DELETE FROM batches WHERE id = :id"), {"id": again.id})
@@ -174,7 +175,7 @@ def test_the_command_tells_it_on_a_terminal_and_to_programs(screened: Batch, hou
         assert said in done.out, said
     assert done.out.count("You are a screening function") == 1
     document = json.loads(tamis("explain", screened.id, "1", "--json", env=house.environment, cwd=tmp_path).out)
-    assert Explanation.model_validate(document).transcripts == screened.explain(0).transcripts
+    assert Explanation.model_validate(document).transcripts == explain(screened, 0).transcripts
     ambiguous = tamis("explain", screened.id, "twice", env=house.environment, cwd=tmp_path)
     assert ambiguous.code == 2
     assert "2 records have the id 'twice': say which is meant, by its number, of No. 3, No. 4" in ambiguous.err
@@ -190,7 +191,7 @@ def test_a_key_that_the_endpoint_says_back_is_in_no_transcript(house: House) -> 
         Filter(criteria="Is it?"), [{"id": "1", "title": "echo"}, {"id": "2", "title": "refuse"}]
     )
     batch.wait(60)
-    told = [batch.explain(place) for place in (0, 1)]
+    told = [explain(batch, place) for place in (0, 1)]
     answer, error = (one.transcripts[0].calls[0] for one in told)
     assert answer.answer is not None
     assert "asked with [secret]" in answer.answer.content

@@ -6,6 +6,7 @@ import pytest
 
 from llm_double import Scripted
 from stage import House, abstracts
+from tamis_review import judge_items
 from tamis_schemas import (
     Answer,
     AnswerResult,
@@ -117,7 +118,7 @@ def test_the_results_of_a_batch_are_judged_against_their_records(house: House) -
     weak = {"issue": "indirect", "evidence_type": "weak", "quality_score": 0.4, "is_valid": True}
     wrong = {"issue": "wrong kind", "evidence_type": "inappropriate", "quality_score": 0.0, "is_valid": False}
     double.script(answers=[Scripted("record number 1.", wrong), Scripted("record number", weak)])
-    batch = client.submit(Judge(guidelines="Only direct statements count."), filtered.to_judge())
+    batch = client.submit(Judge(guidelines="Only direct statements count."), judge_items(filtered))
     assert batch.wait(timeout=60).decided == 3
     judgements = [Judgement.model_validate(row.detail) for row in batch.results()]
     assert [judgement.blocked for judgement in judgements] == [False, True, False]

@@ -13,6 +13,7 @@ from stage import House, abstracts, tamis
 from stage.documents import blocks
 from stage.gateway import signed_in
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import evaluate, measure_panel, next_records, override, write_report_file
 from tamis_schemas import (
     BatchPaused,
     ErrorKind,
@@ -95,26 +96,26 @@ def test_the_report_and_an_evaluation_say_what_each_model_brought(house: House, 
     batch = client.submit(ONCOLOGY, abstracts(6), panel=panel("any"))
     batch.wait(timeout=60)
     labels = {f"rec-{n}": n in (0, 3) for n in range(6)}
-    found = batch.evaluate(labels).panel
-    assert found == batch.panel(labels)
+    found = evaluate(batch, labels).panel
+    assert found == measure_panel(batch, labels)
     assert found is not None
     assert [one.nothing for one in found.brought] == [True, True, False]
     assert [(one.changed, one.found) for one in found.brought] == [(0, 0), (0, 0), (1, 1)]  # record 3 alone
     assert [(pair.differ, pair.agreement.n) for pair in found.pairs] == [(0, 6), (3, 6), (3, 6)]
     assert [one.index for one in found.differing] == [0, 3, 4]
 
-    assert "disagreement" not in {one.reason for one in batch.next(6).records}
-    first = batch.next(4, by="disagreement").records
+    assert "disagreement" not in {one.reason for one in next_records(batch, 6).records}
+    first = next_records(batch, 4, by="disagreement").records
     assert [one.index for one in first[:3]] == [0, 3, 4]  # as doubtful: 1.9 / 3 and 1.1 / 3
     assert {one.why for one in first[:3]} == {"the models of the panel differ on it"}
     assert first[3].reason != "disagreement"
-    assert batch.panel().labelled == 0
-    batch.override(3, True, reviewer="Reviewer A")
-    assert batch.panel().labelled == 1
-    figures = batch.report(tmp_path / "report.html")
-    assert figures.batches[0].panel == batch.panel()
+    assert measure_panel(batch).labelled == 0
+    override(batch, 3, True, reviewer="Reviewer A")
+    assert measure_panel(batch).labelled == 1
+    figures = write_report_file(batch, tmp_path / "report.html")
+    assert figures.batches[0].panel == measure_panel(batch)
     page = (tmp_path / "report.html").read_text("utf-8")
-    batch.report(tmp_path / "report.md")
+    write_report_file(batch, tmp_path / "report.md")
     markdown = (tmp_path / "report.md").read_text("utf-8")
     assert '<th scope="row">small, large</th><td class="number">6</td><td class="number">3</td>' in page
     assert "| small, large | 6 | 3 |" in markdown
@@ -129,10 +130,10 @@ def test_the_report_and_an_evaluation_say_what_each_model_brought(house: House, 
         assert told in markdown
     alone = client.submit(ONCOLOGY, abstracts(1), model="small")
     with pytest.raises(InvalidRequest, match="asks one model"):
-        alone.panel()
+        measure_panel(alone)
     alone.wait(timeout=60)
     with pytest.raises(InvalidRequest, match="only the models of a panel can differ"):
-        alone.next(by="disagreement")
+        next_records(alone, by="disagreement")
 
 
 def test_a_cascade_sends_on_what_the_first_model_doubts(house: House) -> None:

@@ -18,6 +18,7 @@ from tamis_producer.ledger.connection import CLIENT
 from tamis_producer.retention.purge import purge
 from tamis_producer.retention.restoration import restore
 from tamis_producer.retention.subjects import find_subjects
+from tamis_review import override
 from tamis_schemas import Filter
 from tamis_schemas.ledger.migrate import upgrade
 from tamis_schemas.ledger.pooler import address, session
@@ -49,7 +50,7 @@ def test_a_batch_is_submitted_evaluated_purged_and_restored_through_it(
     with Client(settings) as client:
         batch = client.submit(Filter(criteria="Is it?"), abstracts(60))
         assert batch.wait(60).decided == 60
-        batch.override(0, value=True, reviewer="Reviewer A")
+        override(batch, 0, value=True, reviewer="Reviewer A")
         before = [one.model_dump_json() for one in batch.results()]
         with client.engine.connect() as connection:
             subjects = find_subjects(connection, ids=[batch.id])

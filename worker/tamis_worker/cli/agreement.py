@@ -4,6 +4,8 @@ from rich.markup import escape
 
 from tamis_producer.decisions.human_agreement import DRAWN, SELECTED, two_places
 from tamis_producer.quality.agreement import Agreement
+from tamis_review.evaluation import measure_agreement
+from tamis_review.overrides import list_conflicts
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_words
 
@@ -21,7 +23,7 @@ NUMBERS = ("n", "agree", "Cohen's kappa", "Gwet's AC1")
 def conflicts(batch_id: BatchId, as_json: AsJsonLines = False) -> None:
     """List the records on which people decided differently, with who said what and why, and the model's decision."""
     with opened(batch_id) as batch:
-        found = batch.conflicts()
+        found = list_conflicts(batch)
     if as_json:
         print_json_lines(found)
         return
@@ -49,7 +51,7 @@ def agreement(
 ) -> None:
     """Say how far the software agrees with the people who decided about the same records, and they among themselves."""
     with opened(batch_id) as batch:
-        figures = batch.agreement()
+        figures = measure_agreement(batch)
     if as_json:
         print_json({"id": batch.id, **figures.model_dump(mode="json")})
         return

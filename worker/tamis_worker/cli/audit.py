@@ -8,12 +8,15 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
+import tamis_review
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.decisions.audit_file import FilledIn, read_sample, write_sample
 from tamis_producer.decisions.audit_verdict import verdict
 from tamis_producer.decisions.record_overrides import RefusedDecision
 from tamis_producer.intake.results_file import replacing
+from tamis_review.audits import draw_audit, list_audits, record_audit
+from tamis_review.stages import has_later_stage
 from tamis_schemas import Audit, InputError, Stratum
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import indexed_words, record_words
@@ -71,7 +74,7 @@ def draw(
     """Draw a sample of the excluded records, as a table that a human fills in."""
     with opened(batch_id) as batch:
         seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
-        drawn = batch.draw_audit(n, seed=seed, stratum=stratum)
+        drawn = draw_audit(batch, n, seed=seed, stratum=stratum)
         output = output or Path(f"audit-{drawn.id[:SHORT_ID]}.csv")
         _write(batch, drawn, output, with_reasons=with_reasons)
     if as_json:
@@ -103,13 +106,13 @@ def record(
     """Read the decisions of a sample back; the bound on what was missed. All of the table counts, or nothing."""
     filled = read_sample(file, reviewer=reviewer)
     with Client() as client:
-        audit = client.audit(filled.audit_id)
+        audit = tamis_review.audit(client, filled.audit_id)
         _check_ids(file, filled, audit)
         try:
-            done = client.record_audit(audit.id, filled.decisions, correct=correct, include_missed=override)
+            done = record_audit(client, audit.id, filled.decisions, correct=correct, include_missed=override)
         except RefusedDecision as refused:
             raise InputError(str(refused), path=file, line=filled.lines[refused.number]) from refused
-        later = bool(done.overrides) and client.batch(audit.batch_id).later_stage()
+        later = bool(done.overrides) and has_later_stage(client.batch(audit.batch_id))
     if as_json:
         print_json(_facts(done.audit))
         return
@@ -137,7 +140,7 @@ def show(
 ) -> None:
     """Say how far an audit is, and what it says of all that was excluded."""
     with Client() as client:
-        audit = client.audit(audit_id)
+        audit = tamis_review.audit(client, audit_id)
         if output is not None:
             _write(client.batch(audit.batch_id), audit, output, with_reasons=with_reasons)
     if as_json:
@@ -150,7 +153,7 @@ def show(
 def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
     """List the audits of a batch."""
     with opened(batch_id) as batch:
-        audits = batch.audits()
+        audits = list_audits(batch)
     if as_json:
         print_json([_facts(audit) for audit in audits])
         return

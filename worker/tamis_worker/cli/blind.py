@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from tamis_review.reading import get_screening_mode, set_screening_mode
 from tamis_schemas import InvalidParameters, ScreeningMode, ScreeningModeSet
 
 from .app import app, out
@@ -67,11 +68,11 @@ def blind(
     """Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of exclusions."""
     with opened(batch_id) as batch:
         if mode is None:
-            found = batch.screening_mode()
+            found = get_screening_mode(batch)
         elif not (reviewer or "").strip():
             raise InvalidParameters("who sets it? say --reviewer NAME, or set TAMIS_REVIEWER")
         else:
-            found = batch.set_screening_mode(mode.mode, set_by=reviewer or "")
+            found = set_screening_mode(batch, mode.mode, set_by=reviewer or "")
     if as_json:
         print_json({"id": batch.id, **found.model_dump(mode="json")})
         return

@@ -22,6 +22,7 @@ from tamis_producer.quality.threshold_words import holds_for, threshold_rows
 from tamis_producer.report.gold_page import write_gold_page
 from tamis_producer.report.panels import MEMBERS, PAIRS, panel_part
 from tamis_producer.report.reliability_svg import draw_reliability
+from tamis_review import evaluation
 from tamis_schemas import InvalidRequest
 
 from .app import app, err, out
@@ -66,7 +67,7 @@ def evaluate(
     with Client() as client:
         batch = client.batch(batch_id)
         view = batch.status()
-        found = batch.evaluate(labels, label_column)
+        found = evaluation.evaluate(batch, labels, label_column)
     if as_json:
         facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), **found.model_dump(mode="json")}
         print_json(facts)
@@ -104,7 +105,7 @@ def calibrate(
     with Client() as client:
         batch = client.batch(batch_id)
         view = batch.status()
-        found = batch.calibrate(labels, recall, delta, column=label_column)
+        found = evaluation.calibrate(batch, labels, recall, delta, column=label_column)
     refusal = found.calibration.refusal
     if refusal is not None and not found.calibration.sampling.promises:
         refusal += f". `{words.proper_sample(view.id)}` draws one, with a file to fill in"

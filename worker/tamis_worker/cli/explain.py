@@ -9,6 +9,7 @@ from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.decisions.override_file import find_record
 from tamis_producer.explanation.words import sections
+from tamis_review import reports
 
 from .app import app, out
 from .arguments import Record
@@ -25,7 +26,7 @@ def explain(
     with Client() as client:
         subject = client.batch_or_review(of)
         batch = subject if isinstance(subject, Batch) else subject.stages()[0]
-        explanation = batch.explain(find_record(record, batch.item_ids()))
+        explanation = reports.explain(batch, find_record(record, batch.item_ids()))
     if as_json:
         print_json(explanation)
         return

@@ -2,13 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
+import tamis_review
+from tamis_producer.client.glance import BatchGlance
 from tamis_producer.ledger.batch_view import BatchView, ReviewView
 from tamis_schemas import Summary
 
 if TYPE_CHECKING:
     from tamis_producer.client.batch import Batch
-    from tamis_producer.client.glance import BatchGlance
     from tamis_producer.client.review import Review
+    from tamis_producer.ledger import HumanCounts
 
 
 def view_facts(view: BatchView) -> dict[str, Any]:
@@ -16,9 +18,15 @@ def view_facts(view: BatchView) -> dict[str, Any]:
     return view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump() | {"waits_for": view.waits_for}
 
 
+def human_counts(batch: "Batch | BatchGlance") -> "HumanCounts | None":
+    """Return how many records people decided about; None where nobody did."""
+    return batch.human_counts() if isinstance(batch, BatchGlance) else tamis_review.count_human_decisions(batch)
+
+
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
     """Return a batch's view, what people decided, its rounds, and the latest summary if it is of this round."""
-    view, summaries, humans = batch.status(), batch.summaries(), batch.human_counts()
+    view, summaries = batch.status(), batch.summaries()
+    humans = human_counts(batch)
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None
     return view_facts(view) | {
         "human_decisions": 0 if humans is None else humans.records,

@@ -13,6 +13,8 @@ from tamis_producer.decisions.foreign_columns import TableColumns
 from tamis_producer.decisions.import_decisions import Astray, Everything, Imported
 from tamis_producer.intake.formula_guard import guarded
 from tamis_producer.intake.results_file import replacing
+from tamis_review import overrides
+from tamis_review.stages import has_later_stage
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
@@ -74,7 +76,8 @@ def import_decisions(
 ) -> None:
     """Record what people decided elsewhere. Records are found by id, DOI, PMID and title; others are listed."""
     with opened(batch_id) as batch:
-        done = batch.import_decisions(
+        done = overrides.import_decisions(
+            batch,
             file,
             reviewer=(reviewer or "").strip() or None,
             stage=stage.stage,
@@ -86,7 +89,7 @@ def import_decisions(
             everything=everything,
             dry_run=dry_run,
         )
-        later = batch.later_stage() and done.new
+        later = has_later_stage(batch) and done.new
     left_out = (*done.unmatched, *done.ambiguous)
     if unmatched is not None:
         _write(unmatched, left_out)

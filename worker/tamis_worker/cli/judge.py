@@ -10,6 +10,7 @@ from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.intake.decode import read_text
 from tamis_producer.submission.judge_items import judgement_label
+from tamis_review.stages import judge_items
 from tamis_schemas import InputError, Judge, Judgement
 
 from .app import app, err, out
@@ -41,12 +42,12 @@ def judge(
     with Client() as client:
         judged = client.batch(batch_id)
         if submission.dry_run:
-            planned = submission.planned(operation, list(judged.to_judge()))
+            planned = submission.planned(operation, list(judge_items(judged)))
             dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
             return
         view = judged.status()
         label = judgement_label(view.label or judged.id)
-        batch = client.submit(operation, judged.to_judge(), label=label, **submission.options)
+        batch = client.submit(operation, judge_items(judged), label=label, **submission.options)
         if submission.detach:
             say_submitted(batch, submission)
             return

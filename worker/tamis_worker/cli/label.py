@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.decisions.override_file import find_record
+from tamis_review.remarks import count_labels, labelled_places, remark
 from tamis_schemas import InvalidParameters, InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
@@ -38,8 +39,8 @@ def label(
     with opened(batch_id) as batch:
         ids = batch.item_ids()
         places = [find_record(record, ids) for record in records]
-        changed = batch.remark(places, labels=[words], reviewer=_who(reviewer), remove=remove)
-        labels = batch.labels()
+        changed = remark(batch, places, labels=[words], reviewer=_who(reviewer), remove=remove)
+        labels = count_labels(batch)
     kept = " ".join(words.split())
     if as_json:
         print_json({"id": batch.id, "changed": changed, "labels": labels})
@@ -65,7 +66,7 @@ def note(
     """Write a note on a record, beside every decision; results and exports hold it."""
     with opened(batch_id) as batch:
         index = find_record(record, batch.item_ids())
-        changed = batch.remark([index], notes=[text], reviewer=_who(reviewer), remove=remove)
+        changed = remark(batch, [index], notes=[text], reviewer=_who(reviewer), remove=remove)
         (row,) = batch.results([index])
     if as_json:
         print_json({"id": batch.id, "index": index, "changed": changed, "notes": row.notes})
@@ -80,7 +81,7 @@ def note(
 def labels(batch_id: BatchId, as_json: AsJson = False) -> None:
     """List the labels on a batch's records, and how many bear each."""
     with opened(batch_id) as batch:
-        counted = batch.labels()
+        counted = count_labels(batch)
     if as_json:
         print_json({"id": batch.id, "labels": counted})
         return
@@ -98,8 +99,8 @@ def labelled(batch: Batch, label: str | None) -> list[int] | None:
     if label is None:
         return None
     words = " ".join(label.split())
-    if not (places := list(batch.labelled(words))):
-        there = ", ".join(batch.labels()) or "none"
+    if not (places := list(labelled_places(batch, words))):
+        there = ", ".join(count_labels(batch)) or "none"
         raise InvalidRequest(f"no record of batch {batch.id[:SHORT_ID]} has the label {words!r}; there are: {there}")
     return places
 

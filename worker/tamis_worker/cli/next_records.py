@@ -11,6 +11,7 @@ from tamis_producer.decisions.fill_in_sheet import write_reading_sheet
 from tamis_producer.intake.results_file import replacing
 from tamis_producer.reading_order.exploration import EXPLORE
 from tamis_producer.reading_order.next_records import MOST, USUAL
+from tamis_review.reading import next_records, order_refits
 from tamis_schemas import InvalidRequest, NextRecords, ReadingBy
 from tamis_schemas.records.record_number import record_number
 
@@ -63,7 +64,7 @@ def next_(
         raise InvalidRequest(f"{output} is there already, and may hold decisions: name another file with --output")
     with Client() as client:
         batch = batch_of(client, batch_id)
-        answer = batch.next(n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by)
+        answer = next_records(batch, n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by)
         if output is not None and answer.records:
             rows = batch.results([record.index for record in answer.records])
             with replacing(output) as stream:
@@ -75,7 +76,7 @@ def next_(
             _print(answer, output)
         if not answer.current:
             err.say("The order is being brought up to date for the next call; Ctrl-C leaves it as it is.")
-            client.refits.wait()
+            order_refits(client).wait()
 
 
 def _print(answer: NextRecords, output: Path | None) -> None:

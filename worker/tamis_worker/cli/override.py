@@ -12,6 +12,8 @@ from rich.markup import escape
 from tamis_producer.client.batch import Batch
 from tamis_producer.decisions.override_file import find_record, read_decisions
 from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
+from tamis_review.overrides import decide, list_conflicts, list_overrides
+from tamis_review.stages import has_later_stage
 from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest, ItemResult, Operation, Override
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_number, record_words
@@ -86,10 +88,10 @@ def override(
                 raise InvalidParameters("who decided? say --reviewer NAME, or set TAMIS_REVIEWER")
             value = None if decision is None else _value(batch.operation(), stage.stage, decision)
             made = HumanDecision(index, value, reviewer or "", note, withdraw, stage.stage, reason, settle)
-            done = batch.decide([made])
-        later = batch.later_stage()
+            done = decide(batch, [made])
+        later = has_later_stage(batch)
         rows = {row.index: row for row in batch.results({one.index for one in done or ()})}
-        conflicts = {(one.index, one.stage): one.decisions for one in batch.conflicts()}
+        conflicts = {(one.index, one.stage): one.decisions for one in list_conflicts(batch)}
     if as_json:
         conflicting = sorted({one.index for one in done or () if (one.index, one.stage) in conflicts})
         print_json({"decisions": done or [], "in_conflict": conflicting, "later_stage_has_begun": later})
@@ -111,7 +113,7 @@ def overrides(
 ) -> None:
     """List what people decided about a batch's records."""
     with opened(batch_id) as batch:
-        decisions = batch.overrides(history=history)
+        decisions = list_overrides(batch, history=history)
     if as_json:
         print_json_lines(decisions)
         return
@@ -137,7 +139,7 @@ def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool, 
     if not table.decisions:
         raise InputError("the column 'decision' is empty in every row: nothing is decided", path=file)
     try:
-        done = batch.decide([replace(one, settles=settle) for one in table.decisions])
+        done = decide(batch, [replace(one, settles=settle) for one in table.decisions])
     except RefusedDecision as refused:
         raise InputError(str(refused), path=file, line=table.lines[refused.number]) from refused
     if table.blank and not quiet:

@@ -11,6 +11,7 @@ from tamis_producer.client.client import Client
 from tamis_producer.decisions.pilot_file import write_pilot
 from tamis_producer.intake.results_file import replacing
 from tamis_producer.quality.matching import check_decides
+from tamis_review.evaluation import draw_pilot
 from tamis_schemas import InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
@@ -40,7 +41,7 @@ def pilot(
         output = output or Path(f"pilot-{view.id[:SHORT_ID]}.csv")
         if output.exists():
             raise InvalidRequest(f"{output} is there already, and may hold labels: name another file with --output")
-        drawn = batch.draw_pilot(n, seed=secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed)
+        drawn = draw_pilot(batch, n, seed=secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed)
         with replacing(output) as stream:
             write_pilot(drawn, list(batch.results(drawn.places)), stream)
     if as_json:

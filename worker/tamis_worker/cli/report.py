@@ -8,6 +8,7 @@ import typer
 
 from tamis_producer.client.client import Client
 from tamis_producer.report import ReportForm, form_of, write_report
+from tamis_review.reports import write_report_file
 from tamis_schemas import InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
@@ -54,7 +55,7 @@ def report(
         if output is None:
             figures = write_report(client.engine, reported.id, form, for_data(typer.get_text_stream("stdout")))
         else:
-            figures = reported.report(output, form)
+            figures = write_report_file(reported, output, form)
     if output is not None:
         state = "" if figures.finished else " (not finished: its numbers will change)"
         err.print(f"report of {figures.kind} {figures.id}{state} written to {output}", markup=False)

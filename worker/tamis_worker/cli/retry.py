@@ -12,6 +12,8 @@ from tamis_producer.client.client import Client
 from tamis_producer.runs import rounds
 from tamis_producer.runs.rounds import Retryable
 from tamis_producer.submission.budget import amount_of
+from tamis_review.reports import read_failures
+from tamis_review.stages import has_later_stage
 from tamis_schemas import InvalidRequest, dollars
 
 from .app import app, err, out
@@ -63,7 +65,7 @@ def retry(
 def failures(batch_id: BatchId, as_json: AsJson = False) -> None:
     """Say what failed in each round of a batch, and whether it depends on length, year or neighbours."""
     with opened(batch_id) as batch:
-        bias = batch.failures()
+        bias = read_failures(batch)
         failed = batch.status().counts.failed
     if as_json:
         print_json({"id": batch.id, **bias.model_dump(mode="json")})
@@ -93,7 +95,7 @@ def _one(
     view = batch.status()
     next_command = "" if watch else f" [bold]tamis status {batch.id} --watch[/] follows it."
     out.say(f"batch {batch.id}: round {view.round} asks about {_items(count)}.{next_command}")
-    if batch.later_stage():
+    if has_later_stage(batch):
         out.say("The next stage of its review has begun: what this round lets pass does not follow into it.")
     return follow(batch) if watch else 0
 

@@ -8,7 +8,7 @@ from tamis_producer.client.glance import glance
 from tamis_schemas import InvalidRequest
 
 from .app import app, out
-from .facts import batch_facts, view_facts
+from .facts import batch_facts, human_counts, view_facts
 from .json_document import AsJson, print_json
 from .render import print_humans, print_summary, print_traffic, print_view, print_views
 from .rounds import print_rounds, say_failed
@@ -67,7 +67,7 @@ def status(
         if as_json:
             print_json(batch_facts(batch))
             return
-        view, summaries, humans = batch.status(), batch.summaries(), batch.human_counts()
+        view, summaries, humans = batch.status(), batch.summaries(), human_counts(batch)
         print_view(view, out)
         print_rounds(summaries, view, out)
         if summaries and summaries[-1].round == view.round:  # those of earlier rounds are no longer how it stands

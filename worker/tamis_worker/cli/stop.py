@@ -9,6 +9,7 @@ from rich.markup import escape
 from tamis_producer.client.batch import Batch
 from tamis_producer.decisions.fill_in_sheet import write_stop_sample
 from tamis_producer.intake.results_file import replacing
+from tamis_review.reading import close_stop_sample, draw_stop_sample, may_stop
 from tamis_schemas import InvalidRequest, StopAnswer, StopPrice, StopSample, StopVerdict
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_words
@@ -66,11 +67,11 @@ def stop(
         raise InvalidRequest(f"{output} is there already, and may hold decisions: name another file with --output")
     with opened(batch_id) as batch:
         if close:
-            answer = batch.close_stop_sample()
+            answer = close_stop_sample(batch)
         elif draw:
-            answer = batch.stop_sample(recall, confidence, seed=seed, audit=audit, human_errors=human_errors)
+            answer = draw_stop_sample(batch, recall, confidence, seed=seed, audit=audit, human_errors=human_errors)
         else:
-            answer = batch.stop(recall, confidence, human_errors=human_errors)
+            answer = may_stop(batch, recall, confidence, human_errors=human_errors)
         if output is not None:
             _write(batch, answer.sample, output)
     if as_json:

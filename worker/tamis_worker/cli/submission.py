@@ -15,6 +15,7 @@ from tamis_producer.client.client import Client
 from tamis_producer.runs.dry_run import Planned
 from tamis_producer.screening.known_records import KnownRecords
 from tamis_producer.submission.budget import amount_of
+from tamis_review.stages import known_records
 from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
 from tamis_schemas.operations import first_complaint
@@ -158,7 +159,7 @@ class Submission:
         if self.updates is None:
             return None
         with Client() as client:
-            return client.known_records(self.updates)
+            return known_records(client, self.updates)
 
     def planned(self, operation: Operation, items: Sequence[Item]) -> Planned:
         """The batch that would be submitted, for a dry run."""

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, text
 
 from stage.screened import CRITERIA
 from tamis_producer import AsyncBatch, AsyncClient, Client, ProducerSettings
+from tamis_review import explain, list_overrides, override, results_frame
 from tamis_schemas import (
     Filter,
     IdempotencyConflict,
@@ -43,7 +44,7 @@ async def test_what_is_submitted_and_changed_asynchronously_is_what_the_synchron
     assert (await batch.status()).state == "running"  # its window is dispatched
     assert [row async for row in batch.results()] == list(same.results())
     assert [row.index async for row in batch.results([7, 3])] == [3, 7]
-    assert (await batch.frame("polars")).to_dicts() == same.frame("polars").to_dicts()
+    assert (await batch.run_on_thread(results_frame, "polars")).to_dicts() == results_frame(same, "polars").to_dicts()
     assert await batch.operation() == IS_IT
     assert await batch.item_ids() == [item["id"] for item in ITEMS]
     assert await batch.summary() is None
@@ -58,9 +59,9 @@ async def test_what_is_submitted_and_changed_asynchronously_is_what_the_synchron
     await batch.cancel()
     with pytest.raises(IllegalTransition):
         await batch.resume()
-    said = await batch.override(1, True, reviewer="Reviewer A")
-    assert await batch.overrides() == same.overrides() == [said]
-    assert (await batch.explain(1)).record == same.explain(1).record
+    said = await batch.run_sync(override, 1, True, reviewer="Reviewer A")
+    assert await batch.run_sync(list_overrides) == list_overrides(same) == [said]
+    assert (await batch.run_sync(explain, 1)).record == explain(same, 1).record
     assert [view.id for view in await asynchronous.batches()] == [batch.id]
     assert isinstance(await asynchronous.batch(batch.id[:8]), AsyncBatch)
     assert await asynchronous.workers() == []

@@ -14,6 +14,7 @@ from stage.screened import Ledgered, decided, failed, kept_out, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.decisions.record_overrides import RefusedDecision
+from tamis_review import draw_audit, list_audits, list_overrides, override, record_audit
 from tamis_schemas import (
     Exclusion,
     InclusionDecision,
@@ -67,23 +68,23 @@ def filled(path: Path, decisions: dict[int, str], **columns: str) -> list[dict[s
 
 
 def test_the_population_is_what_software_excluded_and_no_human_decided_about(batch: Batch) -> None:
-    everything = batch.draw_audit(100, seed=1)
+    everything = draw_audit(batch, 100, seed=1)
     assert sorted(item.index for item in everything.items) == list(range(30))
     assert (everything.population, everything.sample) == (30, 30)
-    assert batch.draw_audit(100, seed=1, stratum=Stratum.RULES).population == 10
-    assert batch.draw_audit(100, seed=1, stratum=Stratum.MODEL).population == 20
-    batch.override(3, "exclude", reviewer="Reviewer A")
-    batch.override(4, "include", reviewer="Reviewer A")
-    assert batch.draw_audit(100, seed=2).population == 28
+    assert draw_audit(batch, 100, seed=1, stratum=Stratum.RULES).population == 10
+    assert draw_audit(batch, 100, seed=1, stratum=Stratum.MODEL).population == 20
+    override(batch, 3, "exclude", reviewer="Reviewer A")
+    override(batch, 4, "include", reviewer="Reviewer A")
+    assert draw_audit(batch, 100, seed=2).population == 28
 
 
 def test_the_same_seed_draws_the_same_sample_and_is_one_audit(batch: Batch) -> None:
-    one = batch.draw_audit(5, seed=7)
-    assert batch.draw_audit(5, seed=7) == one
+    one = draw_audit(batch, 5, seed=7)
+    assert draw_audit(batch, 5, seed=7) == one
     assert [item.index for item in one.items] == sample(range(30), 5, seed=7)
-    assert [item.index for item in batch.draw_audit(9, seed=7).items][:5] == [item.index for item in one.items]
-    assert [item.index for item in batch.draw_audit(5, seed=8).items] != [item.index for item in one.items]
-    assert len(batch.audits()) == 3
+    assert [item.index for item in draw_audit(batch, 9, seed=7).items][:5] == [item.index for item in one.items]
+    assert [item.index for item in draw_audit(batch, 5, seed=8).items] != [item.index for item in one.items]
+    assert len(list_audits(batch)) == 3
 
 
 def test_the_order_is_the_same_on_every_machine() -> None:
@@ -109,13 +110,13 @@ def test_where_there_is_nothing_to_audit_it_says_so(
     client: Client, rows: list[Ledgered], more: dict[str, object], complaint: str
 ) -> None:
     with pytest.raises(InvalidRequest, match=complaint):
-        written_batch(client, rows, **more).draw_audit(5, seed=1)
+        draw_audit(written_batch(client, rows, **more), 5, seed=1)
 
 
 def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, tmp_path: Path) -> None:
     done = run("audit", batch.id, "--n", "10", "--seed", "3", "-o", "a.csv")
     assert done.code == 0, done.err
-    (audit,) = batch.audits()
+    (audit,) = list_audits(batch)
     assert f"audit {audit.id}: 10 of 30 excluded records, drawn with seed 3, written to a.csv" in done.err
     path = tmp_path / "a.csv"
     rows = filled(path, {})
@@ -154,15 +155,15 @@ def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, 
     ) in done.out
     missed = int(rows[6]["index"])
     assert f"missed No. {missed + 1} (r{missed}), says Reviewer B: adults" in done.out
-    assert batch.overrides() == []
+    assert list_overrides(batch) == []
 
     done = run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override")
     assert "0 new decisions recorded" in done.out
     assert f"Included by an override each: No. {missed + 1} (r{missed})." in done.out
-    (one,) = batch.overrides()
+    (one,) = list_overrides(batch)
     assert (one.index, one.value, one.reviewer, one.note) == (missed, "include", "Reviewer B", "adults")
     assert run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override").code == 0
-    assert len(batch.overrides(history=True)) == 1
+    assert len(list_overrides(batch, history=True)) == 1
 
     shown = json.loads(run("audit", "show", audit.id[:8], "--json").out)
     assert (shown["verdict"]["most"], shown["verdict"]["missed"], shown["population"]) == (10, 1, 30)
@@ -191,16 +192,16 @@ def test_a_file_is_taken_as_a_whole_and_its_errors_name_the_line(run: Run, batch
         done = run("audit", "record", "a.csv")
         assert done.code == 2
         assert complaint in done.err
-        assert batch.audits()[0].decided == 0
+        assert list_audits(batch)[0].decided == 0
 
 
 def test_a_changed_decision_needs_to_be_meant_and_both_stay(client: Client, batch: Batch, database_url: str) -> None:
-    audit = batch.draw_audit(3, seed=1)
+    audit = draw_audit(batch, 3, seed=1)
     index = audit.items[0].index
-    client.record_audit(audit.id, [AuditDecision(index, include=False, reviewer="Reviewer A")])
+    record_audit(client, audit.id, [AuditDecision(index, include=False, reviewer="Reviewer A")])
     with pytest.raises(RefusedDecision, match=r"Reviewer A said exclude before.*--correct"):
-        client.record_audit(audit.id, [AuditDecision(index, include=True, reviewer="Reviewer A")])
-    done = client.record_audit(audit.id, [AuditDecision(index, include=True, reviewer="Reviewer A")], correct=True)
+        record_audit(client, audit.id, [AuditDecision(index, include=True, reviewer="Reviewer A")])
+    done = record_audit(client, audit.id, [AuditDecision(index, include=True, reviewer="Reviewer A")], correct=True)
     assert (done.new, done.audit.items[0].include) == (1, True)
     with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
         kept = connection.execute("SELECT include FROM audit_decisions ORDER BY id").fetchall()
@@ -210,11 +211,11 @@ def test_a_changed_decision_needs_to_be_meant_and_both_stay(client: Client, batc
 
 
 def test_an_override_of_before_is_not_touched_by_an_audit(client: Client, batch: Batch) -> None:
-    audit = batch.draw_audit(3, seed=1)
+    audit = draw_audit(batch, 3, seed=1)
     index = audit.items[0].index
-    batch.override(index, "exclude", reviewer="Reviewer B", note="seen")
-    done = client.record_audit(
-        audit.id, [AuditDecision(index, include=True, reviewer="Reviewer A")], include_missed=True
+    override(batch, index, "exclude", reviewer="Reviewer B", note="seen")
+    done = record_audit(
+        client, audit.id, [AuditDecision(index, include=True, reviewer="Reviewer A")], include_missed=True
     )
     assert done.overrides == ()
-    assert [one.reviewer for one in batch.overrides()] == ["Reviewer B"]
+    assert [one.reviewer for one in list_overrides(batch)] == ["Reviewer B"]

@@ -17,6 +17,7 @@ from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.decisions.screening_mode import hidden_from, set_mode
+from tamis_review import overrides
 from tamis_schemas import HumanStage, ScreeningMode
 
 N = 30
@@ -71,7 +72,7 @@ def test_decisions_are_gone_through_once_and_not_for_each_record(
     client: Client, mode: ScreeningMode, read: Callable[[Client, Batch], object]
 ) -> None:
     batch = written_batch(client, [decided(record(n), said("include")) for n in range(N)])
-    batch.decide([HumanDecision(n, "include", who) for n in range(N) for who in (A, B)])
+    overrides.decide(batch, [HumanDecision(n, "include", who) for n in range(N) for who in (A, B)])
     decide(batch, HumanStage.RETRIEVAL, "retrieved", *range(N))
     decide(batch, HumanStage.FULL_TEXT, "include", *range(N))
     with client.engine.begin() as connection:

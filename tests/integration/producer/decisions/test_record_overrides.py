@@ -30,6 +30,8 @@ from tamis_producer.report import Figures, ReportForm, write_report
 from tamis_producer.report.reading import read_figures, snapshot
 from tamis_producer.report.subject import find_subject
 from tamis_producer.runs.stages import advance
+from tamis_review import decide, draw_audit, list_overrides, override, withdraw_override
+from tamis_review.stages import has_later_stage
 from tamis_schemas import (
     Exclusion,
     Extract,
@@ -89,7 +91,7 @@ def figures(client: Client, batch: Batch) -> Figures:
 
 def test_what_a_human_decides_stands_beside_the_models_result(batch: Batch) -> None:
     before = [row.model_dump() for row in batch.results()]
-    made = batch.override(1, "include", reviewer=" Reviewer A ", note=" adults after all ")
+    made = override(batch, 1, "include", reviewer=" Reviewer A ", note=" adults after all ")
     assert (made.value, made.reviewer, made.note) == ("include", "Reviewer A", "adults after all")
     assert (made.system_decided, made.system_value, made.confirms) == (True, "exclude", False)
     rows = list(batch.results())
@@ -100,43 +102,43 @@ def test_what_a_human_decides_stands_beside_the_models_result(batch: Batch) -> N
     assert [row.model_dump(exclude=own) for row in rows] == [
         {name: value for name, value in row.items() if name not in own} for row in before
     ]
-    assert batch.overrides() == [made]
+    assert list_overrides(batch) == [made]
 
 
 def test_a_reviewers_latest_decision_counts_and_a_withdrawal_gives_the_software_its_own_back(batch: Batch) -> None:
-    batch.override(1, "include", reviewer="Reviewer A")
-    batch.override(1, "exclude", reviewer="Reviewer A", note="rats")
+    override(batch, 1, "include", reviewer="Reviewer A")
+    override(batch, 1, "exclude", reviewer="Reviewer A", note="rats")
     (row,) = batch.results([1])
     assert (row.final_value, row.overridden, row.conflict) == ("exclude", False, False)  # confirmed
-    batch.override(1, "include", reviewer="Reviewer A")
-    gone = batch.withdraw_override(1, reviewer="Reviewer A", note="a slip")
+    override(batch, 1, "include", reviewer="Reviewer A")
+    gone = withdraw_override(batch, 1, reviewer="Reviewer A", note="a slip")
     assert (gone.withdrawn, gone.value) == (True, None)
-    assert batch.overrides() == []
-    assert [(one.value, one.note, one.withdrawn) for one in batch.overrides(history=True)] == [
+    assert list_overrides(batch) == []
+    assert [(one.value, one.note, one.withdrawn) for one in list_overrides(batch, history=True)] == [
         ("include", None, False),
         ("exclude", "rats", False),
         ("include", None, False),
         (None, "a slip", True),
     ]
     with pytest.raises(InvalidParameters, match="no human decision stands"):
-        batch.withdraw_override(1, reviewer="Reviewer A")
+        withdraw_override(batch, 1, reviewer="Reviewer A")
 
 
 def test_the_same_said_twice_is_kept_once_and_another_voice_or_note_is_kept_too(batch: Batch) -> None:
-    first = batch.override(2, "include", reviewer="Reviewer A", note="yes")
-    assert batch.override(2, "include", reviewer="Reviewer A", note="yes") == first
-    assert len(batch.overrides(history=True)) == 1
-    batch.override(2, "include", reviewer="Reviewer B", note="yes")
-    batch.override(2, "include", reviewer="Reviewer B", note="surely")
-    batch.override(2, "include", reviewer="Reviewer B", note="surely", settles=True)
-    assert [one.reviewer for one in batch.overrides(history=True)] == ["Reviewer A", *["Reviewer B"] * 3]
+    first = override(batch, 2, "include", reviewer="Reviewer A", note="yes")
+    assert override(batch, 2, "include", reviewer="Reviewer A", note="yes") == first
+    assert len(list_overrides(batch, history=True)) == 1
+    override(batch, 2, "include", reviewer="Reviewer B", note="yes")
+    override(batch, 2, "include", reviewer="Reviewer B", note="surely")
+    override(batch, 2, "include", reviewer="Reviewer B", note="surely", settles=True)
+    assert [one.reviewer for one in list_overrides(batch, history=True)] == ["Reviewer A", *["Reviewer B"] * 3]
 
 
 def test_a_record_may_be_decided_before_the_software_has_and_whatever_it_says_later(client: Client) -> None:
     rows = [Ledgered(record(0), ItemStatus.PENDING), Ledgered(record(1), ItemStatus.RUNNING)]
     batch = written_batch(client, rows, state="running")
-    batch.override(0, "include", reviewer="Reviewer A")
-    batch.override(1, "exclude", reviewer="Reviewer A")
+    override(batch, 0, "include", reviewer="Reviewer A")
+    override(batch, 1, "exclude", reviewer="Reviewer A")
     assert [(row.status, row.final_value) for row in batch.results()] == [
         ("pending", "include"),
         ("running", "exclude"),
@@ -165,19 +167,19 @@ def test_a_value_is_what_the_operation_could_have_given(
     client: Client, operation: Operation, value: object, kept: object
 ) -> None:
     batch = written_batch(client, [failed(record(0), "timeout")], operation=operation)
-    made = batch.override(0, value, reviewer="Reviewer A")
+    made = override(batch, 0, value, reviewer="Reviewer A")
     assert made.value == kept
     assert type(made.value) is type(kept)
     (row,) = batch.results()
     assert (row.final_value, row.value, row.overridden) == (kept, None, True)
     assert figures(client, batch).flow.stages[0].overridden == 1
-    assert batch.withdraw_override(0, reviewer="Reviewer A").withdrawn  # also of what the record does not hold
-    assert batch.overrides() == []
+    assert withdraw_override(batch, 0, reviewer="Reviewer A").withdrawn  # also of what the record does not hold
+    assert list_overrides(batch) == []
 
 
 def test_a_person_may_look_at_a_screened_record_and_leave_it_to_others(client: Client) -> None:
     batch = written_batch(client, [decided(record(0), said("include"))])
-    assert batch.override(0, "uncertain", reviewer="Reviewer A").value == "uncertain"
+    assert override(batch, 0, "uncertain", reviewer="Reviewer A").value == "uncertain"
     (row,) = batch.results()
     assert row.final_value == "uncertain"
     stage = figures(client, batch).flow.stages[0]
@@ -212,8 +214,8 @@ def test_any_other_value_is_refused_and_nothing_is_written(
 ) -> None:
     batch = written_batch(client, [failed(record(0), "timeout")], operation=operation)
     with pytest.raises(InvalidParameters, match=complaint):
-        batch.override(0, value, reviewer="Reviewer A")
-    assert batch.overrides(history=True) == []
+        override(batch, 0, value, reviewer="Reviewer A")
+    assert list_overrides(batch, history=True) == []
 
 
 @pytest.mark.parametrize(
@@ -227,18 +229,18 @@ def test_any_other_value_is_refused_and_nothing_is_written(
 )
 def test_it_takes_a_record_and_a_name(batch: Batch, index: int, reviewer: str, complaint: str) -> None:
     with pytest.raises(InvalidParameters, match=complaint):
-        batch.override(index, "include", reviewer=reviewer)
+        override(batch, index, "include", reviewer=reviewer)
 
 
 def test_of_many_decisions_all_are_written_or_none(batch: Batch) -> None:
     good, bad = HumanDecision(1, "include", "Reviewer A"), HumanDecision(2, "perhaps", "Reviewer A")
     with pytest.raises(RefusedDecision, match="perhaps") as refused:
-        batch.decide([good, bad])
+        decide(batch, [good, bad])
     assert refused.value.number == 1
-    assert batch.overrides() == []
+    assert list_overrides(batch) == []
     with pytest.raises(RefusedDecision, match="second decision on No\\. 2"):
-        batch.decide([good, good])
-    assert [one.index for one in batch.decide([HumanDecision(3, "exclude", "Reviewer A"), good])] == [3, 1]
+        decide(batch, [good, good])
+    assert [one.index for one in decide(batch, [HumanDecision(3, "exclude", "Reviewer A"), good])] == [3, 1]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +252,7 @@ def test_of_many_decisions_all_are_written_or_none(batch: Batch) -> None:
     ],
 )
 def test_not_even_the_owner_changes_what_a_human_decided(batch: Batch, database_url: str, statement: str) -> None:
-    batch.override(1, "include", reviewer="Reviewer A")
+    override(batch, 1, "include", reviewer="Reviewer A")
     with (
         psycopg.connect(database_url.replace("+psycopg", "")) as connection,
         pytest.raises(psycopg.errors.CheckViolation, match="overrides are added to, never changed"),
@@ -259,8 +261,8 @@ def test_not_even_the_owner_changes_what_a_human_decided(batch: Batch, database_
 
 
 def test_a_batch_that_its_owner_deletes_takes_its_decisions_with_it(batch: Batch, engine: Engine) -> None:
-    batch.override(1, "include", reviewer="Reviewer A")
-    audit = batch.draw_audit(1, seed=1)
+    override(batch, 1, "include", reviewer="Reviewer A")
+    audit = draw_audit(batch, 1, seed=1)
     assert audit.sample == 1
     with engine.begin() as connection:
         for table in ("results", "batches"):
@@ -280,7 +282,7 @@ def test_every_number_of_a_report_follows_the_final_decision_and_adds_up(client:
         5: "include",  # a rule had kept it out
         6: "exclude",  # a copy: it stays one
     }
-    batch.decide([HumanDecision(index, value, "Reviewer A") for index, value in decisions.items()])
+    decide(batch, [HumanDecision(index, value, "Reviewer A") for index, value in decisions.items()])
     found = figures(client, batch)
     stage = found.flow.stages[0]
     assert (found.flow.duplicates, found.flow.ineligible, stage.entered) == (1, (), 7)
@@ -319,8 +321,8 @@ def test_without_any_decision_nothing_in_a_report_speaks_of_humans(client: Clien
 
 
 def test_all_forms_of_a_report_say_what_was_overridden(client: Client, batch: Batch) -> None:
-    batch.override(1, "include", reviewer="Reviewer A <b>", note="adults & all")
-    batch.override(7, "exclude", reviewer="Reviewer B")
+    override(batch, 1, "include", reviewer="Reviewer A <b>", note="adults & all")
+    override(batch, 7, "exclude", reviewer="Reviewer B")
     texts = {}
     for form in (ReportForm.MD, ReportForm.JSON, ReportForm.SVG):
         stream = io.StringIO()
@@ -335,8 +337,8 @@ def test_all_forms_of_a_report_say_what_was_overridden(client: Client, batch: Ba
 
 
 def test_results_and_exports_give_both_decisions(batch: Batch) -> None:
-    batch.override(1, "include", reviewer="Reviewer A", note="=adults")
-    batch.override(7, "exclude", reviewer="Reviewer B")
+    override(batch, 1, "include", reviewer="Reviewer A", note="=adults")
+    override(batch, 7, "exclude", reviewer="Reviewer B")
     rows = list(batch.results())
     stream = io.StringIO(newline="")
     write_csv(rows, stream)
@@ -368,14 +370,14 @@ def test_what_a_human_includes_before_the_next_stage_begins_goes_into_it_and_aft
         review = write_review(connection, "r", Inclusion(criteria=CRITERIA), SECOND)
         first = write_batch(connection, ROWS, place=Place(review, 0))
     batch = client.batch(str(first))
-    batch.override(1, "include", reviewer="Reviewer A")
-    batch.override(0, "exclude", reviewer="Reviewer A")
-    batch.override(5, "include", reviewer="Reviewer A")
+    override(batch, 1, "include", reviewer="Reviewer A")
+    override(batch, 0, "exclude", reviewer="Reviewer A")
+    override(batch, 5, "include", reviewer="Reviewer A")
     later = advance(client.engine, first)
     assert isinstance(later, UUID)
     assert [row.item_id for row in client.batch(str(later)).results()] == ["r1", "r5"]
-    assert batch.later_stage()
-    batch.override(7, "include", reviewer="Reviewer A")
+    assert has_later_stage(batch)
+    override(batch, 7, "include", reviewer="Reviewer A")
     with snapshot(client.engine) as connection:
         flow = read_figures(connection, find_subject(connection, str(review))).flow
     assert (flow.stages[0].passed, flow.stages[1].entered, flow.stages[1].held_back) == (3, 2, 1)

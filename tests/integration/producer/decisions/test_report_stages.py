@@ -12,6 +12,7 @@ from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, wri
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_producer.report import ReportForm, write_report
+from tamis_review import list_overrides, override, overrides, withdraw_override
 from tamis_schemas import ExtractFields, Filter, HumanStage, InvalidParameters, OperationFailed, Score
 
 RETRIEVAL, FULL_TEXT = HumanStage.RETRIEVAL, HumanStage.FULL_TEXT
@@ -32,7 +33,7 @@ def test_a_figure_without_a_word_on_reports_ends_with_the_screening(client: Clie
     reports = figures(client, batch.id).flow.reports
     assert reports is not None
     assert (reports.sought, reports.unassessed, reports.awaited) == (3, 1, 2)
-    batch.withdraw_override(0, reviewer=A, stage=RETRIEVAL)
+    withdraw_override(batch, 0, reviewer=A, stage=RETRIEVAL)
     assert figures(client, batch.id).flow.reports is None
 
 
@@ -41,19 +42,20 @@ def test_what_did_not_pass_is_not_assessed_and_the_error_names_it(client: Client
         with pytest.raises(
             RefusedDecision, match=rf"not passed by the screening: No\. {place + 1} \(r{place}\), which is {way}"
         ):
-            batch.decide(
+            overrides.decide(
+                batch,
                 [
                     HumanDecision(0, "include", A, stage=FULL_TEXT),
                     HumanDecision(place, "exclude", A, stage=FULL_TEXT, reason="Wrong age"),
-                ]
+                ],
             )
-    assert batch.overrides(history=True) == []  # all or nothing
-    batch.override(4, "include", reviewer=A)  # a person lets it pass, and then it can be assessed
+    assert list_overrides(batch, history=True) == []  # all or nothing
+    override(batch, 4, "include", reviewer=A)  # a person lets it pass, and then it can be assessed
     decide(batch, FULL_TEXT, "include", 4)
     with pytest.raises(RefusedDecision, match=r"not passed by the screening: No\. 5 \(r4\)"):
-        batch.withdraw_override(4, reviewer=A)
+        withdraw_override(batch, 4, reviewer=A)
     with pytest.raises(RefusedDecision, match=r"No\. 5 \(r4\), which is in conflict"):
-        batch.override(4, "exclude", reviewer=B)
+        override(batch, 4, "exclude", reviewer=B)
     reports = figures(client, batch.id).flow.reports
     assert reports is not None
     assert (reports.sought, reports.included) == (4, 1)

@@ -10,6 +10,7 @@ from stage.screened import decided, kept_out, write_batch, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.decisions.screening_mode import hidden_from, read_mode, read_mode_set, set_mode
+from tamis_review import draw_audit, override, record_audit, withdraw_override
 from tamis_schemas import Exclusion, InclusionDecision, InvalidParameters, InvalidRequest, Score, ScreeningMode
 from tamis_schemas.ledger import screening_modes
 
@@ -42,19 +43,19 @@ def test_a_batch_is_read_openly_until_somebody_sets_a_mode(batch: Batch, client:
 
 def test_in_pairs_a_record_opens_with_the_second_decision_on_it(batch: Batch, client: Client) -> None:
     put(batch, client, ScreeningMode.PAIR)
-    batch.override(0, "include", reviewer="A")
-    batch.override(1, "include", reviewer="A")
-    batch.override(1, "exclude", reviewer="B")
+    override(batch, 0, "include", reviewer="A")
+    override(batch, 1, "include", reviewer="A")
+    override(batch, 1, "exclude", reviewer="B")
     for name in "ABC":
         assert hidden(batch, client, name) == {0, 2}
     assert hidden(batch, client, "A", [1, 2]) == {2}
-    batch.withdraw_override(1, reviewer="B")
+    withdraw_override(batch, 1, reviewer="B")
     assert hidden(batch, client, "A") == {0, 1, 2}
 
 
 def test_beside_the_model_a_record_opens_with_ones_own_decision(batch: Batch, client: Client) -> None:
     put(batch, client, ScreeningMode.MODEL_SECOND)
-    batch.override(0, "include", reviewer="A")
+    override(batch, 0, "include", reviewer="A")
     assert hidden(batch, client, "A") == {1, 2}
     assert hidden(batch, client, "B") == {0, 1, 2}
 
@@ -64,21 +65,21 @@ def test_where_the_model_is_audited_a_drawn_record_is_hidden_from_everybody_unti
     batch = written_batch(client, [decided({"id": f"r{n}", "title": f"Title {n}"}, said) for n in range(6)])
     put(batch, client, ScreeningMode.MODEL_AUDITED)
     assert hidden(batch, client, "A") == set()
-    first = batch.draw_audit(4, seed=1)
+    first = draw_audit(batch, 4, seed=1)
     drawn = [item.index for item in first.items]
     for name in "AB":
         assert hidden(batch, client, name) == {*drawn}
     assert hidden(batch, client, "A", [*drawn[:2], *({*range(6)} - {*drawn})]) == {*drawn[:2]}
-    client.record_audit(first.id, [AuditDecision(drawn[0], True, "A")])
-    batch.override(drawn[1], "include", reviewer="A")  # a decision on the record is no judgement of the audit
+    record_audit(client, first.id, [AuditDecision(drawn[0], True, "A")])
+    override(batch, drawn[1], "include", reviewer="A")  # a decision on the record is no judgement of the audit
     for name in "AB":
         assert hidden(batch, client, name) == {*drawn[1:]}
     # Of two open audits the last one is read, and the first one after it.
-    second = batch.draw_audit(1, seed=2)
+    second = draw_audit(batch, 1, seed=2)
     assert hidden(batch, client, "A") == {second.items[0].index}
-    client.record_audit(second.id, [AuditDecision(second.items[0].index, False, "A")])
+    record_audit(client, second.id, [AuditDecision(second.items[0].index, False, "A")])
     assert hidden(batch, client, "A") == {*drawn[1:]}
-    client.record_audit(first.id, [AuditDecision(place, False, "B") for place in drawn[1:]])
+    record_audit(client, first.id, [AuditDecision(place, False, "B") for place in drawn[1:]])
     assert hidden(batch, client, "A") == set()
 
 

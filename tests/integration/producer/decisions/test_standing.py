@@ -21,6 +21,7 @@ from tamis_producer.ledger.overrides import standing
 from tamis_producer.report import ReportForm, write_report
 from tamis_producer.report.record import record_row
 from tamis_producer.runs.stages import advance
+from tamis_review import count_human_decisions, decide, override, withdraw_override
 from tamis_schemas import Exclusion, Extract, Filter, HumanStage, Inclusion, InvalidParameters
 from tamis_schemas.ledger import overrides
 
@@ -124,8 +125,8 @@ def test_the_ledger_follows_the_rule_for_every_history_and_keeps_stages_apart(cl
 
 
 def contradict(batch: Batch, *places: int) -> None:
-    batch.decide([HumanDecision(index, "include", A, "adults") for index in places])
-    batch.decide([HumanDecision(index, "exclude", B) for index in places])
+    decide(batch, [HumanDecision(index, "include", A, "adults") for index in places])
+    decide(batch, [HumanDecision(index, "exclude", B) for index in places])
 
 
 def test_in_a_conflict_nobodys_decision_counts_and_every_number_adds_up(client: Client, batch: Batch) -> None:
@@ -143,8 +144,8 @@ def test_in_a_conflict_nobodys_decision_counts_and_every_number_adds_up(client: 
     assert (humans.decided, humans.conflicts, humans.overridden, humans.reviewers) == (0, 5, 0, (A, B))
     assert humans.agreement is not None
     assert humans.agreement.overrides.n == 0
-    batch.override(0, "include", reviewer=C, settles=True)
-    batch.withdraw_override(1, reviewer=A)
+    override(batch, 0, "include", reviewer=C, settles=True)
+    withdraw_override(batch, 1, reviewer=A)
     found = figures(client, batch.id)
     assert found.screening.final_outcomes == {"conflict": 3, "passed": 1, "excluded": 1}
     assert (found.flow.stages[0].confirmed, found.screening.humans.confirmed) == (2, 2)
@@ -181,7 +182,7 @@ def test_a_conflict_passes_to_no_stage_and_is_neither_an_exclusion_to_audit_nor_
         first = write_batch(connection, [decided(record(n), said("include")) for n in range(3)], place=Place(review, 0))
     batch = client.batch(str(first))
     contradict(batch, 0, 1)
-    batch.override(1, "include", reviewer=C, settles=True)
+    override(batch, 1, "include", reviewer=C, settles=True)
     later = advance(client.engine, first)
     assert isinstance(later, UUID)
     assert [row.item_id for row in client.batch(str(later)).results()] == ["r1", "r2"]
@@ -190,21 +191,21 @@ def test_a_conflict_passes_to_no_stage_and_is_neither_an_exclusion_to_audit_nor_
 
 
 def test_records_are_counted_once_whoever_decided_about_them(client: Client, batch: Batch) -> None:
-    assert batch.human_counts() is None
+    assert count_human_decisions(batch) is None
     contradict(batch, 0)
-    batch.override(1, "exclude", reviewer=A)  # as the model
-    batch.override(2, "exclude", reviewer=A)  # as the rule
-    batch.override(3, "include", reviewer=A)
-    batch.override(3, "include", reviewer=B)
-    batch.override(3, "exclude", reviewer=A, stage=HumanStage.FULL_TEXT)
-    counts = batch.human_counts()
+    override(batch, 1, "exclude", reviewer=A)  # as the model
+    override(batch, 2, "exclude", reviewer=A)  # as the rule
+    override(batch, 3, "include", reviewer=A)
+    override(batch, 3, "include", reviewer=B)
+    override(batch, 3, "exclude", reviewer=A, stage=HumanStage.FULL_TEXT)
+    counts = count_human_decisions(batch)
     assert counts is not None
     assert (counts.records, counts.confirmed, counts.conflicts, counts.overridden) == (4, 2, 1, 1)
     rows = [kept_out(record(n), Exclusion(rule="duplicate", reason="DOI", duplicate_of=0)) for n in range(2)]
     other = written_batch(client, rows, operation=Extract(instruction="What?"))
     for index, reviewer, value in ((0, A, None), (1, A, "words"), (1, B, None)):
-        other.override(index, value, reviewer=reviewer)
-    counts = other.human_counts()
+        override(other, index, value, reviewer=reviewer)
+    counts = count_human_decisions(other)
     assert counts is not None
     assert (counts.records, counts.confirmed, counts.conflicts) == (2, 0, 1)
 
@@ -212,10 +213,10 @@ def test_records_are_counted_once_whoever_decided_about_them(client: Client, bat
 def test_only_ones_own_decision_can_be_withdrawn_and_the_error_names_who_decided(batch: Batch) -> None:
     contradict(batch, 0)
     with pytest.raises(InvalidParameters, match=r"Reviewer C has decided nothing.*Reviewer A, Reviewer B.*--settle"):
-        batch.withdraw_override(0, reviewer=C)
+        withdraw_override(batch, 0, reviewer=C)
     with pytest.raises(InvalidParameters, match="no human decision stands"):
-        batch.withdraw_override(0, reviewer=A, stage=HumanStage.FULL_TEXT)
-    batch.withdraw_override(0, reviewer=B)
+        withdraw_override(batch, 0, reviewer=A, stage=HumanStage.FULL_TEXT)
+    withdraw_override(batch, 0, reviewer=B)
     (row,) = batch.results([0])
     assert (row.override and row.override.reviewer, row.conflict) == (A, False)
 
@@ -229,8 +230,8 @@ def test_only_ones_own_decision_can_be_withdrawn_and_the_error_names_who_decided
 )
 def test_each_stage_has_its_own_decisions(batch: Batch, stage: HumanStage, value: str, complaint: str) -> None:
     with pytest.raises(InvalidParameters, match=complaint):
-        batch.override(0, value, reviewer=A, stage=stage)
-    made = batch.override(0, stage.values[-1], reviewer=A, stage=stage, reason="wrong age cohort")
+        override(batch, 0, value, reviewer=A, stage=stage)
+    made = override(batch, 0, stage.values[-1], reviewer=A, stage=stage, reason="wrong age cohort")
     assert (made.stage, made.reason, made.system_decided) == (stage, "wrong age cohort", False)
     (row,) = batch.results([0])
     assert (row.decisions, row.final_value) == ((), "include")  # the stage before it has no word of it

@@ -19,6 +19,7 @@ from tamis_producer.decisions.reading_state import read_reading_state
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.decisions.stop_samples import draw_sample
 from tamis_producer.ledger.overrides import one_at_a_time
+from tamis_review import close_stop_sample, decide, draw_stop_sample, may_stop, override, withdraw_override
 from tamis_schemas import InvalidParameters, InvalidRequest, Score, StopVerdict
 from tamis_schemas.records.random_order import sample
 
@@ -31,7 +32,7 @@ def batch(client: Client) -> Batch:
 
 
 def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Batch, tmp_path: Path) -> None:
-    looked = batch.stop(recall=0.8)
+    looked = may_stop(batch, recall=0.8)
     assert (looked.records, looked.read, looked.found, looked.unread) == (400, 60, 40, 340)
     assert (looked.excluded_by_rules, looked.excluded_by_model) == (30, 310)
     assert (looked.verdict, looked.samples, looked.missed) == (StopVerdict.NOT_YET, (), 340)
@@ -43,7 +44,7 @@ def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Ba
         "Not yet: draw a random sample of the 340 records that nobody has read; 111 of them are enough if no further "
         "include is among them."
     )
-    assert batch.stop(recall=0.8).samples == ()  # who looks draws nothing
+    assert may_stop(batch, recall=0.8).samples == ()  # who looks draws nothing
 
     done = run("stop", batch.id, "--recall", "0.8", "--draw", "--seed", "7", "-o", "s.csv")
     assert done.code == 0, done.err
@@ -65,14 +66,14 @@ def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Ba
     ]  # blind
     assert [int(row["index"]) for row in rows] == expected[:111]
     assert rows[0]["title"].startswith("'=Title")
-    (drawn,) = batch.stop().samples
+    (drawn,) = may_stop(batch).samples
     assert (drawn.seed, drawn.population, drawn.drawn, drawn.recall) == (7, 340, 111, 0.8)
     assert (drawn.read, drawn.found, len(drawn.waiting)) == (0, 0, 111)
     assert run("stop", batch.id, "--draw", "-o", "s.csv").code == 2  # it may hold decisions
 
     # a gap: what is read behind it does not count yet
     read(batch, (place for place in expected[:50] if place != expected[3]))
-    looked = batch.stop()
+    looked = may_stop(batch)
     assert (looked.recall, looked.samples[0].read, looked.needed[0]) == (0.8, 3, 108)
     assert any("46 behind the first that is not" in figure.value for figure in looked.figures)
     assert str(expected[3]) in run("stop", batch.id).out.split("To read next")[1]
@@ -85,7 +86,7 @@ def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Ba
         writer.writeheader()
         writer.writerows(rows)
     assert run("override", batch.id, "--file", "s.csv", "--reviewer", "Reviewer B").code == 0
-    enough = batch.stop()
+    enough = may_stop(batch)
     assert (enough.verdict, enough.missed) == (StopVerdict.ENOUGH, 10)
     assert enough.headline == "Enough: at least 80% of the includes are found, with 95% confidence."
     assert enough.methods == (
@@ -101,40 +102,40 @@ def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Ba
     assert "sentence for your methods section" in shown
     told = json.loads(run("stop", batch.id, "--json").out)
     assert (told["verdict"], told["samples"][0]["read"], told["written_to"]) == ("enough", 111, None)
-    assert batch.stop_sample().samples == enough.samples  # enough: nothing more is drawn
+    assert draw_stop_sample(batch).samples == enough.samples  # enough: nothing more is drawn
 
     # a decision that is withdrawn is followed
-    batch.withdraw_override(expected[110], reviewer="Reviewer B")
-    assert batch.stop().verdict is StopVerdict.NOT_YET
+    withdraw_override(batch, expected[110], reviewer="Reviewer B")
+    assert may_stop(batch).verdict is StopVerdict.NOT_YET
     # more is asked for: the sample goes on where it was
-    more = batch.stop_sample(recall=0.9)
+    more = draw_stop_sample(batch, recall=0.9)
     assert more.sample is not None
     assert [one.index for one in more.sample.records] == expected[: more.sample.drawn]
     assert more.sample.drawn > 111
     assert more.recall == 0.9
-    assert batch.stop_sample(recall=0.8).samples[0].drawn == more.sample.drawn  # what is drawn stays so
+    assert draw_stop_sample(batch, recall=0.8).samples[0].drawn == more.sample.drawn  # what is drawn stays so
 
 
 def test_an_include_in_the_sample_and_elsewhere_and_a_second_sample(batch: Batch) -> None:
-    read_back = batch.stop_sample(recall=0.8, seed=7)
+    read_back = draw_stop_sample(batch, recall=0.8, seed=7)
     (first,) = read_back.samples
     places = [one.index for one in first.records]
-    batch.override(places[0], "include", reviewer="Reviewer A")
+    override(batch, places[0], "include", reviewer="Reviewer A")
     read(batch, places[1:111])
-    looked = batch.stop()
+    looked = may_stop(batch)
     assert (looked.verdict, looked.samples[0].found, looked.found) == (StopVerdict.NOT_YET, 1, 41)
     # found outside the sample meanwhile: it counts as found, and the bound stays
     outside = next(place for place in range(60, 400) if place not in places)
-    batch.override(outside, "include", reviewer="Reviewer A")
-    assert (batch.stop().found, batch.stop().missed) == (42, looked.missed - 1)
+    override(batch, outside, "include", reviewer="Reviewer A")
+    assert (may_stop(batch).found, may_stop(batch).missed) == (42, looked.missed - 1)
 
     with pytest.raises(InvalidParameters, match="sample 1 is open, and was drawn with seed 7"):
-        batch.stop_sample(seed=8)
-    closed = batch.close_stop_sample()
+        draw_stop_sample(batch, seed=8)
+    closed = close_stop_sample(batch)
     assert (closed.sample, closed.missed) == (None, looked.missed - 1)  # what was read goes on counting
     with pytest.raises(InvalidRequest, match="no open sample"):
-        batch.close_stop_sample()
-    second = batch.stop_sample(seed=7)
+        close_stop_sample(batch)
+    second = draw_stop_sample(batch, seed=7)
     assert second.sample is not None
     unread = [place for place in range(60, 400) if place not in (*places, outside)]
     assert (second.sample.number, second.sample.population) == (2, len(unread))
@@ -142,13 +143,13 @@ def test_an_include_in_the_sample_and_elsewhere_and_a_second_sample(batch: Batch
 
 
 def test_what_people_contradict_or_leave_open_is_unread(client: Client, batch: Batch) -> None:
-    drawn = batch.stop_sample(recall=0.8, seed=7).samples[0]
+    drawn = draw_stop_sample(batch, recall=0.8, seed=7).samples[0]
     places = [one.index for one in drawn.records]
     read(batch, places)
-    assert batch.stop().verdict is StopVerdict.ENOUGH
-    batch.override(places[5], "include", reviewer="Reviewer B")
-    batch.override(0, "exclude", reviewer="Reviewer B")  # read before the sample was drawn
-    looked = batch.stop()
+    assert may_stop(batch).verdict is StopVerdict.ENOUGH
+    override(batch, places[5], "include", reviewer="Reviewer B")
+    override(batch, 0, "exclude", reviewer="Reviewer B")  # read before the sample was drawn
+    looked = may_stop(batch)
     assert (looked.conflicts, looked.samples[0].read, looked.found) == (2, 5, 39)
     assert looked.verdict is StopVerdict.NOT_YET
     with client.engine.connect() as connection:
@@ -156,47 +157,47 @@ def test_what_people_contradict_or_leave_open_is_unread(client: Client, batch: B
     drawn_and_read = [place for place in places if place != places[5]]
     assert list(state.included) == [*range(1, 60), *drawn_and_read]  # in the order in which people first decided
     for place, value in ((places[5], "exclude"), (0, "include")):
-        batch.override(place, value, reviewer="Reviewer C", settles=True)
-    assert batch.stop().verdict is StopVerdict.ENOUGH
+        override(batch, place, value, reviewer="Reviewer C", settles=True)
+    assert may_stop(batch).verdict is StopVerdict.ENOUGH
 
 
 def test_everything_read_is_enough_and_a_recall_that_nobody_can_reach_is_refused(client: Client) -> None:
     batch = written_batch(client, ROWS[:60])
     read(batch, range(60))
-    done = batch.stop()
+    done = may_stop(batch)
     assert (done.verdict, done.headline) == (StopVerdict.ENOUGH, "Enough: every record is read.")
     assert done.methods == "People read all 60 records and included 40."
     # twenty of the includes are read by two, and each sees half of the other's
     read(batch, range(20), "Reviewer B")
-    batch.decide([HumanDecision(place, "exclude", "Reviewer B") for place in range(20, 30)])
-    batch.decide([HumanDecision(place, "include", "Reviewer C", settles=True) for place in range(20, 30)])
-    batch.override(35, "include", reviewer="Reviewer C", settles=True)  # one has read it, the other settled it
-    refused = batch.stop()
+    decide(batch, [HumanDecision(place, "exclude", "Reviewer B") for place in range(20, 30)])
+    decide(batch, [HumanDecision(place, "include", "Reviewer C", settles=True) for place in range(20, 30)])
+    override(batch, 35, "include", reviewer="Reviewer C", settles=True)  # one has read it, the other settled it
+    refused = may_stop(batch)
     assert refused.double_reading is not None
     assert (refused.double_reading.includes, refused.double_reading.missed_by_one) == (30, 10)
     assert (refused.verdict, refused.methods) == (StopVerdict.IMPOSSIBLE, None)
     assert refused.headline.startswith("Cannot be promised, because people overlook includes: of 30 includes")
     with pytest.raises(InvalidRequest, match="cannot be promised, because people overlook"):
-        batch.stop_sample()
-    assert batch.stop(human_errors=False).verdict is StopVerdict.ENOUGH
+        draw_stop_sample(batch)
+    assert may_stop(batch, human_errors=False).verdict is StopVerdict.ENOUGH
 
 
 def test_where_there_is_nothing_to_promise_it_says_so(run: Run, client: Client, batch: Batch) -> None:
     running = written_batch(client, ROWS[:60], state="running")
-    assert running.stop().unread == 60
+    assert may_stop(running).unread == 60
     with pytest.raises(InvalidRequest, match="is running: a sample is drawn from all"):
-        running.stop_sample()
+        draw_stop_sample(running)
     scoring = written_batch(client, [Ledgered(record(0), value=1.0)], operation=Score(criteria="x"))
     with pytest.raises(InvalidRequest, match="is of score: it includes and excludes nothing"):
-        scoring.stop()
+        may_stop(scoring)
     for terms, complaint in (({"recall": 0.0}, "recall"), ({"recall": 1.1}, "recall"), ({"confidence": 1.0}, "conf")):
         with pytest.raises(InvalidParameters, match=f"^{complaint}"):
-            batch.stop_sample(**terms)  # type: ignore[arg-type]  # of both
+            draw_stop_sample(batch, **terms)  # type: ignore[arg-type]  # of both
         with pytest.raises(InvalidParameters, match=f"^{complaint}"):
-            batch.stop(**terms)  # type: ignore[arg-type]  # of both
+            may_stop(batch, **terms)  # type: ignore[arg-type]  # of both
     for arguments in (["--close", "--draw"], ["--seed", "3"], ["-o", "none.csv"]):
         assert run("stop", batch.id, *arguments).code == 2
-    assert batch.stop().samples == ()
+    assert may_stop(batch).samples == ()
 
 
 def test_a_draw_that_is_killed_leaves_nothing_and_two_at_once_draw_one_sample(
@@ -205,7 +206,7 @@ def test_a_draw_that_is_killed_leaves_nothing_and_two_at_once_draw_one_sample(
     with client.engine.connect() as connection:
         draw_sample(connection, UUID(batch.id), seed=1)
         connection.invalidate()  # as the server sees it: gone before its commit
-    assert batch.stop().samples == ()
+    assert may_stop(batch).samples == ()
     waiting = (
         "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
         "WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted"
@@ -218,11 +219,11 @@ def test_a_draw_that_is_killed_leaves_nothing_and_two_at_once_draw_one_sample(
         wait_until(lambda: other.execute(text(waiting)).scalar_one() == 2, within=60, what="both draws to wait")
     for thread in both:
         thread.join()
-    (drawn,) = batch.stop().samples
+    (drawn,) = may_stop(batch).samples
     with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
         for change in ("records = '{1}'", "seed = 2", "drawn = 1", "number = 3"):
             with pytest.raises(psycopg.errors.CheckViolation, match="never changed"), connection.transaction():
                 connection.execute(f"UPDATE stop_samples SET {change}".encode())
         with pytest.raises(psycopg.errors.CheckViolation, match="never changed"):
             connection.execute("DELETE FROM stop_samples")
-    assert batch.stop().samples == (drawn,)
+    assert may_stop(batch).samples == (drawn,)

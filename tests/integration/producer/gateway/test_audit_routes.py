@@ -5,6 +5,7 @@ import pytest
 
 from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client
+from tamis_review import list_overrides, set_screening_mode
 from tamis_schemas import InclusionDecision, ScreeningMode
 
 EXCLUDED = 20
@@ -62,7 +63,9 @@ def test_what_was_missed_is_included_where_that_is_asked_for(batch: Batch, http:
     body = {"decisions": [{"index": missed, "include": True}], "include_missed": True}
     answer = http.post(f"/v1/audits/{audit['id']}/decisions", json=body)
     assert answer.json()["included"] == [missed]
-    assert [(one.index, one.value, one.reviewer) for one in batch.overrides()] == [(missed, "include", "Reviewer A")]
+    assert [(one.index, one.value, one.reviewer) for one in list_overrides(batch)] == [
+        (missed, "include", "Reviewer A")
+    ]
 
 
 def test_a_changed_decision_has_to_be_meant(batch: Batch, http: httpx.Client) -> None:
@@ -105,7 +108,7 @@ def test_exclusions_of_rules_are_not_audited_where_no_rule_excluded(batch: Batch
 
 def test_while_people_read_blind_no_audit_is_told_or_drawn(batch: Batch, http: httpx.Client) -> None:
     audit = drawn(http, batch)
-    batch.set_screening_mode(ScreeningMode.MODEL_SECOND, set_by="Lead")
+    set_screening_mode(batch, ScreeningMode.MODEL_SECOND, set_by="Lead")
     for answer in (
         http.post(f"/v1/batches/{batch.id}/audits", json={"n": 5, "seed": 8}),
         http.get(f"/v1/batches/{batch.id}/audits"),

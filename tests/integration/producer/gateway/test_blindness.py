@@ -17,6 +17,15 @@ from stage.screened import SCREENING, Ledgered, Place, decided, write_batch, wri
 from tamis_producer import Batch, Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import (
+    count_labels,
+    draw_audit,
+    list_audits,
+    list_conflicts,
+    list_overrides,
+    override,
+    set_screening_mode,
+)
 from tamis_schemas import InclusionDecision, ScreeningMode
 from tamis_schemas.ledger import overrides
 
@@ -95,7 +104,7 @@ def asked_without_a_leak(ours: httpx.Client, batch: Batch, index: int) -> int:
 
 @PAIRS
 def test_no_route_that_names_a_batch_tells_a_hidden_decision(client: Client, batch: Batch, mode: ScreeningMode) -> None:
-    batch.set_screening_mode(mode, set_by="Lead")
+    set_screening_mode(batch, mode, set_by="Lead")
     with people(client, OURS, THEIRS) as (ours, theirs):
         made = decide(theirs, batch, 0, "exclude", note=f"a {HUMANS}", reason=f"the {HUMANS}")
         assert made.status_code == 201
@@ -108,7 +117,7 @@ def test_no_route_that_names_a_batch_tells_a_hidden_decision(client: Client, bat
 def test_what_tells_of_all_records_at_once_waits_for_the_last_of_them(
     client: Client, batch: Batch, mode: ScreeningMode
 ) -> None:
-    batch.set_screening_mode(mode, set_by="Lead")
+    set_screening_mode(batch, mode, set_by="Lead")
     with people(client, OURS, THEIRS) as (ours, theirs):
         for form in ("html", "svg", "md", "json"):
             refused = problem(ours.get(f"/v1/batches/{batch.id}/report", params={"form": form}))
@@ -132,7 +141,7 @@ def test_what_tells_of_all_records_at_once_waits_for_the_last_of_them(
 def test_a_record_is_told_of_as_it_is_to_be_read_until_it_opens(
     client: Client, batch: Batch, mode: ScreeningMode
 ) -> None:
-    batch.set_screening_mode(mode, set_by="Lead")
+    set_screening_mode(batch, mode, set_by="Lead")
     with people(client, OURS, THEIRS) as (ours, theirs):
         decide(theirs, batch, 1, "include", note="seen")
         (row,) = ours.get(f"/v1/batches/{batch.id}/records", params={"index": 1}).json()["rows"]
@@ -151,7 +160,7 @@ def test_a_record_is_told_of_as_it_is_to_be_read_until_it_opens(
 
 
 def test_a_record_that_is_none_is_no_fault_of_the_gateway(client: Client, batch: Batch) -> None:
-    batch.set_screening_mode("pair", set_by="Lead")
+    set_screening_mode(batch, "pair", set_by="Lead")
     with people(client, OURS) as (ours,):
         at = f"/v1/batches/{batch.id}/records"
         assert ours.get(f"{at}/null,null/explanation").status_code == 422
@@ -162,7 +171,7 @@ def test_an_answer_that_is_kept_is_not_told_to_be_unchanged_to_somebody_else(cli
     with people(client, OURS, THEIRS) as (ours, theirs):
         at = f"/v1/batches/{batch.id}/records"
         openly = ours.get(at).headers["etag"]
-        batch.set_screening_mode("model_second", set_by="Lead")
+        set_screening_mode(batch, "model_second", set_by="Lead")
         blindly = ours.get(at, headers={"If-None-Match": openly})
         assert blindly.status_code == 200
         again = {"If-None-Match": blindly.headers["etag"]}
@@ -172,7 +181,7 @@ def test_an_answer_that_is_kept_is_not_told_to_be_unchanged_to_somebody_else(cli
 
 @PAIRS
 def test_who_reads_blind_decides_in_their_own_name_alone(client: Client, batch: Batch, mode: ScreeningMode) -> None:
-    batch.set_screening_mode(mode, set_by="Lead")
+    set_screening_mode(batch, mode, set_by="Lead")
     with people(client, OURS, THEIRS) as (ours, theirs):
         assert decide(theirs, batch, 0, "include").status_code == 201
         assert "as 'Reviewer A'" in problem(decide(ours, batch, 0, "include", reviewer="Reviewer C"))
@@ -185,13 +194,13 @@ def test_who_reads_blind_decides_in_their_own_name_alone(client: Client, batch: 
         problem(decide(ours, batch, 0, "include", stage="full-text"))
         form = {"terms": '{"reviewer": "Reviewer A"}'}, {"file": ("d.csv", b"id,decision\nr0,include\n")}
         problem(ours.post(f"/v1/batches/{batch.id}/decisions", data=form[0], files=form[1]))
-        assert [one.reviewer for one in batch.overrides()] == [THEIRS, OURS]
+        assert [one.reviewer for one in list_overrides(batch)] == [THEIRS, OURS]
 
 
 def test_a_label_that_somebody_else_has_put_on_a_hidden_record_is_not_there_for_others(
     client: Client, batch: Batch
 ) -> None:
-    batch.set_screening_mode("pair", set_by="Lead")
+    set_screening_mode(batch, "pair", set_by="Lead")
     with people(client, OURS, THEIRS) as (ours, theirs):
         at = f"/v1/batches/{batch.id}"
         for http in (theirs, ours):
@@ -199,11 +208,11 @@ def test_a_label_that_somebody_else_has_put_on_a_hidden_record_is_not_there_for_
             assert http.get(f"{at}/labels").json() == {"odd": 1}
         assert theirs.post(f"{at}/items/1/remarks", json={"labels": ["odd"]}).json() == {"changed": 1}
         assert ours.get(f"{at}/labels").json() == {"odd": 1}
-        assert batch.labels() == {"odd": 2}
+        assert count_labels(batch) == {"odd": 2}
 
 
 def test_next_offers_records_by_number_where_people_read_blind(client: Client, batch: Batch) -> None:
-    batch.set_screening_mode("pair", set_by="Lead")
+    set_screening_mode(batch, "pair", set_by="Lead")
     with people(client, OURS, THEIRS) as (ours, theirs):
         decide(theirs, batch, 2, "exclude")
         told = ours.get(f"/v1/batches/{batch.id}/next").json()
@@ -223,7 +232,7 @@ def test_where_the_model_is_the_second_reader_its_contradictions_wait_to_be_sett
         review = write_review(connection, "r", SCREENING, finished=True)
         batch_id = write_batch(connection, screened(), place=Place(review, 0))
     batch = client.batch(str(batch_id))
-    batch.set_screening_mode("model_second", set_by="Lead")
+    set_screening_mode(batch, "model_second", set_by="Lead")
     with people(client, OURS, THEIRS) as (ours, theirs):
         decide(ours, batch, 0, "include")  # as the model
         decide(ours, batch, 1, "include")
@@ -246,10 +255,10 @@ def test_where_the_model_is_the_second_reader_its_contradictions_wait_to_be_sett
 
 
 def test_in_pairs_the_models_contradiction_is_no_conflict(client: Client, batch: Batch) -> None:
-    batch.set_screening_mode("pair", set_by="Lead")
+    set_screening_mode(batch, "pair", set_by="Lead")
     for name in (OURS, THEIRS):
-        batch.override(1, "include", reviewer=name)
-    assert batch.conflicts() == []
+        override(batch, 1, "include", reviewer=name)
+    assert list_conflicts(batch) == []
 
 
 def test_the_mode_is_set_by_who_may_control_and_says_by_whom(client: Client, batch: Batch) -> None:
@@ -270,8 +279,8 @@ def test_a_decision_sent_again_is_answered_with_what_was_written(client: Client,
         assert decide(ours, batch, 0, "include").status_code == 201
         again = decide(ours, batch, 0, "exclude", **sent)
         assert (again.status_code, again.json()) == (201, first.json())
-        assert [one.value for one in batch.overrides()] == ["include"]
-        assert len(batch.overrides(history=True)) == 2
+        assert [one.value for one in list_overrides(batch)] == ["include"]
+        assert len(list_overrides(batch, history=True)) == 2
         for index, value, more in ((0, "include", sent), (1, "exclude", sent), (0, "exclude", sent | {"note": "no"})):
             refused = decide(ours, batch, index, value, **more)
             assert refused.status_code == 409, refused.text
@@ -279,13 +288,13 @@ def test_a_decision_sent_again_is_answered_with_what_was_written(client: Client,
 
 
 def test_an_id_is_known_again_where_the_same_words_stood_already(client: Client, batch: Batch) -> None:
-    batch.override(0, "include", reviewer=OURS)
+    override(batch, 0, "include", reviewer=OURS)
     with people(client, OURS) as (ours,):
         sent = {"decision_id": str(uuid4())}
         decide(ours, batch, 0, "include", **sent)
         decide(ours, batch, 0, "exclude")
         assert decide(ours, batch, 0, "include", **sent).status_code == 201
-        assert [one.value for one in batch.overrides()] == ["exclude"]
+        assert [one.value for one in list_overrides(batch)] == ["exclude"]
 
 
 def test_two_requests_at_once_with_one_id_write_one_decision(client: Client, batch: Batch) -> None:
@@ -305,12 +314,12 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_in_an_earlier_on
         review = write_review(connection, "r", SCREENING, SCREENING)
         first = write_batch(connection, rows, place=Place(review, 0))
         second = write_batch(connection, [replace(rows[1], origin=1)], place=Place(review, 1))
-    client.batch(str(first)).set_screening_mode("pair", set_by="Lead")
+    set_screening_mode(client.batch(str(first)), "pair", set_by="Lead")
     with people(client, OURS) as (ours,):
         assert "2 records" in problem(ours.get(f"/v1/batches/{second}/report", params={"form": "md"}))
         assert "No. 2 (index 1) is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
         for name in (OURS, THEIRS):
-            client.batch(str(first)).override(1, "include", reviewer=name)
+            override(client.batch(str(first)), 1, "include", reviewer=name)
         assert ours.get(f"/v1/batches/{second}/records/0/explanation").status_code == 200
         assert "1 record is still" in problem(ours.get(f"/v1/batches/{second}/results"))
 
@@ -322,15 +331,15 @@ def audited(client: Client) -> Batch:
     with client.engine.begin() as connection:
         batch_id = write_batch(connection, rows)
     batch = client.batch(str(batch_id))
-    batch.set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
-    batch.draw_audit(4, seed=7)
+    set_screening_mode(batch, ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    draw_audit(batch, 4, seed=7)
     return batch
 
 
 def test_no_route_tells_what_the_model_said_of_a_record_that_is_drawn_and_not_judged(
     client: Client, audited: Batch
 ) -> None:
-    (audit,) = audited.audits()
+    (audit,) = list_audits(audited)
     drawn = [item.index for item in audit.items]
     at = f"/v1/batches/{audited.id}"
     with people(client, OURS, THEIRS) as (ours, theirs):
@@ -357,7 +366,7 @@ def test_no_route_tells_what_the_model_said_of_a_record_that_is_drawn_and_not_ju
 def test_an_answer_that_is_kept_is_not_told_to_be_unchanged_once_a_record_is_judged(
     client: Client, audited: Batch
 ) -> None:
-    (audit,) = audited.audits()
+    (audit,) = list_audits(audited)
     with people(client, OURS) as (ours,):
         at = f"/v1/batches/{audited.id}/records"
         known = {"If-None-Match": ours.get(at).headers["etag"]}
@@ -374,11 +383,11 @@ def test_a_later_stage_of_a_review_does_not_tell_what_is_hidden_of_an_audit(clie
         written = write_batch(connection, rows, place=Place(review, 0))
         second = write_batch(connection, [replace(rows[1], origin=1)], place=Place(review, 1))
     first = client.batch(str(written))
-    first.set_screening_mode(ScreeningMode.MODEL_AUDITED, set_by="Lead")
-    client.batch(str(second)).override(0, "include", reviewer="Lead")
+    set_screening_mode(first, ScreeningMode.MODEL_AUDITED, set_by="Lead")
+    override(client.batch(str(second)), 0, "include", reviewer="Lead")
     with people(client, OURS) as (ours,):
         assert ours.get(f"/v1/reviews/{review}").json()["next_step"] == "an audit to draw"
-        audit = first.draw_audit(2, seed=1)
+        audit = draw_audit(first, 2, seed=1)
         assert ours.get(f"/v1/reviews/{review}").json()["stages"][0]["todo"] == 2
         assert "No. 2 (index 1) is" in problem(ours.get(f"/v1/batches/{second}/records/0/explanation"))
         assert ours.get(f"/v1/batches/{second}/audits").json() == []

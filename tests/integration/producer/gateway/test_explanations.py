@@ -10,6 +10,7 @@ from stage.screened import CRITERIA, SCREENING, Place, decided, failed, kept_out
 from tamis_producer import Client
 from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import draw_audit, record_audit
 from tamis_schemas import Exclusion, Filter, InclusionDecision
 
 ABSTRACT = "🏃 We trained adults at home.\n# Decision"
@@ -63,8 +64,8 @@ def test_a_record_is_explained_with_its_audits_and_the_other_stages(
     client: Client, http: httpx.Client, stages: tuple[str, str]
 ) -> None:
     first, second = stages
-    audit = client.batch(first).draw_audit(1, seed=7)
-    client.record_audit(audit.id, [AuditDecision(0, include=False, reviewer="Reviewer B", note="read whole")])
+    audit = draw_audit(client.batch(first), 1, seed=7)
+    record_audit(client, audit.id, [AuditDecision(0, include=False, reviewer="Reviewer B", note="read whole")])
     told = http.get(f"/v1/batches/{first}/records/0/explanation").json()
     assert told["verdicts"][0]["passage"] == "trained adults"
     assert told["verdicts"][0]["criterion"] == CRITERIA.exclusion_criteria[0]

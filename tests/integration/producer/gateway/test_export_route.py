@@ -11,6 +11,7 @@ from stage.screened import Ledgered, decided, failed, written_batch
 from tamis_producer import Batch, Client, read_records
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import decide
 from tamis_schemas import InclusionDecision, Item
 
 RIS = "".join(f"TY  - JOUR\nTI  - Title {n}\nID  - r{n}\nC5  - kept {n}\nER  - \n\n" for n in range(3))
@@ -51,7 +52,7 @@ def exported(http: httpx.Client, batch: Batch, tmp_path: Path, **query: str | li
 
 
 def test_records_come_back_as_they_came_with_their_decisions(batch: Batch, http: httpx.Client, tmp_path: Path) -> None:
-    batch.decide([HumanDecision(1, "include", "Reviewer A")])
+    decide(batch, [HumanDecision(1, "include", "Reviewer A")])
     records = exported(http, batch, tmp_path)
     assert [one["_tamis_decision"] for one in records] == ["include", "include", "not decided"]
     answer = http.get(f"/v1/batches/{batch.id}/export")

@@ -12,6 +12,7 @@ from tamis_producer import Batch, Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.quality.panel_words import panel_sentences
+from tamis_review import decide, measure_agreement, measure_panel, read_failures
 from tamis_schemas import Extract, InclusionDecision, Operation
 from tamis_schemas.ledger import batches
 
@@ -27,11 +28,11 @@ def batch_of(client: Client, *rows: Ledgered, operation: Operation = SCREENING, 
 
 def test_the_agreement_is_that_of_the_client(client: Client) -> None:
     batch = batch_of(client, *(judged(n, "include" if n < 2 else "exclude") for n in range(4)))
-    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(3)])
+    decide(batch, [HumanDecision(place, "include", "Reviewer A") for place in range(3)])
     with signed_in(client, "Reviewer A", Scope.READ) as http:
         answer = http.get(f"/v1/batches/{batch.id[:8]}/agreement")
     assert answer.status_code == 200, answer.text
-    assert answer.json() == batch.agreement().model_dump(mode="json")
+    assert answer.json() == measure_agreement(batch).model_dump(mode="json")
     assert (answer.json()["overrides"]["n"], answer.json()["undecided"]) == (3, 0)
 
 
@@ -42,8 +43,8 @@ def test_each_cell_of_a_table_leads_to_its_records(client: Client) -> None:
         "Reviewer B": ("include", "exclude", "uncertain"),
     }
     for name, words in said.items():
-        batch.decide([HumanDecision(place, word, name) for place, word in enumerate(words)])
-    batch.decide([HumanDecision(1, "include", "Reviewer C", settles=True)])
+        decide(batch, [HumanDecision(place, word, name) for place, word in enumerate(words)])
+    decide(batch, [HumanDecision(1, "include", "Reviewer C", settles=True)])
     with signed_in(client, "Reviewer A", Scope.READ) as http:
         at = f"/v1/batches/{batch.id}/agreement"
         told = http.get(at).json()
@@ -79,7 +80,7 @@ def test_each_cell_of_a_table_leads_to_its_records(client: Client) -> None:
 
 def test_the_records_of_a_cell_come_page_by_page_with_their_titles(client: Client) -> None:
     batch = batch_of(client, *(judged(n, "exclude") for n in range(5)))
-    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in (0, 2, 4)])
+    decide(batch, [HumanDecision(place, "include", "Reviewer A") for place in (0, 2, 4)])
     cell: dict[str, str | int] = {"among": "overrides", "first_said": "exclude", "second_said": "include", "limit": 2}
     with signed_in(client, "Reviewer A", Scope.READ) as http:
         at = f"/v1/batches/{batch.id}/agreement/records"
@@ -104,7 +105,7 @@ def test_failures_are_told_round_by_round(client: Client) -> None:
     sound = batch_of(client, judged(0, "include"))
     with signed_in(client, "Reviewer A", Scope.READ) as http:
         told = http.get(f"/v1/batches/{batch.id}/failures").json()
-        assert told == batch.failures().model_dump(mode="json")
+        assert told == read_failures(batch).model_dump(mode="json")
         assert [(one["round"], one["failed"]) for one in told["rounds"]] == [(1, 1)]
         assert http.get(f"/v1/batches/{sound.id}/failures").json()["rounds"] == []
 
@@ -118,10 +119,10 @@ def test_a_batch_of_one_model_has_no_panel_figures(client: Client) -> None:
 
 def test_the_figures_of_a_panel_are_those_of_the_client_with_their_words(client: Client) -> None:
     batch = batch_of(client, *of_a_panel(), operation=PANELLED)
-    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(3)])
+    decide(batch, [HumanDecision(place, "include", "Reviewer A") for place in range(3)])
     with signed_in(client, "Reviewer A", Scope.READ) as http:
         told = http.get(f"/v1/batches/{batch.id}/panel").json()
-    words, found = told.pop("words"), batch.panel()
+    words, found = told.pop("words"), measure_panel(batch)
     assert told == found.model_dump(mode="json")
     assert words["sentences"] == list(panel_sentences(found))
     rows = [dict(zip(words["member_heads"], row, strict=True)) for row in words["members"]]

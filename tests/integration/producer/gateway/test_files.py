@@ -16,6 +16,7 @@ from tamis_producer.example import CITATIONS, CRITERIA
 from tamis_producer.files.criteria_file import read_criteria
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
+from tamis_producer.ledger.allowance import read_key_id
 from tamis_schemas import Inclusion, InclusionStatus, Judge, ReviewPlan, ReviewStage, Score
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
@@ -154,7 +155,8 @@ def test_with_a_title_the_batch_is_the_stage_of_a_review_and_sent_again_the_same
     assert (stage.id, stage.model) == (first.json()["batch"]["id"], "gpt-5-mini")
     assert stage.budget is not None
     assert stage.budget.max_cost == 2
-    assert client.batch(stage.id).api_key_id() is not None
+    with client.reading() as connection:
+        assert read_key_id(connection, client.batch(stage.id).uuid) is not None
     for title, told in (
         ("", "review"),
         ("  ", "review"),

@@ -13,6 +13,7 @@ from stage.gateway import signed_in
 from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import calibrate, draw_pilot, evaluate, set_screening_mode
 from tamis_schemas import Extract, InclusionDecision, ScreeningMode
 
 N = 120
@@ -49,7 +50,7 @@ def test_a_pilot_is_drawn_without_what_was_decided(batch: Batch, http: httpx.Cli
     assert answer.status_code == 200, answer.text
     told = answer.json()
     assert (told["batch"], told["seed"], told["population"]) == (batch.id, 3, N)
-    places = list(batch.draw_pilot(10, seed=3).places)
+    places = list(draw_pilot(batch, 10, seed=3).places)
     assert [one["index"] for one in told["records"]] == places
     first = {"index": places[0], "id": f"r{places[0]}", "title": f"Title {places[0]}", "abstract": None}
     assert told["records"][0] == first | {"abstract": f"Abstract {places[0]}"}
@@ -74,7 +75,7 @@ def test_a_pilots_table_is_filled_in_and_gives_a_threshold(batch: Batch, http: h
     writer.writerows(rows)
     told = sent(http, f"/v1/batches/{batch.id}/calibration", filled.getvalue(), recall=0.9, delta=0.1).json()
     (tmp_path / "pilot.csv").write_text(filled.getvalue(), "utf-8")
-    found = batch.calibrate(tmp_path / "pilot.csv", 0.9, 0.1)
+    found = calibrate(batch, tmp_path / "pilot.csv", 0.9, 0.1)
     assert (told["refusal"], told["labels"], told["finished"]) == (None, "labels.csv", True)
     assert told["threshold"] == found.calibration.threshold.model_dump(mode="json")
     lines = {row["name"]: row["values"][0] for row in told["words"]["rows"]}
@@ -107,7 +108,7 @@ def test_an_evaluation_gives_the_clients_figures_and_their_words(
     labels.write_text(LABELS, "utf-8")
     words = told.pop("words")
     named = {"batch": batch.id, "finished": True, "labels": "labels.csv"}
-    assert told == batch.evaluate(labels).model_dump(mode="json") | named
+    assert told == evaluate(batch, labels).model_dump(mode="json") | named
     assert [one["item_id"] for one in told["lost"]] == ["r0"]
     assert words["rates"][0]["name"] == "sensitivity"
     assert words["rates"][0]["values"][0].startswith("60 of 61 = 98.4%")
@@ -151,7 +152,7 @@ def test_an_operation_that_decides_nothing_has_neither_pilot_nor_evaluation(clie
 def test_while_people_read_blind_decisions_are_not_measured_and_a_pilot_is_drawn(
     batch: Batch, http: httpx.Client
 ) -> None:
-    batch.set_screening_mode(ScreeningMode.MODEL_SECOND, set_by="Lead")
+    set_screening_mode(batch, ScreeningMode.MODEL_SECOND, set_by="Lead")
     for what in ("evaluation", "calibration"):
         assert sent(http, f"/v1/batches/{batch.id}/{what}").status_code == 403
     assert http.post(f"/v1/batches/{batch.id}/pilots", json={"n": 5}).status_code == 200

@@ -14,6 +14,7 @@ from stage.plain_http import http_client
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Restrictions, Scope
+from tamis_producer.ledger.allowance import read_key_id
 from tamis_schemas import Filter
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
@@ -85,7 +86,8 @@ def test_a_review_of_a_restricted_key_is_bounded_as_its_batches_are(client: Clie
     assert (again.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
     assert again.json()["batch"]["review_id"] == begun.json()["batch"]["review_id"]
     assert begun.json()["batch"]["budget"]["max_cost"] is not None
-    assert client.batch(begun.json()["batch"]["id"]).api_key_id() is not None
+    with client.reading() as connection:
+        assert read_key_id(connection, client.batch(begun.json()["batch"]["id"]).uuid) is not None
 
 
 def test_every_batch_of_a_key_with_money_has_a_budget_and_none_goes_beyond_it(client: Client, base: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from llm_double import Double
 from stage import WorkerProcess, abstracts
 from tamis_producer import Batch, Client
+from tamis_review import list_overrides
 from tamis_schemas import Extract, Filter
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
@@ -34,7 +35,7 @@ def test_a_decision_is_made_listed_and_withdrawn_and_the_models_stays(batch: Bat
     assert [row.final_value for row in rows] == [models[0], not models[1], models[2]]
     assert http.delete(f"/v1/batches/{batch.id}/items/1/override").status_code == 204
     assert http.get(f"/v1/batches/{batch.id}/overrides").json() == []
-    assert [one.withdrawn for one in batch.overrides(history=True)] == [False, True]
+    assert [one.withdrawn for one in list_overrides(batch, history=True)] == [False, True]
 
 
 def test_who_decides_may_be_named_and_is_the_keys_holder_otherwise(batch: Batch, http: httpx.Client) -> None:
@@ -81,7 +82,7 @@ def test_a_file_of_decisions_is_uploaded_with_whose_they_are(batch: Batch, http:
     assert answer.status_code == 201, answer.text
     told = answer.json()
     assert (told["new"], told["found_by"], [one["place"] for one in told["unmatched"]]) == (2, {"id": 2}, ["line 4"])
-    assert [(one.index, one.value, one.note) for one in batch.overrides()] == [(0, True, "seen"), (1, False, None)]
+    assert [(one.index, one.value, one.note) for one in list_overrides(batch)] == [(0, True, "seen"), (1, False, None)]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_what_cannot_be_decided_is_refused_and_nothing_is_written(
     answer = http.post(f"/v1/batches/{batch.id}/items/{index}/override", json={"value": value})
     assert answer.status_code == 422
     assert told in answer.json()["detail"]
-    assert batch.overrides(history=True) == []
+    assert list_overrides(batch, history=True) == []
 
 
 def test_nothing_can_be_withdrawn_that_does_not_stand(batch: Batch, http: httpx.Client) -> None:

@@ -10,6 +10,7 @@ from stage.gateway import signed_in
 from tamis_producer import Client, Review
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import decide
 from tamis_schemas import Filter, ReviewPlan, ReviewStage
 
 PLAN = ReviewPlan(
@@ -33,20 +34,20 @@ def http(client: Client) -> Iterator[httpx.Client]:
 
 def test_a_review_says_what_is_left_for_whoever_asks(review: Review, http: httpx.Client) -> None:
     (batch,) = review.stages()
-    batch.decide([HumanDecision(0, True, "Reviewer A"), HumanDecision(1, True, "Reviewer B")])
+    decide(batch, [HumanDecision(0, True, "Reviewer A"), HumanDecision(1, True, "Reviewer B")])
     told = http.get(f"/v1/reviews/{review.id[:8]}").json()
     assert (told["label"], told["planned"], told["next_step"]) == ("spring update", ["filter", "filter"], "runs")
     (stage,) = told["stages"]
     assert (stage["name"], stage["todo"], stage["conflicts"]) == ("filter", 2, 0)
     assert (stage["batch"]["id"], stage["batch"]["counts"]["n_items"]) == (batch.id, 4)
-    batch.decide([HumanDecision(1, False, "Reviewer A")])
+    decide(batch, [HumanDecision(1, False, "Reviewer A")])
     told = http.get(f"/v1/reviews/{review.id}").json()
     assert (told["stages"][0]["conflicts"], told["next_step"]) == (1, "1 conflict to settle")
 
 
 def test_what_is_left_is_what_the_work_list_shows(review: Review, http: httpx.Client) -> None:
     (batch,) = review.stages()
-    batch.decide([HumanDecision(2, False, "Reviewer B")])
+    decide(batch, [HumanDecision(2, False, "Reviewer B")])
     (stage,) = http.get(f"/v1/reviews/{review.id}").json()["stages"]
     counts = http.get(f"/v1/batches/{batch.id}/work").json()["counts"]
     assert (stage["todo"], stage["conflicts"]) == (counts["todo"], counts["conflicts"]) == (3, 0)

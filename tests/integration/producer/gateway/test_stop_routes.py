@@ -10,6 +10,7 @@ from stage.screened import decided, written_batch
 from tamis_producer import Client
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import decide, draw_stop_sample, may_stop, next_records, set_screening_mode
 from tamis_schemas import InclusionDecision, ScreeningMode
 
 ROWS = [
@@ -25,7 +26,7 @@ ROWS = [
 
 def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
     batch = written_batch(client, ROWS)
-    batch.decide([HumanDecision(place, "include", "Reviewer A") for place in range(9)])
+    decide(batch, [HumanDecision(place, "include", "Reviewer A") for place in range(9)])
     with signed_in(client, "Reviewer A", Scope.READ, Scope.DECIDE) as http:
 
         def told(answer: httpx.Response, status: int = 200) -> dict[str, object]:
@@ -48,12 +49,12 @@ def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
         for body, status in (({"seed": 4}, 422), ({"seed": 3}, 201), ({"seed": "3"}, 422), ({"recall": 0}, 422)):
             told(http.post(f"{base}/stop-samples", json=body), status)
         places = [one["index"] for one in sample["records"]]
-        assert [one.index for one in batch.next(5).records] == places[:5]
+        assert [one.index for one in next_records(batch, 5).records] == places[:5]
         table = http.get(f"{base}/stop", params={"form": "csv"})
         assert table.headers["content-type"].startswith("text/csv")
         rows = list(csv.DictReader(io.StringIO(table.text.removeprefix("\ufeff"), newline="")))
         assert [(one["seed"], one["index"]) for one in rows] == [("3", str(place)) for place in places]
-        batch.decide([HumanDecision(place, "exclude", "Reviewer A") for place in places])
+        decide(batch, [HumanDecision(place, "exclude", "Reviewer A") for place in places])
         assert told(http.get(f"{base}/stop"))["verdict"] == "enough"
         closed = told(http.post(f"{base}/stop-samples/close"))
         assert (closed["verdict"], closed["samples"][0]["closed_at"] is None) == ("enough", False)  # type: ignore[index]
@@ -62,12 +63,12 @@ def test_a_team_looks_draws_reads_and_closes(client: Client) -> None:
 
 def test_the_table_of_a_sample_does_not_tell_what_is_hidden(client: Client) -> None:
     batch = written_batch(client, ROWS)
-    batch.set_screening_mode(ScreeningMode.PAIR, set_by="Lead")
-    drawn = batch.stop_sample(0.5, 0.8, seed=3).sample
+    set_screening_mode(batch, ScreeningMode.PAIR, set_by="Lead")
+    drawn = draw_stop_sample(batch, 0.5, 0.8, seed=3).sample
     assert drawn is not None
     places = [one.index for one in drawn.records]
-    batch.decide([HumanDecision(places[0], "include", "Reviewer B")])
-    read = batch.stop().sample
+    decide(batch, [HumanDecision(places[0], "include", "Reviewer B")])
+    read = may_stop(batch).sample
     assert read is not None
     assert read.records[0].included is True
     with signed_in(client, "Reviewer A", Scope.READ) as http:

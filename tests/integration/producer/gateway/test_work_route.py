@@ -18,6 +18,7 @@ from tamis_producer.decisions.audit_verdict import verdict
 from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.decisions.screening_mode import set_mode
+from tamis_review import decide, draw_audit, list_audits, record_audit, remark
 from tamis_schemas import Extract, Filter, InclusionDecision, ScreeningMode, Stratum
 from tamis_schemas.ledger import overrides
 
@@ -48,7 +49,7 @@ def blind(client: Client, batch: Batch, mode: ScreeningMode) -> None:
 def test_what_one_person_has_decided_waits_for_nobody_and_is_listed_as_theirs(batch: Batch, http: httpx.Client) -> None:
     decision = {"value": True, "note": "seen"}
     assert http.post(f"/v1/batches/{batch.id}/items/1/override", json=decision).status_code == 201
-    batch.decide([HumanDecision(3, False, "Reviewer B")])
+    decide(batch, [HumanDecision(3, False, "Reviewer B")])
     told = asked(http, batch)
     assert (places(told), told["me"], told["mode"]) == ([0, 2, 4, 5], "Reviewer A", "single")
     assert told["counts"] == {"records": 6, "todo": 4, "mine": 1, "conflicts": 0, "found": 4}
@@ -58,7 +59,7 @@ def test_what_one_person_has_decided_waits_for_nobody_and_is_listed_as_theirs(ba
 
 
 def test_a_conflict_is_shown_until_it_is_settled(batch: Batch, http: httpx.Client) -> None:
-    batch.decide([HumanDecision(3, False, "Reviewer B"), HumanDecision(3, True, "Reviewer A")])
+    decide(batch, [HumanDecision(3, False, "Reviewer B"), HumanDecision(3, True, "Reviewer A")])
     told = asked(http, batch, show="conflicts")
     assert (places(told), told["counts"]["conflicts"]) == ([3], 1)
     assert places(asked(http, batch, show="all", order="disagreement"))[0] == 3
@@ -69,8 +70,8 @@ def test_in_pairs_a_record_waits_for_the_second_person_and_hides_what_the_first_
     client: Client, batch: Batch, http: httpx.Client
 ) -> None:
     blind(client, batch, ScreeningMode.PAIR)
-    batch.decide([HumanDecision(3, False, "Reviewer B"), HumanDecision(2, True, "Reviewer A")])
-    batch.remark([3], labels=["rats"], reviewer="Reviewer B")
+    decide(batch, [HumanDecision(3, False, "Reviewer B"), HumanDecision(2, True, "Reviewer A")])
+    remark(batch, [3], labels=["rats"], reviewer="Reviewer B")
     told = asked(http, batch)
     assert (places(told), told["mode"]) == ([0, 1, 3, 4, 5], "pair")
     (other,) = [one for one in told["records"] if one["index"] == 3]
@@ -92,7 +93,7 @@ def test_records_are_found_by_their_words_and_by_their_labels(client: Client, ht
     batch = client.submit(ONCOLOGY, [{"id": str(n), "title": text} for n, text in enumerate(texts)])
     assert places(asked(http, batch, q="muller SIEVE")) == [0, 1]
     assert places(asked(http, batch, q="title")) == [3]
-    batch.remark([2], labels=["to discuss"], reviewer="Reviewer A")
+    remark(batch, [2], labels=["to discuss"], reviewer="Reviewer A")
     told = asked(http, batch, label="to  discuss")
     assert (places(told), told["records"][0]["labels"]) == ([2], ["to discuss"])
 
@@ -128,7 +129,7 @@ def test_outcomes_are_those_of_the_table_of_decisions(
     batch = client.submit(ONCOLOGY, abstracts(8))
     batch.wait(timeout=60)
     rows = http.get(f"/v1/batches/{batch.id}/records").json()["rows"]
-    batch.decide([HumanDecision(0, rows[0]["outcome"] != "passed", "Reviewer B")])
+    decide(batch, [HumanDecision(0, rows[0]["outcome"] != "passed", "Reviewer B")])
     rows = http.get(f"/v1/batches/{batch.id}/records").json()["rows"]
     for outcome in {row["outcome"] for row in rows}:
         told = asked(http, batch, show="all", outcome=outcome)
@@ -183,15 +184,15 @@ def test_where_the_model_is_audited_the_list_is_the_sample_in_the_order_of_the_d
     blind(client, batch, ScreeningMode.MODEL_AUDITED)
     told = asked(http, batch)
     assert (told["audit"], told["records"], told["counts"]["todo"]) == (None, [], 0)
-    audit = batch.draw_audit(6, seed=7, stratum=Stratum.MODEL)
+    audit = draw_audit(batch, 6, seed=7, stratum=Stratum.MODEL)
     drawn = [item.index for item in audit.items]
     assert drawn != sorted(drawn)
     told = asked(http, batch, limit=4)
     assert told["audit"] == {"id": audit.id, "seed": 7, "sample": 6, "judged": 0, "words": None}
     assert places(told) + places(asked(http, batch, limit=4, after=told["next"])) == drawn
     assert all(one["hidden"] and "why" not in one["row"] for one in told["records"])
-    client.record_audit(
-        audit.id, [AuditDecision(drawn[0], True, "Reviewer B"), AuditDecision(drawn[2], False, "Reviewer A")]
+    record_audit(
+        client, audit.id, [AuditDecision(drawn[0], True, "Reviewer B"), AuditDecision(drawn[2], False, "Reviewer A")]
     )
     told = asked(http, batch)
     assert (places(told), told["audit"]["judged"]) == ([drawn[1], *drawn[3:]], 2)
@@ -199,8 +200,8 @@ def test_where_the_model_is_audited_the_list_is_the_sample_in_the_order_of_the_d
     (mine,) = asked(http, batch, show="mine")["records"]
     assert (mine["index"], mine["mine"]["value"], mine["hidden"]) == (drawn[2], "exclude", False)
     assert places(asked(http, batch, show="all")) == drawn
-    client.record_audit(audit.id, [AuditDecision(place, False, "Reviewer A") for place in (drawn[1], *drawn[3:])])
+    record_audit(client, audit.id, [AuditDecision(place, False, "Reviewer A") for place in (drawn[1], *drawn[3:])])
     told = asked(http, batch)
     assert told["records"] == []
-    assert told["audit"]["words"] == verdict(batch.audits()[0]).sentence
+    assert told["audit"]["words"] == verdict(list_audits(batch)[0]).sentence
     assert "at most" in told["audit"]["words"]

@@ -16,6 +16,7 @@ from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.reading_order import order_refits
 from tamis_producer.reading_order.order_store import OrderTerms
+from tamis_review import next_records, override, reading
 from tamis_schemas import InclusionDecision, NextRecords, Score
 
 Asked = Callable[..., httpx.Response]
@@ -35,9 +36,9 @@ def test_what_is_next_over_http_and_on_a_loop_is_what_it_is_here(
         batch_id = str(write_batch(connection, [record(n) for n in range(20)]))
         scored = str(write_batch(connection, [Ledgered({"id": "r0"}, value=0.5)], operation=Score(criteria="x")))
     for index in range(6):
-        client.batch(batch_id).override(index, "include" if index % 3 else "exclude", reviewer="Reviewer A")
+        override(client.batch(batch_id), index, "include" if index % 3 else "exclude", reviewer="Reviewer A")
     with Client(settings) as here:
-        expected = here.batch(batch_id).next(50, fresh=True, seed=3)
+        expected = next_records(here.batch(batch_id), 50, fresh=True, seed=3)
     key = api_keys.create(client.engine, "Reviewer B", [Scope.READ])
     with gateway(client) as base, http_client(base, key) as http:
 
@@ -58,7 +59,7 @@ def test_what_is_next_over_http_and_on_a_loop_is_what_it_is_here(
         }
         pairs = asked(reviewer="Reviewer B").json()
         assert [one["index"] for one in pairs["records"][:6]] == list(range(6))
-        client.batch(batch_id).override(6, "exclude", reviewer="Reviewer A")
+        override(client.batch(batch_id), 6, "exclude", reviewer="Reviewer A")
         fresh = asked(n=50, seed=3, fresh=True).json()  # by the process beside
         assert (fresh["current"], fresh["made_after"], len(fresh["records"])) == (True, 7, 13)
         assert (asked(n=1_001).status_code, asked(explore=2).status_code, asked(reviewer="").status_code) == (422,) * 3
@@ -68,8 +69,8 @@ def test_what_is_next_over_http_and_on_a_loop_is_what_it_is_here(
 
         # Whoever cannot wait has the order that is kept, and is told so.
         monkeypatch.setattr(order_refits, "PATIENCE", 0.0)
-        monkeypatch.setattr(client.refits._process, "ask", _never)
-        client.batch(batch_id).override(7, "include", reviewer="Reviewer A")
+        monkeypatch.setattr(reading.order_refits(client)._process, "ask", _never)
+        override(client.batch(batch_id), 7, "include", reviewer="Reviewer A")
         behind = asked(n=50, seed=3).json()
         assert (behind["current"], behind["made_after"], behind["decided"], behind["unread"]) == (False, 7, 8, 12)
         assert [one["index"] for one in behind["records"]] == [
@@ -78,7 +79,7 @@ def test_what_is_next_over_http_and_on_a_loop_is_what_it_is_here(
 
     async def on_a_loop() -> NextRecords:
         async with AsyncClient(settings) as beside:
-            return await (await beside.batch(batch_id)).next(50, seed=3, fresh=True)
+            return await (await beside.batch(batch_id)).run_on_thread(next_records, 50, seed=3, fresh=True)
 
     assert asyncio.run(on_a_loop()).made_after == 8
 

@@ -12,6 +12,7 @@ from tamis_producer.decisions.final_outcome import Outcome, outcomes
 from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.report.work_filter import read_kept_out, read_matching, read_said
 from tamis_producer.report.work_query import WorkQuery
+from tamis_review import decide
 from tamis_schemas import Exclusion, ItemStatus
 
 ANIMALS = CRITERIA.exclusion_criteria[0]
@@ -38,12 +39,13 @@ def test_every_outcome_leads_to_the_records_that_reports_give_it_to_whatever_peo
     with client.engine.begin() as connection:
         batch_id: UUID = write_batch(connection, rows, state="running")
     spoken = product(enumerate(SAID), range(each))
-    client.batch(str(batch_id)).decide(
+    decide(
+        client.batch(str(batch_id)),
         [
             HumanDecision(n * each + place, value, f"Reviewer {who}")
             for (n, said), place in spoken
             for who, value in zip("AB", said, strict=False)
-        ]
+        ],
     )
     with client.engine.connect() as connection:
         told = outcomes(batch_id, SCREENING.operation).subquery()

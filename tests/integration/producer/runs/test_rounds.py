@@ -19,6 +19,8 @@ from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.report import ReportForm, write_report
 from tamis_producer.runs.retry_bias import read_retry_bias
 from tamis_producer.runs.stages import advance
+from tamis_review import read_failures
+from tamis_review.stages import has_later_stage
 from tamis_schemas import (
     BatchStatus,
     ErrorKind,
@@ -291,7 +293,7 @@ def test_what_a_retry_lets_pass_begins_the_next_stage_where_that_has_not_begun(c
     ended(client, first.id, dict.fromkeys(range(3), "server"))
     sql(client, "UPDATE reviews SET finished_at = now()")  # nothing passed
     first.retry()
-    assert not first.later_stage()
+    assert not has_later_stage(first)
     assert review.status().state == "running"
     ended(client, first.id, {0: "server"})
     review.pause()  # whoever comes next begins the next stage
@@ -304,7 +306,7 @@ def test_a_stage_whose_successor_has_begun_can_be_retried_and_nothing_follows(cl
     (first,) = review.stages()
     ended(client, first.id, {0: "server"})
     review.pause()
-    assert first.later_stage()
+    assert has_later_stage(first)
     first.retry()
     ended(client, first.id, {})
     _, second = review.stages()
@@ -341,14 +343,14 @@ def test_the_failures_of_each_round_are_read_as_they_were_although_their_items_a
 ) -> None:
     batch.retry(["timeout", "connection"])
     ended(client, batch.id, {40: "server"})
-    first, second = batch.failures().rounds
+    first, second = read_failures(batch).rounds
     assert (first.round, first.evaluated, first.failed) == (1, 120, 4)
     assert first.kinds == {ErrorKind.TIMEOUT: 2, ErrorKind.CONNECTION: 1, ErrorKind.MALFORMED: 1}
     assert (first.pass_rate.count, first.pass_rate.total) == (116, 116)
     assert (second.round, second.evaluated, second.failed) == (2, 3, 1)
     assert second.kinds == {ErrorKind.SERVER: 1}
     batch.retry()  # pending again: the rounds that are over stay as they were
-    assert batch.failures().rounds == (first, second)
+    assert read_failures(batch).rounds == (first, second)
 
 
 def test_traits_are_taken_from_what_a_model_is_shown(client: Client) -> None:
@@ -360,7 +362,7 @@ def test_traits_are_taken_from_what_a_model_is_shown(client: Client) -> None:
     ]
     batch = client.submit(ONCOLOGY, records)
     ended(client, batch.id, {0: "timeout"})
-    (one,) = batch.failures().rounds
+    (one,) = read_failures(batch).rounds
     length, year = one.comparisons[:2]
     # 2 + 4 ("1999"); 4 + 11; 6 + 5 (["x"]) + 4 + 9; 8
     assert [group.label for group in length.groups] == [
@@ -379,7 +381,7 @@ def test_neighbours_are_the_decided_records_before_and_after(client: Client) -> 
     sql(client, "UPDATE results SET value = 'false' WHERE idx = 4")
     # yes at 1, 5 and 6, no at 4: 0 and 1 have none before, 6 none after; 2 and 3 lie between 1 and 4, 4 between 1 and
     # 5, 5 between 4 and 6.
-    (one,) = batch.failures().rounds
+    (one,) = read_failures(batch).rounds
     found = {group.label: (group.failed, group.n) for group in one.comparisons[-1].groups}
     assert found == {"both passed": (0, 1), "one of the two passed": (2, 3)}
 

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from stage import abstracts
 from tamis_producer import Client
 from tamis_producer.ledger.worker_view import WorkerReport
+from tamis_review import explain
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, Provenance
 from tamis_worker.ledger import heartbeat
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
@@ -57,7 +58,7 @@ async def test_a_stale_fence_writes_no_transcript_and_the_valid_one_writes_it_wi
     assert known.new([]) == {}
     assert await record(engine, others, known) == [True, True]
     assert await rows(engine) == ([(0, 2), (1, 1), (2, 1)], ["5a", "5b"])
-    story = client.batch(str(batch)).explain(0)
+    story = explain(client.batch(str(batch)), 0)
     assert (story.transcripts[0].calls[0].name, story.prompts["5a"], story.gap) == ("filter", "You judge.", None)
 
 
@@ -69,14 +70,14 @@ async def test_what_was_asked_for_a_claim_that_is_given_back_is_kept_too(client:
     for _ in range(2):  # the second time after a lost reply
         await give_back(engine, claims, paid, [TOLD, None])
     assert await rows(engine) == ([(0, 1)], ["5a", "5b"])
-    pending = batch.explain(0)
+    pending = explain(batch, 0)
     assert (len(pending.transcripts), pending.because) == (1, ())
     assert pending.gap is not None
     assert "not decided yet" in pending.gap
     (again,) = await claimed(engine, UUID(batch.id), 0)
     failed = Outcome(again, Failure(ErrorKind.TIMEOUT, "too late"), Provenance(calls=1), transcript=TOLD)
     assert await record(engine, [failed]) == [True]
-    assert [one.fence for one in batch.explain(0).transcripts] == [1, 2]
+    assert [one.fence for one in explain(batch, 0).transcripts] == [1, 2]
 
 
 async def test_a_decision_without_a_transcript_says_that_nothing_was_kept(client: Client, engine: AsyncEngine) -> None:
@@ -86,7 +87,7 @@ async def test_a_decision_without_a_transcript_says_that_nothing_was_kept(client
         decided = Decided(EvaluationResult(value=True, confidence=0.9))
         calls = 1 - one.key.index
         assert await record(engine, [Outcome(one, decided, Provenance(model="m", calls=calls))]) == [True]
-    earlier, unasked = (batch.explain(place).gap or "" for place in (0, 1))
+    earlier, unasked = (explain(batch, place).gap or "" for place in (0, 1))
     assert "TAMIS_TRANSCRIPTS=false" in earlier
     assert unasked == "no model was asked about the record"
-    assert ("confidence", "0.9, as the model gave it") in {(r.sets, r.text) for r in batch.explain(0).because}
+    assert ("confidence", "0.9, as the model gave it") in {(r.sets, r.text) for r in explain(batch, 0).because}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_producer.decisions.worked_examples import CUT, MOST, MOST_CHARACTERS, SHOWN_ABSTRACT, choose, with_examples
+from tamis_producer.submission.worked_examples import CUT, MOST, MOST_CHARACTERS, SHOWN_ABSTRACT, choose, with_examples
 from tamis_schemas import (
     Exclusion,
     Filter,

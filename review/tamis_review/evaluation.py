@@ -1,0 +1,87 @@
+"""How good the decisions of a batch are: pilots, labels, calibration, agreement, and the models of a panel."""
+
+from collections.abc import Mapping
+
+from tamis_producer import ledger
+from tamis_producer.client.batch import Batch
+from tamis_producer.decisions import human_agreement, panel_reading, pilot_file
+from tamis_producer.decisions.human_agreement import AgreementFigures
+from tamis_producer.decisions.pilot_file import Pilot
+from tamis_producer.quality import pilot
+from tamis_producer.quality.gold_evaluation import GoldEvaluation, evaluate_matched
+from tamis_producer.quality.gold_labels import Labels, labels_of
+from tamis_producer.quality.matching import Matched, check_decides, match
+from tamis_producer.quality.panel_figures import PanelFigures
+from tamis_producer.quality.pilot import Calibrated
+from tamis_schemas import InvalidRequest
+
+
+def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
+    """Draw a random sample of `n` records, copies left out, for a human to label; the same seed draws the same.
+
+    Raises `InvalidParameters` for an `n` below 1 or an invalid seed, and `LedgerUnavailable`.
+    """
+    with batch.session.reading() as connection:
+        population = ledger.read_originals(connection, batch.uuid)
+    return pilot_file.draw_pilot(population, n, seed=seed)
+
+
+def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEvaluation:
+    """Compare the batch's decisions with a human's labels: rates, lost evidence, calibration, agreement.
+
+    `labels` is a file as `read_labels` reads it, its `column` as there; or a dict, by item id True for included.
+
+    Raises `InvalidRequest` where the operation decides nothing, there is no label, or labels and records do not fit
+    together, `InputError` for a file without, `ConfigurationError` without the extra `files`, `LedgerUnavailable`.
+    """
+    matched = _match(batch, labels, column)
+    return evaluate_matched(matched).model_copy(update={"panel": _panel(batch, _human(matched))})
+
+
+def calibrate(
+    batch: Batch, labels: Labels, recall: float = 0.95, delta: float = 0.05, *, column: str | None = None
+) -> Calibrated:
+    """Find the score from which on records are kept, so that `recall` of the includes are, with chance 1 - `delta`.
+
+    The labels are those of a random sample, as `draw_pilot` draws one. `calibration.refusal` says why they allow no
+    threshold; `kept` of each of the batch's `records` says whether the threshold keeps it.
+
+    Raises `InvalidParameters` where recall or delta does not lie between 0 and 1, else as `evaluate`.
+    """
+    return pilot.calibrate(_match(batch, labels, column), recall, delta)
+
+
+def measure_agreement(batch: Batch) -> AgreementFigures:
+    """Return the agreement of the software with the humans who decided about the same records, and of these.
+
+    Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
+    """
+    with batch.session.snapshot() as connection:
+        return human_agreement.read_agreement(connection, batch.uuid)
+
+
+def measure_panel(batch: Batch, labels: Labels | None = None, column: str | None = None) -> PanelFigures:
+    """Return how far the models of the batch's panel agree, whether they err together, and what each brought.
+
+    Errors are measured by `labels`, as `evaluate` takes them; None: by people's decisions about the batch.
+
+    Raises `InvalidRequest` where the batch asks one model alone, else as `evaluate`.
+    """
+    figures = _panel(batch, None if labels is None else _human(_match(batch, labels, column)))
+    if figures is None:
+        raise InvalidRequest(f"batch {batch.id} asks one model: what several bring is told of a panel alone")
+    return figures
+
+
+def _match(batch: Batch, labels: Labels, column: str | None) -> Matched:
+    check_decides(batch.id, batch.status().operation)
+    return match(batch.results(), labels_of(labels, column, max_bytes=batch.session.settings.max_file_bytes))
+
+
+def _human(matched: Matched) -> dict[int, bool]:
+    return {record.index: record.human for record in matched.records if record.human is not None}
+
+
+def _panel(batch: Batch, human: Mapping[int, bool] | None) -> PanelFigures | None:
+    with batch.session.snapshot() as connection:
+        return panel_reading.read_panel(connection, batch.uuid, human)

@@ -1,0 +1,151 @@
+"""How people read a batch: who sees whose decisions, which records come next, and when they may stop."""
+
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.session import Session
+from tamis_producer.decisions import screening_mode, stop_samples
+from tamis_producer.decisions.stopping import read_stop
+from tamis_producer.ledger.stop_samples import read_open_sample
+from tamis_producer.process.waiting import BesideLoop
+from tamis_producer.reading_order import next_records as reading_order
+from tamis_producer.reading_order.exploration import EXPLORE
+from tamis_producer.reading_order.next_records import NextQuery
+from tamis_producer.reading_order.order_refits import OrderRefits
+from tamis_schemas import InvalidParameters, NextRecords, ReadingBy, ScreeningMode, ScreeningModeSet, StopAnswer
+
+
+def get_screening_mode(batch: Batch) -> ScreeningModeSet:
+    """Return how people read the batch over HTTP, who set it, and when; `single` where nobody did.
+
+    Raises `LedgerUnavailable`.
+    """
+    with batch.session.reading() as connection:
+        return screening_mode.read_mode_set(connection, batch.uuid)
+
+
+def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
+    """Set how people read the batch over HTTP: a `ScreeningMode`, by its name. Who set it is kept.
+
+    Python and the terminal go on reading everything, as the ledger's operator.
+
+    Raises:
+        InvalidParameters: no such mode, or nobody is named.
+        InvalidRequest: the operation decides nothing.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    if mode not in [*ScreeningMode]:
+        raise InvalidParameters(f"{mode!r} is no screening mode: it is {', '.join(ScreeningMode)}")
+    with batch.session.writing() as connection:
+        return screening_mode.set_mode(connection, batch.uuid, ScreeningMode(mode), set_by=set_by)
+
+
+def order_refits(client: Session) -> OrderRefits:
+    """Return what works reading orders out for a client, until the client is closed."""
+    return client.attached(
+        OrderRefits,
+        lambda: OrderRefits(client.engine, client.settings.database, beside=isinstance(client.waiting, BesideLoop)),
+    )
+
+
+def next_records(
+    batch: Batch,
+    n: int = 20,
+    *,
+    reviewer: str | None = None,
+    seed: int = 0,
+    explore: float | None = None,
+    fresh: bool = False,
+    by: ReadingBy | str = ReadingBy.ORDER,
+    blind: bool = False,
+) -> NextRecords:
+    """Return the records that a person should read next, the first one first, each with the reason for its place.
+
+    First comes the open sample of `draw_stop_sample`. Then come the records that the model's score and the texts of
+    decided records make most promising, and last the records that rules of the initial filter excluded. Of up to 5,000
+    records the answer follows from seed and decisions. Of more it is the kept order without the decided records, while
+    the order is brought up to date.
+
+    Args:
+        batch: the batch.
+        n: how many, 1,000 at most.
+        reviewer: leave out the records that this person has decided about, and begin with those that others have: for
+            people who read in pairs, and blind. None: leave out the records that anybody has decided about.
+        seed: of the draws; the same seed and decisions give the same order.
+        explore: the share of places that go to records drawn by chance; None: a fiftieth.
+        fresh: wait until the order knows every decision.
+        by: `disagreement`: begin with the records on which the models of the batch's panel differ.
+        blind: by number, so that neither places nor figures show what the model or others decided.
+
+    Raises:
+        InvalidRequest: the operation includes and excludes nothing; or `by` disagreement, and it asks one model.
+        InvalidParameters: an invalid `n`, seed, share or name.
+        ConfigurationError: the extra `order` is not installed.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    query = NextQuery(n, reviewer, seed, EXPLORE if explore is None else explore, fresh, ReadingBy(by), blind)
+    with batch.session.reading() as connection:
+        sampled = read_open_sample(connection, batch.uuid)
+    refits = order_refits(batch.session)
+    return reading_order.next_records(batch.session.engine, batch.uuid, query, refits, first=sampled)
+
+
+def may_stop(
+    batch: Batch, recall: float | None = None, confidence: float | None = None, *, human_errors: bool = True
+) -> StopAnswer:
+    """Say whether people may stop reading with a promise, and what it costs; only looks, and draws nothing.
+
+    Args:
+        batch: the batch.
+        recall: the share of all includes to be found, above 0 and at most 1; None: that of the last sample, else 0.95.
+        confidence: of the promise, between 0 and 1; None: likewise.
+        human_errors: take in what people overlook, as far as records that two of them read show it.
+
+    Raises:
+        InvalidParameters: an invalid recall or confidence.
+        InvalidRequest: the operation decides about no records.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    with batch.session.snapshot() as connection:
+        return read_stop(connection, batch.uuid, recall, confidence, human_errors=human_errors)
+
+
+def draw_stop_sample(
+    batch: Batch,
+    recall: float | None = None,
+    confidence: float | None = None,
+    *,
+    seed: int | None = None,
+    audit: str | None = None,
+    human_errors: bool = True,
+) -> StopAnswer:
+    """Draw as many unread records as the promise needs; return the answer of `may_stop` with them.
+
+    An open sample is extended. Else one is opened with this seed (None: any); the same seed draws the same records of
+    the same rest. Decisions about its records are decisions as any others. A new sample may begin with an `audit` of
+    all exclusions, where these are all that nobody has read: its decisions count from then on.
+
+    Raises as `may_stop`; `InvalidParameters` too for an invalid seed, or one that is not the open sample's, and
+    `InvalidRequest` where the batch is not finished, the promise is out of reach, or the audit is of other records.
+    """
+    with batch.session.writing() as connection:
+        stop_samples.draw_sample(
+            connection,
+            batch.uuid,
+            recall=recall,
+            confidence=confidence,
+            seed=seed,
+            audit=audit,
+            human_errors=human_errors,
+        )
+    return may_stop(batch, recall, confidence, human_errors=human_errors)
+
+
+def close_stop_sample(batch: Batch) -> StopAnswer:
+    """Draw nothing more from the open sample; return the answer of `may_stop` without it.
+
+    Its read records go on counting. The next sample is another attempt, and may spend less of the doubt.
+
+    Raises `InvalidRequest` where none is open, and `LedgerUnavailable`.
+    """
+    with batch.session.writing() as connection:
+        stop_samples.close_sample(connection, batch.uuid)
+    return may_stop(batch)

@@ -1,0 +1,55 @@
+"""What one stage or search of a review hands on to the next."""
+
+from collections.abc import Iterator
+
+from tamis_producer import ledger, runs
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
+from tamis_producer.screening.known_records import KnownRecords
+from tamis_producer.submission.judge_items import judge_item
+from tamis_schemas import InvalidRequest, Item
+from tamis_schemas.batches.wire import SHORT_ID
+
+
+def has_later_stage(batch: Batch) -> bool:
+    """Return whether the next stage of its review has begun, into which the results of a retry do not follow.
+
+    Raises `LedgerUnavailable`.
+    """
+    with batch.session.reading() as connection:
+        return runs.later_stage(connection, batch.uuid)
+
+
+def known_records(client: Client, of: str) -> KnownRecords:
+    """Return the records that the searches of a batch or review gave; an update screens only new ones, see `identify`.
+
+    Raises `UnknownBatch`, `LedgerUnavailable`.
+    """
+    first = client.first_batch(of)
+    with client.reading() as connection:
+        return KnownRecords(f"batch {first.id[:SHORT_ID]}", ledger.read_known_records(connection, first.uuid))
+
+
+def judge_items(batch: Batch) -> Iterator[Item]:
+    """Yield an item for the `judge` operation for each result that explains itself; the batch must be finished.
+
+    What a person decided, and a value that the record does not hold, is not judged.
+
+    Raises `InvalidRequest` where the batch is not finished or no result has a reasoning, and `LedgerUnavailable`.
+    """
+    view = batch.status()
+    if not view.finished:
+        raise InvalidRequest(
+            f"batch {batch.id} is {view.state.value}: judge it when it is finished; "
+            f"`tamis status {batch.id} --watch` follows it"
+        )
+    any_reasoning = False
+    for row in batch.results():
+        if (item := judge_item(row)) is not None:
+            any_reasoning = True
+            yield item
+    if not any_reasoning:
+        raise InvalidRequest(
+            f"batch {batch.id} has no result with a reasoning: there is nothing to judge; "
+            f"`tamis results {batch.id}` shows what it has"
+        )
