@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from llm_double import Double
 from tamis_producer import Batch
-from tamis_producer.report import ReportForm, write_report
+from tamis_review.report import ReportForm, write_report
 from tamis_worker.ledger.connection import connect
 from tamis_worker.ledger.figures import summarise
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tamis_producer.intake import read_records
-from tamis_producer.intake.sourced_records import read_sources
-from tamis_producer.intake.stated_source import StatedSource
+from tamis_review.intake import read_records
+from tamis_review.intake.sourced_records import read_sources
+from tamis_review.intake.stated_source import StatedSource
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 REVIEW = DATA / "reviews" / "snhl_dimitrov_2024"

@@ -27,9 +27,9 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
-from tamis_producer.intake.duplicates import find_duplicates
-from tamis_producer.intake.likeness import by_title
-from tamis_producer.intake.traits import fold, traits_of
+from tamis_review.intake.duplicates import find_duplicates
+from tamis_review.intake.likeness import by_title
+from tamis_review.intake.traits import fold, traits_of
 
 from .duplicate_sets import SourcedRecord, export_records, review_records
 from .labelled_sets import labelled_sets

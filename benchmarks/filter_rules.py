@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from tamis_producer.screening import InitialFilter
+from tamis_review.filter import InitialFilter
 
 from .labelled_sets import LabelledSet, animal_review, hearing_review, labelled_sets
 
@@ -27,7 +27,7 @@ def _as_it_is(text: str) -> str:
     return text
 
 
-SCREENING = "tamis_producer.screening"
+SCREENING = "tamis_review.filter"
 # Each rule, and what is put in the place of what.
 RULES: dict[str, dict[str, object]] = {
     "exclusion_sentences": {f"{SCREENING}.exclusions.Exclusions.cover": _no},

@@ -18,8 +18,8 @@ from typing import Any
 
 import re2
 
-from tamis_producer.screening import InitialFilter
-from tamis_producer.screening.patterns import DEFAULT_EXCLUSION_KEYWORDS
+from tamis_review.filter import InitialFilter
+from tamis_review.filter.patterns import DEFAULT_EXCLUSION_KEYWORDS
 from tamis_schemas import SearchCriteria
 from tamis_schemas.records.paper import PaperData
 

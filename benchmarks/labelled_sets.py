@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tamis_producer.intake import read_records
+from tamis_review.intake import read_records
 from tamis_schemas import SearchCriteria
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

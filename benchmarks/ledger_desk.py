@@ -25,7 +25,7 @@ class LedgerDesk:
         return [one.index for one in next_records(self._batch, n, seed=self._seed, fresh=True).records]
 
     def decide(self, decisions: Mapping[int, bool]) -> None:
-        from tamis_producer.decisions.record_overrides import HumanDecision
+        from tamis_review.decisions.record_overrides import HumanDecision
 
         said = {True: InclusionStatus.INCLUDE.value, False: InclusionStatus.EXCLUDE.value}
         decide(self._batch, [HumanDecision(row, said[included], READER) for row, included in decisions.items()])

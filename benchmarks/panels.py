@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import exp, sqrt
 
-from tamis_producer.quality.panel_figures import PanelFigures, panel_figures
-from tamis_producer.quality.panel_record import PanelRecord, Word
-from tamis_producer.quality.shared_errors import Sharing
+from tamis_review.quality.panel_figures import PanelFigures, panel_figures
+from tamis_review.quality.panel_record import PanelRecord, Word
+from tamis_review.quality.shared_errors import Sharing
 from tamis_schemas import InclusionStatus, Panel, PanelPolicy, Verdict
 from tamis_schemas.operations.panel import Vote
 

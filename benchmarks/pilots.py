@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from math import exp
 from typing import TypeAlias
 
-from tamis_producer.quality.gold_evaluation import evaluate_matched
-from tamis_producer.quality.judged import Judged, Stand
-from tamis_producer.quality.matching import Matched, Matching
-from tamis_producer.quality.pilot import calibrate
+from tamis_review.quality.gold_evaluation import evaluate_matched
+from tamis_review.quality.judged import Judged, Stand
+from tamis_review.quality.matching import Matched, Matching
+from tamis_review.quality.pilot import calibrate
 
 RECORDS, PAGE, LABELLED = 2_400, 10, 800
 INCLUDES, APPENDED = 0.15, 0.25

@@ -21,8 +21,8 @@ from llm_double.account import Charge
 from llm_double.asked import Asked, tokens_of
 from llm_double.personalities.personality import Personality
 from llm_double.personalities.prefix_cache import laid_out
-from tamis_producer.intake import read_records
 from tamis_producer.submission.worked_examples import choose
+from tamis_review.intake import read_records
 from tamis_schemas import (
     Inclusion,
     Item,

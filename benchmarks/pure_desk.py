@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from tamis_producer.quality.certificate import Reading, certify
-from tamis_producer.quality.estimator import missed_recall_p
-from tamis_producer.quality.sampling_frame import Frame
-from tamis_producer.reading_order.exploration import EXPLORE
-from tamis_producer.reading_order.ranking import rank
-from tamis_producer.reading_order.text_model import TextFeatures
+from tamis_review.order.exploration import EXPLORE
+from tamis_review.order.ranking import rank
+from tamis_review.order.text_model import TextFeatures
+from tamis_review.quality.certificate import Reading, certify
+from tamis_review.quality.estimator import missed_recall_p
+from tamis_review.quality.sampling_frame import Frame
 from tamis_schemas import StopVerdict
 from tamis_schemas.records.random_order import sample
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from rapidfuzz import fuzz
 
-from tamis_producer.intake import read_records
+from tamis_review.intake import read_records
 from tamis_schemas.answers.results import QuoteState
 from tamis_worker.quotes.field_match import SHORT
 from tamis_worker.quotes.folded_text import FoldedText

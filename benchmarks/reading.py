@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tamis_producer.intake.delimited import read_delimited
-from tamis_producer.intake.notes import Notes
+from tamis_review.intake.delimited import read_delimited
+from tamis_review.intake.notes import Notes
 
 from .records import records
 

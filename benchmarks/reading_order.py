@@ -17,9 +17,9 @@ from pathlib import Path
 from statistics import median
 from typing import TypeAlias
 
-from tamis_producer.reading_order.exploration import EXPLORE
-from tamis_producer.reading_order.ranking import rank
-from tamis_producer.reading_order.text_model import TextFeatures
+from tamis_review.order.exploration import EXPLORE
+from tamis_review.order.ranking import rank
+from tamis_review.order.text_model import TextFeatures
 
 from .asreview_runs import SEEDS, Priors, priors
 from .reading_cases import RECORDED, Case, cases

@@ -5,7 +5,7 @@ from html import escape
 from statistics import median
 from typing import Any
 
-from tamis_producer.report.charts import svg_element
+from tamis_review.report.charts import svg_element
 
 from .reading_replay_table import SETS, Runs
 

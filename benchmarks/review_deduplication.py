@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from tamis_producer.intake.duplicates import Duplicates, find_duplicates
-from tamis_producer.intake.likeness import Key, agreement, by_title, value_of
-from tamis_producer.intake.traits import Traits, traits_of
+from tamis_review.intake.duplicates import Duplicates, find_duplicates
+from tamis_review.intake.likeness import Key, agreement, by_title, value_of
+from tamis_review.intake.traits import Traits, traits_of
 
 from .duplicate_sets import review_records
 from .review_rows import Placed, PlacedBy, exported_records, place, screened_titles

@@ -11,10 +11,10 @@ import random
 from collections import deque
 from dataclasses import dataclass
 
-from tamis_producer.quality.certificate import Reading, certify, records_needed
-from tamis_producer.quality.estimator import missed_recall_p
-from tamis_producer.quality.reader_errors import DoubleRead
-from tamis_producer.quality.sampling_frame import Frame
+from tamis_review.quality.certificate import Reading, certify, records_needed
+from tamis_review.quality.estimator import missed_recall_p
+from tamis_review.quality.reader_errors import DoubleRead
+from tamis_review.quality.sampling_frame import Frame
 from tamis_schemas import StopVerdict
 
 from .simulated_reviews import Review

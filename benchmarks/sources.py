@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tamis_producer.intake import write_records
-from tamis_producer.intake.filling import FILLED
-from tamis_producer.intake.stated_source import StatedSource
-from tamis_producer.screening.identification import identify
+from tamis_review.filter.identification import identify
+from tamis_review.intake import write_records
+from tamis_review.intake.filling import FILLED
+from tamis_review.intake.stated_source import StatedSource
 
 from .labelled_sets import labelled_sets
 from .many_items import peak_memory

@@ -10,7 +10,7 @@ import re
 import sys
 from typing import Any
 
-from tamis_producer.screening.patterns import (
+from tamis_review.filter.patterns import (
     DEFAULT_EXCLUSION_KEYWORDS,
     DEFINITIVE_TITLE_PATTERNS,
     MIN_ABSTRACT_LENGTH,

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from services import ROOT, CheckFailed, Services, ran, say, wait_until
-from tamis_producer.example import CITATIONS, CRITERIA
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.intake.reading import read_records
+from tamis_review.example import CITATIONS, CRITERIA
+from tamis_review.intake.reading import read_records
+from tamis_review.plans.criteria_file import read_criteria
 
 WHEELS = ROOT / "dist" / "wheels"
 STAND_INS = str(ROOT / "deploy" / "check" / "stand-ins")

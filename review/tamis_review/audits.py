@@ -6,9 +6,10 @@ from uuid import UUID
 from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.session import Session
-from tamis_producer.decisions import audits
-from tamis_producer.decisions.audits import AuditDecision, Recorded
 from tamis_schemas import Audit, Stratum
+
+from .decisions import audits
+from .decisions.audits import AuditDecision, Recorded
 
 
 def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:

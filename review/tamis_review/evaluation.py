@@ -4,16 +4,17 @@ from collections.abc import Mapping
 
 from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
-from tamis_producer.decisions import human_agreement, panel_reading, pilot_file
-from tamis_producer.decisions.human_agreement import AgreementFigures
-from tamis_producer.decisions.pilot_file import Pilot
-from tamis_producer.quality import pilot
-from tamis_producer.quality.gold_evaluation import GoldEvaluation, evaluate_matched
-from tamis_producer.quality.gold_labels import Labels, labels_of
-from tamis_producer.quality.matching import Matched, check_decides, match
-from tamis_producer.quality.panel_figures import PanelFigures
-from tamis_producer.quality.pilot import Calibrated
 from tamis_schemas import InvalidRequest
+
+from .decisions import human_agreement, panel_reading, pilot_file
+from .decisions.human_agreement import AgreementFigures
+from .decisions.pilot_file import Pilot
+from .quality import pilot
+from .quality.gold_evaluation import GoldEvaluation, evaluate_matched
+from .quality.gold_labels import Labels, labels_of
+from .quality.matching import Matched, check_decides, match
+from .quality.panel_figures import PanelFigures
+from .quality.pilot import Calibrated
 
 
 def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:

@@ -7,15 +7,16 @@ from uuid import UUID
 
 from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
-from tamis_producer.decisions import conflicts, record_overrides
-from tamis_producer.decisions import import_decisions as imports
-from tamis_producer.decisions.conflicts import Conflict
-from tamis_producer.decisions.decision_words import NamedWords
-from tamis_producer.decisions.foreign_columns import TableColumns
-from tamis_producer.decisions.import_decisions import Imported, ImportTerms
-from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.ledger import HumanCounts
 from tamis_schemas import HumanStage, Override
+
+from .decisions import conflicts, record_overrides
+from .decisions import import_decisions as imports
+from .decisions.conflicts import Conflict
+from .decisions.decision_words import NamedWords
+from .decisions.foreign_columns import TableColumns
+from .decisions.import_decisions import Imported, ImportTerms
+from .decisions.record_overrides import HumanDecision
 
 
 def override(

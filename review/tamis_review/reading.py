@@ -2,15 +2,16 @@
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.session import Session
-from tamis_producer.decisions import screening_mode, stop_samples
-from tamis_producer.decisions.stopping import read_stop
 from tamis_producer.ledger.stop_samples import read_open_sample
 from tamis_producer.process.waiting import BesideLoop
-from tamis_producer.reading_order import next_records as reading_order
-from tamis_producer.reading_order.exploration import EXPLORE
-from tamis_producer.reading_order.next_records import NextQuery
-from tamis_producer.reading_order.order_refits import OrderRefits
 from tamis_schemas import InvalidParameters, NextRecords, ReadingBy, ScreeningMode, ScreeningModeSet, StopAnswer
+
+from .decisions import screening_mode, stop_samples
+from .decisions.stopping import read_stop
+from .order import next_records as reading_order
+from .order.exploration import EXPLORE
+from .order.next_records import NextQuery
+from .order.order_refits import OrderRefits
 
 
 def get_screening_mode(batch: Batch) -> ScreeningModeSet:

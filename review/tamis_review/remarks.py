@@ -5,9 +5,10 @@ from collections.abc import Collection, Sequence
 
 from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
-from tamis_producer.decisions import record_remarks
-from tamis_producer.decisions.record_remarks import NewRemark
 from tamis_schemas import RemarkKind
+
+from .decisions import record_remarks
+from .decisions.record_remarks import NewRemark
 
 
 def remark(

@@ -3,14 +3,15 @@
 from pathlib import Path
 from typing import Any
 
-from tamis_producer import report
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.review import Review
-from tamis_producer.explanation import Explanation, read_explanation
-from tamis_producer.intake.result_frames import FrameLibrary, frame_of
-from tamis_producer.report import Figures, ReportForm
+from tamis_producer.results.result_frames import FrameLibrary, frame_of
 from tamis_producer.runs.retry_bias import read_retry_bias
 from tamis_schemas import RetryBias
+
+from . import report
+from .explanation import Explanation, read_explanation
+from .report import Figures, ReportForm
 
 
 def write_report_file(subject: Batch | Review, path: Path | str, form: ReportForm | None = None) -> Figures:

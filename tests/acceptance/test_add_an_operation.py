@@ -69,10 +69,10 @@ def test_an_operation_is_added_in_four_files_and_then_submitted_asked_counted_an
 AFTER = """
 import json
 from pathlib import Path
-from tamis_producer.files.plan_file import read_plan
-from tamis_producer.quality.judged import judged
-from tamis_producer.report.reading import read_figures, snapshot
-from tamis_producer.report.subject import find_subject
+from tamis_review.plans.plan_file import read_plan
+from tamis_review.quality.judged import judged
+from tamis_review.report.reading import read_figures, snapshot
+from tamis_review.report.subject import find_subject
 from tamis_schemas.operations import triage
 
 Path("plan.yaml").write_text("records: a.ris\\nstages:\\n  - triage: {topic: any}\\n")

@@ -12,9 +12,9 @@ from sqlalchemy import Engine
 from stage.browser import CONTRAST, Pages, needs_chromium
 from stage.gateway_page import decision, record
 from stage.screened import CRITERIA, Ledgered, decided, failed, kept_out, write_batch
-from tamis_producer.decisions.record_overrides import HumanDecision
-from tamis_producer.decisions.record_overrides import record as record_decisions
-from tamis_producer.report import ReportForm, write_report
+from tamis_review.decisions.record_overrides import HumanDecision
+from tamis_review.decisions.record_overrides import record as record_decisions
+from tamis_review.report import ReportForm, write_report
 from tamis_schemas import Exclusion, Inclusion, ItemStatus, SearchCriteria
 from tamis_schemas.answers.results import CriterionVerdict, Difference, Quote
 

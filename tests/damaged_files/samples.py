@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tamis_producer.intake import Format
+from tamis_review.intake import Format
 
 RECORDS = 7
 PLACES = ("harbour", "meadow", "library", "station", "orchard", "theatre", "kitchen", "workshop")

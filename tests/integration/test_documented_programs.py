@@ -23,8 +23,8 @@ from llm_double import Scripted
 from stage import House
 from stage.command import Finished, tamis
 from stage.documents import Block, blocks
-from tamis_producer import InitialFilter
-from tamis_producer.screening import patterns
+from tamis_review import InitialFilter
+from tamis_review.filter import patterns
 from tamis_schemas import Filter, PaperData, SearchCriteria
 
 ENDS_WITHIN = 120.0  # s

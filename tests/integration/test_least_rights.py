@@ -15,7 +15,6 @@ from llm_double import Double
 from stage import WorkerProcess, abstracts, wait_until
 from stage.kept import write_kept_review
 from tamis_producer import Client, ProducerSettings
-from tamis_producer.decisions.audits import AuditDecision
 from tamis_producer.ledger import connect
 from tamis_producer.retention.purge import purge
 from tamis_producer.retention.subjects import find_subjects
@@ -30,6 +29,7 @@ from tamis_review import (
     record_audit,
     withdraw_override,
 )
+from tamis_review.decisions.audits import AuditDecision
 from tamis_schemas import Callback, ConfigurationError, Filter
 from tamis_schemas.ledger.rights import GATEWAY, WORKER, grant, grants
 from tamis_worker.embedded.flower import Flower

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, func, select, text, update
 
 from stage.kept import HUMAN, QUESTION, SCREENED, decide, finish
 from stage.screened import SCREENING, Ledgered, write_batch
-from tamis_producer.decisions.final_outcome import outcomes
+from tamis_review.decisions.final_outcome import outcomes
 from tamis_schemas import Filter, ItemStatus, Operation, Score, wilson
 from tamis_schemas.ledger import batches, summaries
 

@@ -1,11 +1,11 @@
 """Parts of tests on full texts: records that a model decided, people's decisions on their reports, figures of both."""
 
 from tamis_producer import Batch, Client
-from tamis_producer.decisions.record_overrides import HumanDecision
-from tamis_producer.report import Figures
-from tamis_producer.report.reading import read_figures, snapshot
-from tamis_producer.report.subject import find_subject
 from tamis_review import overrides
+from tamis_review.decisions.record_overrides import HumanDecision
+from tamis_review.report import Figures
+from tamis_review.report.reading import read_figures, snapshot
+from tamis_review.report.subject import find_subject
 from tamis_schemas import HumanStage, InclusionDecision
 from tamis_schemas.batches.flow import Tally
 

@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Any
 
-from tamis_producer.report.figures import Figures
+from tamis_review.report.figures import Figures
 from tamis_schemas import Source, SourceFile, SourceKind
 from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, ReportFlow, Tally
 

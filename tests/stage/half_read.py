@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from tamis_producer import Batch, Client
-from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_review import decide
+from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_schemas import Exclusion, InclusionDecision
 
 from .screened import decided, kept_out, written_batch

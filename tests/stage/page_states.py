@@ -18,10 +18,10 @@ from stage.screened import SCREENING, Ledgered, Place, decided, failed, write_ba
 from stage.searches import write_searches
 from stage.work_double import WorkDouble, work_record
 from tamis_producer import Client
-from tamis_producer.decisions.record_overrides import HumanDecision
-from tamis_producer.example import CITATIONS
-from tamis_producer.report import ReportForm, write_report
 from tamis_review import decide, remark, set_screening_mode
+from tamis_review.decisions.record_overrides import HumanDecision
+from tamis_review.example import CITATIONS
+from tamis_review.report import ReportForm, write_report
 from tamis_schemas import Extract, ExtractFields, ItemStatus, Judge, Operation, Score, ScreeningMode
 from tamis_schemas.ledger import batches, spending
 

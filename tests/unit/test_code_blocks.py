@@ -13,12 +13,12 @@ from typer.main import get_command
 
 from stage.command_words import parse
 from stage.documents import DOCUMENTS, ROOT, Block, blocks
+from tamis_producer.config.price_file import read_prices
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.files.plan_file import read_plan
-from tamis_producer.files.price_file import read_prices
-from tamis_producer.gateway.files import FileTerms
-from tamis_producer.intake import read_records
+from tamis_review.intake import read_records
+from tamis_review.page.files import FileTerms
+from tamis_review.plans.criteria_file import read_criteria
+from tamis_review.plans.plan_file import read_plan
 from tamis_schemas import EvaluationResult, parse_operation
 from tamis_worker.cli.app import app, load_commands
 from tamis_worker.cli.commands import pages
@@ -50,7 +50,7 @@ RUN_BY = {
     ("docs/security.md", "sql"): "tests/integration/test_least_rights.py",
     ("docs/security.md", "acl"): "tests/integration/test_least_rights.py",
     ("docs/security.md", "postgres"): "tests/integration/test_least_rights.py",
-    ("docs/files.md", "text"): "tests/unit/producer/intake/test_documented_files.py",
+    ("docs/files.md", "text"): "tests/unit/review/intake/test_documented_files.py",
     ("docs/evidence.md", "python"): "tests/acceptance/test_evidence_judge.py",
 }
 

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.intake.columns import SYNONYMS
-from tamis_producer.intake.result_columns import RESULT_COLUMNS
+from tamis_producer.results.result_columns import RESULT_COLUMNS
+from tamis_review.intake.columns import SYNONYMS
 from tamis_worker.config.settings import WorkerSettings
 
 ROOT = Path(__file__).parents[2]

@@ -13,16 +13,8 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from sqlalchemy import text
 
-from tamis_schemas import LedgerUnavailable
-
-from ..client.client import Client
-from ..config.redaction import Redaction
-from ..ledger import ledger_errors
-from ..process.waiting import BesideLoop
-from . import (
+from tamis_review.page import (
     audit_routes,
-    batches,
-    dry_run_route,
     duplicates_route,
     explanations,
     export_route,
@@ -33,16 +25,21 @@ from . import (
     mode_routes,
     next_route,
     override_routes,
-    overview,
     page,
-    problems,
     records,
     remark_routes,
     review_routes,
-    services,
     stop_routes,
     work_route,
 )
+from tamis_review.page.upload import LONGEST_TERMS
+from tamis_schemas import LedgerUnavailable
+
+from ..client.client import Client
+from ..config.redaction import Redaction
+from ..ledger import ledger_errors
+from ..process.waiting import BesideLoop
+from . import batches, dry_run_route, overview, problems, services
 from .compression import Compressed
 from .description import SERVERS, Described
 from .dry_run_route import AT_ONCE, Rehearse, nothing_renders
@@ -54,7 +51,6 @@ from .pages import Pages
 from .pool_watch import STUCK_AFTER, PoolWatch
 from .streams import OpenStreams
 from .turns import Turns
-from .upload import LONGEST_TERMS
 from .written import ReportWriters
 from .wrong_keys import WrongKeys
 

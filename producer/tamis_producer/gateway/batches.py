@@ -10,11 +10,13 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
+from tamis_review.page.report_stream import REPORTS, report_stream
+from tamis_review.page.sight import check_open
 from tamis_review.remarks import labelled_places
+from tamis_review.report import ReportForm
 from tamis_schemas import ErrorKind, Priority, Summary
 
 from ..ledger import find_batch, ledger_errors, read_views
-from ..report import ReportForm
 from . import problems
 from .access import Of, Operator, Reader, Submitter
 from .allowance import check_spending
@@ -23,9 +25,7 @@ from .description import BatchId, OfReview, component
 from .etag import tagged
 from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
-from .report_stream import REPORTS, report_stream
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
-from .sight import check_open
 from .streams import Stream
 from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
 from .submitting import SUBMITTED, submit_terms

@@ -13,6 +13,8 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.datastructures import UploadFile
 
+from tamis_review.page.files import FileForm, FileNote, FileTerms, identified_of, notes_of
+from tamis_review.page.upload import MEDIA_TYPE, uploaded
 from tamis_schemas import ConfigurationError, InvalidParameters, Item, PanelPolicy
 from tamis_schemas.batches.review_plan import ReviewStage
 from tamis_schemas.operations import panel_of
@@ -23,8 +25,6 @@ from ..runs.dry_run import PanelRehearsal, Planned, Rehearsal
 from . import problems
 from .access import Of, Submitter
 from .description import component
-from .files import FileForm, FileNote, FileTerms, identified_of, notes_of
-from .upload import MEDIA_TYPE, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES)
 

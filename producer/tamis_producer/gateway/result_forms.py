@@ -10,7 +10,7 @@ from starlette.datastructures import URL
 
 from tamis_schemas import ItemResult
 
-from ..intake.results_file import csv_lines
+from ..results.results_file import csv_lines
 from .pages import Pages, ResultPage
 from .submission_body import NDJSON
 

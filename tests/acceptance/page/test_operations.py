@@ -8,8 +8,8 @@ from stage.browser import needs_chromium
 from stage.gateway_page import Open, judged, record, write
 from stage.screened import Ledgered, failed
 from tamis_producer import Client
-from tamis_producer.example import CITATIONS
 from tamis_review import list_overrides
+from tamis_review.example import CITATIONS
 from tamis_schemas import Answer, Extract, ExtractFields, Filter, Judge, Operation, Score
 from tamis_schemas.operations.panel import Panel, PanelPolicy
 

@@ -12,12 +12,8 @@ from stage.gateway_page import Open, Opened, decision, record, write
 from stage.panelled import PANELLED, of_a_panel
 from stage.screened import Ledgered, decided, failed, written_batch
 from tamis_producer import Batch, Client
-from tamis_producer.decisions.record_overrides import HumanDecision
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
-from tamis_producer.quality.gold_labels import GoldLabels
-from tamis_producer.quality.panel_words import panel_sentences
-from tamis_producer.quality.words import rates
 from tamis_review import (
     calibrate,
     decide,
@@ -29,6 +25,10 @@ from tamis_review import (
     measure_panel,
     set_screening_mode,
 )
+from tamis_review.decisions.record_overrides import HumanDecision
+from tamis_review.quality.gold_labels import GoldLabels
+from tamis_review.quality.panel_words import panel_sentences
+from tamis_review.quality.words import rates
 from tamis_schemas import Judge, ScreeningMode
 
 pytestmark = needs_chromium

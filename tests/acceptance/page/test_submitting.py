@@ -13,9 +13,9 @@ from stage.browser import needs_chromium
 from stage.gateway_page import Open
 from stage.searches import write_searches
 from tamis_producer import Client
-from tamis_producer.example import CITATIONS
-from tamis_producer.example import CRITERIA as EXAMPLE_CRITERIA
 from tamis_review import list_overrides
+from tamis_review.example import CITATIONS
+from tamis_review.example import CRITERIA as EXAMPLE_CRITERIA
 from tamis_schemas import Inclusion, InclusionStatus
 
 pytestmark = needs_chromium

@@ -15,7 +15,7 @@ from stage.gateway import gateway
 from stage.gateway_page import ONCOLOGY, Open
 from stage.screened import Place, write_batch, write_review
 from tamis_producer import Client
-from tamis_producer.decisions.record_overrides import HumanDecision
+from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_schemas import Filter, ReviewPlan, ReviewStage
 from tamis_schemas.ledger import batches
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stage.imports import imported_by, imported_by_command
-from tamis_producer.files.criteria_template import TEMPLATE
+from tamis_review.plans.criteria_template import TEMPLATE
 
 ROOT = Path(__file__).parents[3]
 MODULES = {"google-re2": "re2", "charset-normalizer": "charset_normalizer"}  # where it is not the package's own name
@@ -95,9 +95,9 @@ def test_a_command_that_takes_the_workers_extra_names_it_in_one_line(command: st
     ("script", "missing"),
     [
         ("from tamis_producer import InitialFilter", "re2"),
-        ("from tamis_producer.intake.bibtex import SOURCES", "bibtexparser"),
-        ("from tamis_producer.intake.endnote_xml import etree", "lxml"),
-        ("from tamis_producer.intake.likeness import fuzz", "rapidfuzz"),
+        ("from tamis_review.intake.bibtex import SOURCES", "bibtexparser"),
+        ("from tamis_review.intake.endnote_xml import etree", "lxml"),
+        ("from tamis_review.intake.likeness import fuzz", "rapidfuzz"),
         (
             "from tamis_schemas import ExtractFields\n"
             "texts = {'type': 'object', 'properties': {'n': {'type': 'string', 'pattern': 'a+'}}}\n"

@@ -12,9 +12,9 @@ from stage.assessed import A, B, by_name, figures, record, said
 from stage.complete_flow import SOURCES
 from stage.screened import Ledgered, decided, failed, kept_out, write_batch, written_batch
 from tamis_producer import Batch, Client
-from tamis_producer.decisions.record_overrides import HumanDecision
-from tamis_producer.report import ReportForm, write_report
 from tamis_review import decide
+from tamis_review.decisions.record_overrides import HumanDecision
+from tamis_review.report import ReportForm, write_report
 from tamis_schemas import Exclusion, HumanStage, SourceKind
 from tamis_schemas.batches.flow import Flow
 

@@ -12,9 +12,9 @@ from sqlalchemy.exc import DBAPIError
 from stage import Finished
 from stage.gateway import signed_in
 from stage.screened import decided, written_batch
-from tamis_producer import Batch, Client, read_records
+from tamis_producer import Batch, Client
 from tamis_producer.gateway.api_keys import Scope
-from tamis_review import count_labels, labelled_places, remark
+from tamis_review import count_labels, labelled_places, read_records, remark
 from tamis_schemas import InclusionDecision, InvalidParameters
 from tamis_schemas.ledger import remarks
 

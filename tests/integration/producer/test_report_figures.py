@@ -20,9 +20,9 @@ from stage.screened import (
     write_batch,
     write_review,
 )
-from tamis_producer.report import Figures, ReportForm, write_report
-from tamis_producer.report.reading import parameters_sha256, read_figures, snapshot
-from tamis_producer.report.subject import find_subject
+from tamis_review.report import Figures, ReportForm, write_report
+from tamis_review.report.reading import parameters_sha256, read_figures, snapshot
+from tamis_review.report.subject import find_subject
 from tamis_schemas import (
     Exclusion,
     ExtractFields,

@@ -9,16 +9,16 @@ from sqlalchemy import select, text
 
 from stage.searches import write_searches
 from tamis_producer import Client
-from tamis_producer.explanation.words import as_text
 from tamis_producer.ledger import insert_batch
 from tamis_producer.ledger.sources import read_sources
-from tamis_producer.report.reading import read_figures, snapshot
-from tamis_producer.report.source_counts import SourceCount, count_by_source
-from tamis_producer.report.subject import find_subject
-from tamis_producer.screening.identification import Identified, identify
 from tamis_producer.submission.new_batch import NewBatch, NewItem, Stage, parameters
 from tamis_producer.submission.spool import Spool
 from tamis_review import explain, override
+from tamis_review.explanation.words import as_text
+from tamis_review.filter.identification import Identified, identify
+from tamis_review.report.reading import read_figures, snapshot
+from tamis_review.report.source_counts import SourceCount, count_by_source
+from tamis_review.report.subject import find_subject
 from tamis_schemas import (
     Filter,
     InvalidParameters,

@@ -7,8 +7,8 @@ from pathlib import Path
 from stage import Finished
 from stage.screened import CRITERIA, decided, written_batch
 from tamis_producer import Batch, Client
-from tamis_producer.screening.identification import identify
 from tamis_review import known_records, override, write_report_file
+from tamis_review.filter.identification import identify
 from tamis_schemas import HumanStage, Inclusion, InclusionDecision
 
 Run = Callable[..., Finished]

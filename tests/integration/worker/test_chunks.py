@@ -14,7 +14,7 @@ from llm_double import Double, Fault, Kind, Scripted
 from stage import House, WorkerProcess, abstracts
 from stage.command import tamis
 from tamis_producer import Client
-from tamis_producer.intake.results_file import write_csv
+from tamis_producer.results.results_file import write_csv
 from tamis_schemas import (
     Extract,
     ExtractFields,

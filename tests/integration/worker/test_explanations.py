@@ -9,9 +9,9 @@ from sqlalchemy import text
 from llm_double import Fault, Kind, Scripted
 from stage import House, tamis
 from tamis_producer import Batch
-from tamis_producer.explanation import Explanation
-from tamis_producer.explanation.document import HumanAct
 from tamis_review import explain, override, withdraw_override
+from tamis_review.explanation import Explanation
+from tamis_review.explanation.document import HumanAct
 from tamis_schemas import Filter, HumanStage, Inclusion, SearchCriteria
 
 CRITERIA = SearchCriteria(

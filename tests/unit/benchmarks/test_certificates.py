@@ -9,7 +9,7 @@ from benchmarks.certificates import refused_alone, simulate
 from benchmarks.simulated_reviews import KINDS, Review
 from benchmarks.simulated_team import CONFIDENCE, RECALL, Team
 
-from tamis_producer.quality.certificate import records_needed
+from tamis_review.quality.certificate import records_needed
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import pytest
 from benchmarks.reading import DAMAGED, LAYOUTS, damaged, table
 from benchmarks.records import records
 
-from tamis_producer.intake.delimited import read_delimited
-from tamis_producer.intake.notes import Notes
+from tamis_review.intake.delimited import read_delimited
+from tamis_review.intake.notes import Notes
 
 PATH = Path("table.csv")
 

@@ -1,8 +1,8 @@
 """The example: small, complete, and read as any other file."""
 
-from tamis_producer.example import CITATIONS, CRITERIA
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.intake import read_records
+from tamis_review.example import CITATIONS, CRITERIA
+from tamis_review.intake import read_records
+from tamis_review.plans.criteria_file import read_criteria
 
 
 def test_the_citations_are_24_records_with_ids_of_their_own_and_one_has_no_abstract() -> None:

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tamis_producer.decisions.audit_verdict import verdict
-from tamis_producer.decisions.human_agreement import figures, two_places
+from tamis_review.decisions.audit_verdict import verdict
+from tamis_review.decisions.human_agreement import figures, two_places
 from tamis_schemas import (
     Audit,
     AuditItem,

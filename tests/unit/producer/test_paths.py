@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from tamis_producer import read_records, write_records
-from tamis_producer.decisions.audit_file import read_sample
-from tamis_producer.decisions.override_file import read_decisions
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.files.plan_file import read_plan
-from tamis_producer.files.price_file import read_prices
-from tamis_producer.files.schema_file import read_schema
-from tamis_producer.intake import read_file
-from tamis_producer.intake.results_file import replacing
-from tamis_producer.quality.gold_labels import read_labels
+from tamis_producer.config.price_file import read_prices
+from tamis_producer.results.results_file import replacing
+from tamis_review import read_records, write_records
+from tamis_review.decisions.audit_file import read_sample
+from tamis_review.decisions.override_file import read_decisions
+from tamis_review.intake import read_file
+from tamis_review.plans.criteria_file import read_criteria
+from tamis_review.plans.plan_file import read_plan
+from tamis_review.plans.schema_file import read_schema
+from tamis_review.quality.gold_labels import read_labels
 from tamis_schemas import Filter, InputError
 
 RIS = "TY  - JOUR\nTI  - One\nER  - \n"

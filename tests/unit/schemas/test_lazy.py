@@ -9,15 +9,15 @@ from types import ModuleType
 import pytest
 
 import tamis_producer
-import tamis_producer.intake
 import tamis_producer.ledger
-import tamis_producer.screening
+import tamis_review.filter
+import tamis_review.intake
 import tamis_schemas
 import tamis_schemas.ledger
 
 LAZY = (
     *(tamis_schemas, tamis_schemas.ledger),
-    *(tamis_producer, tamis_producer.intake, tamis_producer.ledger, tamis_producer.screening),
+    *(tamis_producer, tamis_review.intake, tamis_producer.ledger, tamis_review.filter),
 )
 PACKAGES = pytest.mark.parametrize(
     "package",
@@ -51,7 +51,7 @@ def test_another_name_is_none_of_its_attributes(package: ModuleType) -> None:
 
 def test_the_packages_alone_import_none_of_them() -> None:
     script = """
-import sys, tamis_producer.intake, tamis_producer.ledger, tamis_producer.screening, tamis_schemas.ledger
+import sys, tamis_review.intake, tamis_producer.ledger, tamis_review.filter, tamis_schemas.ledger
 print(*(name for name in sys.modules if name.startswith("tamis_")))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)

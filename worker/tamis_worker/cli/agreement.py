@@ -2,10 +2,10 @@
 
 from rich.markup import escape
 
-from tamis_producer.decisions.human_agreement import DRAWN, SELECTED, two_places
-from tamis_producer.quality.agreement import Agreement
+from tamis_review.decisions.human_agreement import DRAWN, SELECTED, two_places
 from tamis_review.evaluation import measure_agreement
 from tamis_review.overrides import list_conflicts
+from tamis_review.quality.agreement import Agreement
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_words
 

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.files.criteria_lint import doubts
-from tamis_producer.files.criteria_template import TEMPLATE
-from tamis_producer.screening import InitialFilter
+from tamis_review.filter import InitialFilter
+from tamis_review.plans.criteria_file import read_criteria
+from tamis_review.plans.criteria_lint import doubts
+from tamis_review.plans.criteria_template import TEMPLATE
 from tamis_schemas import Inclusion, InputError, SearchCriteria
 
 from ..dry_run.prompt_beginning import beginning_of_all

@@ -18,14 +18,14 @@ from rich.table import Table
 from tamis_producer import Client
 from tamis_producer.client.batch import Batch
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.example import CITATIONS, CRITERIA
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.intake.results_file import replacing
-from tamis_producer.report import ReportForm, write_report
-from tamis_producer.report.reading import read_figures, snapshot
-from tamis_producer.report.steps import flow_lines
-from tamis_producer.report.subject import find_subject
-from tamis_producer.screening.identification import identify
+from tamis_producer.results.results_file import replacing
+from tamis_review.example import CITATIONS, CRITERIA
+from tamis_review.filter.identification import identify
+from tamis_review.plans.criteria_file import read_criteria
+from tamis_review.report import ReportForm, write_report
+from tamis_review.report.reading import read_figures, snapshot
+from tamis_review.report.steps import flow_lines
+from tamis_review.report.subject import find_subject
 from tamis_schemas import Inclusion, SearchCriteria, TamisError
 from tamis_schemas.batches.flow import Flow
 

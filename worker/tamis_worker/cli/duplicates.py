@@ -7,8 +7,8 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.intake.results_file import replacing
-from tamis_producer.screening.duplicate_pairs import (
+from tamis_producer.results.results_file import replacing
+from tamis_review.filter.duplicate_pairs import (
     DuplicatePairs,
     PairKind,
     PlacedRecord,

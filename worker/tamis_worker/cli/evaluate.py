@@ -9,20 +9,20 @@ from rich.markup import escape
 from rich.table import Table
 
 from tamis_producer.client.client import Client
-from tamis_producer.decisions.kept_file import write_kept
-from tamis_producer.intake.results_file import replacing
 from tamis_producer.ledger.batch_view import BatchView
-from tamis_producer.quality import words
-from tamis_producer.quality.gold_evaluation import GoldEvaluation
-from tamis_producer.quality.matching import Matching
-from tamis_producer.quality.panel_figures import PanelFigures
-from tamis_producer.quality.pilot import Calibrated
-from tamis_producer.quality.sampling import Sampling
-from tamis_producer.quality.threshold_words import holds_for, threshold_rows
-from tamis_producer.report.gold_page import write_gold_page
-from tamis_producer.report.panels import MEMBERS, PAIRS, panel_part
-from tamis_producer.report.reliability_svg import draw_reliability
+from tamis_producer.results.results_file import replacing
 from tamis_review import evaluation
+from tamis_review.decisions.kept_file import write_kept
+from tamis_review.quality import words
+from tamis_review.quality.gold_evaluation import GoldEvaluation
+from tamis_review.quality.matching import Matching
+from tamis_review.quality.panel_figures import PanelFigures
+from tamis_review.quality.pilot import Calibrated
+from tamis_review.quality.sampling import Sampling
+from tamis_review.quality.threshold_words import holds_for, threshold_rows
+from tamis_review.report.gold_page import write_gold_page
+from tamis_review.report.panels import MEMBERS, PAIRS, panel_part
+from tamis_review.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
 
 from .app import app, err, out

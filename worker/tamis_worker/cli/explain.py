@@ -7,9 +7,9 @@ from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
-from tamis_producer.decisions.override_file import find_record
-from tamis_producer.explanation.words import sections
 from tamis_review import reports
+from tamis_review.decisions.override_file import find_record
+from tamis_review.explanation.words import sections
 
 from .app import app, out
 from .arguments import Record

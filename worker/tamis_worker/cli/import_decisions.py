@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.decisions.decision_words import NamedWords
-from tamis_producer.decisions.foreign_columns import TableColumns
-from tamis_producer.decisions.import_decisions import Astray, Everything, Imported
-from tamis_producer.intake.formula_guard import guarded
-from tamis_producer.intake.results_file import replacing
+from tamis_producer.results.formula_guard import guarded
+from tamis_producer.results.results_file import replacing
 from tamis_review import overrides
+from tamis_review.decisions.decision_words import NamedWords
+from tamis_review.decisions.foreign_columns import TableColumns
+from tamis_review.decisions.import_decisions import Astray, Everything, Imported
 from tamis_review.stages import has_later_stage
 from tamis_schemas.batches.wire import SHORT_ID
 

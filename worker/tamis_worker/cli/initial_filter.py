@@ -7,9 +7,9 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.intake.results_file import replacing
-from tamis_producer.screening.filter_report import FilterReport, filter_files, write_outcomes
+from tamis_producer.results.results_file import replacing
+from tamis_review.filter.filter_report import FilterReport, filter_files, write_outcomes
+from tamis_review.plans.criteria_file import read_criteria
 
 from .app import app, err, out
 from .arguments import Files, Strict

@@ -8,10 +8,10 @@ from shlex import quote
 
 from rich.markup import escape
 
-from tamis_producer.intake.notes import Note, NoteKind
-from tamis_producer.intake.sourced_records import FileRead
-from tamis_producer.intake.stated_source import StatedSource
-from tamis_producer.screening.identification import Identified
+from tamis_review.filter.identification import Identified
+from tamis_review.intake.notes import Note, NoteKind
+from tamis_review.intake.sourced_records import FileRead
+from tamis_review.intake.stated_source import StatedSource
 from tamis_schemas import InvalidParameters
 from tamis_schemas.answers.exclusion import DUPLICATE
 

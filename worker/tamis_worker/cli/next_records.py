@@ -7,10 +7,10 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.client.client import Client
-from tamis_producer.decisions.fill_in_sheet import write_reading_sheet
-from tamis_producer.intake.results_file import replacing
-from tamis_producer.reading_order.exploration import EXPLORE
-from tamis_producer.reading_order.next_records import MOST, USUAL
+from tamis_producer.results.results_file import replacing
+from tamis_review.decisions.fill_in_sheet import write_reading_sheet
+from tamis_review.order.exploration import EXPLORE
+from tamis_review.order.next_records import MOST, USUAL
 from tamis_review.reading import next_records, order_refits
 from tamis_schemas import InvalidRequest, NextRecords, ReadingBy
 from tamis_schemas.records.record_number import record_number

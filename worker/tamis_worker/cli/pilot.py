@@ -8,10 +8,10 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.client.client import Client
-from tamis_producer.decisions.pilot_file import write_pilot
-from tamis_producer.intake.results_file import replacing
-from tamis_producer.quality.matching import check_decides
+from tamis_producer.results.results_file import replacing
+from tamis_review.decisions.pilot_file import write_pilot
 from tamis_review.evaluation import draw_pilot
+from tamis_review.quality.matching import check_decides
 from tamis_schemas import InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 

@@ -10,11 +10,11 @@ import typer
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
-from tamis_producer.decisions.decided_records import decided_records
-from tamis_producer.intake.recognise import Format, format_named
-from tamis_producer.intake.result_frames import write_parquet
-from tamis_producer.intake.results_file import replacing, replacing_bytes, write_csv, write_jsonl
-from tamis_producer.intake.source import source_format
+from tamis_producer.results.result_frames import write_parquet
+from tamis_producer.results.results_file import replacing, replacing_bytes, write_csv, write_jsonl
+from tamis_review.decisions.decided_records import decided_records
+from tamis_review.intake.recognise import Format, format_named
+from tamis_review.intake.source import source_format
 from tamis_schemas import InvalidRequest
 
 from .app import app, err
@@ -90,7 +90,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the records back, each with its decision, as reference managers read them."""
-    from tamis_producer.intake import write_records  # all formats of files, of which only this command knows
+    from tamis_review.intake import write_records  # all formats of files, of which only this command knows
 
     with Client() as client:
         subject = client.batch_or_review(of)

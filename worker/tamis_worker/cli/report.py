@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tamis_producer.client.client import Client
-from tamis_producer.report import ReportForm, form_of, write_report
+from tamis_review.report import ReportForm, form_of, write_report
 from tamis_review.reports import write_report_file
 from tamis_schemas import InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID

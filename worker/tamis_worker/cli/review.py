@@ -11,10 +11,10 @@ from rich.markup import escape
 from tamis_producer.client.client import Client
 from tamis_producer.client.review import Review
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.files.plan_file import read_plan
 from tamis_producer.ledger.batch_view import ReviewView
 from tamis_producer.runs.dry_run import Planned
-from tamis_producer.screening.identification import identify
+from tamis_review.filter.identification import identify
+from tamis_review.plans.plan_file import read_plan
 from tamis_schemas import BatchPaused, InvalidRequest, Item, ReviewPlan, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 

@@ -11,10 +11,10 @@ from rich.markup import escape
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.files.schema_file import read_schema
-from tamis_producer.intake.stated_source import StatedSource
-from tamis_producer.screening.identification import identify, label_of
+from tamis_review.filter.identification import identify, label_of
+from tamis_review.intake.stated_source import StatedSource
+from tamis_review.plans.criteria_file import read_criteria
+from tamis_review.plans.schema_file import read_schema
 from tamis_schemas import (
     Answer,
     BatchPaused,

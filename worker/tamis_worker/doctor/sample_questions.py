@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tamis_producer.example import CITATIONS, CRITERIA
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.intake import read_records
+from tamis_review.example import CITATIONS, CRITERIA
+from tamis_review.intake import read_records
+from tamis_review.plans.criteria_file import read_criteria
 from tamis_schemas import Answer, Inclusion, Item, Judge, Operation, Steering, parse_operation
 from tamis_schemas.batches.steering import NO_STEERING
 from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import ClassVar
 
-from tamis_producer.example import ANSWERS
+from tamis_review.example import ANSWERS
 
 from .endpoint import Endpoint
 from .recorded_server import MODEL_NAME

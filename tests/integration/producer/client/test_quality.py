@@ -10,9 +10,9 @@ import pytest
 from stage import Finished
 from stage.screened import Ledgered, decided, write_batch, write_review, written_batch
 from tamis_producer import AsyncClient, Client, ProducerSettings
-from tamis_producer.quality import gold_evaluation
-from tamis_producer.quality.gold_labels import read_labels
 from tamis_review import calibrate, evaluate, write_report_file
+from tamis_review.quality import gold_evaluation
+from tamis_review.quality.gold_labels import read_labels
 from tamis_schemas import Filter, InclusionDecision, InputError, InvalidParameters, InvalidRequest, Score, UnknownBatch
 
 IS_IT = Filter(criteria="Is it about walking?")

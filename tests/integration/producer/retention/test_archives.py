@@ -14,11 +14,8 @@ from sqlalchemy import Engine, Text, cast, func, select, text, update
 
 from stage.kept import QUESTION, finish, write_kept_review
 from stage.screened import Ledgered, write_batch
-from tamis_producer.decisions import record_overrides
-from tamis_producer.explanation import read_explanation
 from tamis_producer.ledger import read_overrides, read_summaries, stream_results
 from tamis_producer.ledger.audits import read_audits
-from tamis_producer.report import ReportForm, write_report
 from tamis_producer.retention import archive as archive_module
 from tamis_producer.retention import row_files as row_files_module
 from tamis_producer.retention import rows as rows_module
@@ -28,6 +25,9 @@ from tamis_producer.retention.purge import Purged, purge
 from tamis_producer.retention.restoration import restore
 from tamis_producer.retention.row_files import ArchiveFormat
 from tamis_producer.retention.subjects import find_subjects
+from tamis_review.decisions import record_overrides
+from tamis_review.explanation import read_explanation
+from tamis_review.report import ReportForm, write_report
 from tamis_schemas import ConfigurationError, IllegalTransition, InputError, OperationFailed
 from tamis_schemas.ledger import batches, items, reviews
 

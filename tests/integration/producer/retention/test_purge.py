@@ -8,12 +8,12 @@ from sqlalchemy import Engine, func, select, text, update
 
 from stage.kept import QUESTION, age, decide, finish, write_kept_review
 from stage.screened import Ledgered, Place, write_batch, write_review
-from tamis_producer.decisions import record_overrides
 from tamis_producer.ledger import find_batch, find_review, read_reviews, read_views
 from tamis_producer.retention.deletion import delete_slice, lock, mark
 from tamis_producer.retention.purge import purge
 from tamis_producer.retention.subjects import find_subjects, measure
 from tamis_producer.runs.rounds import retry
+from tamis_review.decisions import record_overrides
 from tamis_schemas import IllegalTransition, InvalidRequest, UnknownBatch
 from tamis_schemas.ledger import batches, metadata, reviews
 

@@ -16,10 +16,10 @@ from sqlalchemy import text
 
 from stage import Finished, abstracts, tamis, wait_until
 from tamis_producer import Batch, Client, ProducerSettings
-from tamis_producer.report import ReportForm, write_report
 from tamis_producer.runs.retry_bias import read_retry_bias
 from tamis_producer.runs.stages import advance
 from tamis_review import read_failures
+from tamis_review.report import ReportForm, write_report
 from tamis_review.stages import has_later_stage
 from tamis_schemas import (
     BatchStatus,

@@ -12,7 +12,7 @@ from llm_double.asked import serialised
 from llm_double.personalities.personality import Personality
 from nursery import shared
 from stage.shared_data import DATA, needs_real_records
-from tamis_producer.intake import read_records
+from tamis_review.intake import read_records
 from tamis_schemas import Inclusion, Item, SearchCriteria, Usage
 from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.conversation import chat_request

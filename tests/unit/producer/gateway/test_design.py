@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import tamis_producer.report
+import tamis_review.report
 
 ROOT = Path(__file__).parents[4]
-CSS = (Path(tamis_producer.report.__file__).parent / "assets" / "page.css").read_text("utf-8")
+CSS = (Path(tamis_review.report.__file__).parent / "assets" / "page.css").read_text("utf-8")
 LIGHT, DARK = (
     dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6}|var\(--[\w-]+\));", found))
     for found in re.findall(r":root \{(.*?)\}", CSS, re.DOTALL)[:2]

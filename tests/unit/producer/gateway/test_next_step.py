@@ -2,8 +2,8 @@
 
 import pytest
 
-from tamis_producer.gateway.review_status_view import next_step
-from tamis_producer.report.work_left import WorkLeft
+from tamis_review.page.review_status_view import next_step
+from tamis_review.report.work_left import WorkLeft
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.files.criteria_template import TEMPLATE
 from tamis_producer.runs.dry_run import Beginning, Planned, Rehearsal
+from tamis_review.plans.criteria_file import read_criteria
+from tamis_review.plans.criteria_template import TEMPLATE
 from tamis_schemas import Inclusion, InputError, Operation, SearchCriteria
 from tamis_worker.cli.criteria import criteria_app
 

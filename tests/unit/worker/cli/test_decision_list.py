@@ -6,9 +6,9 @@ import json
 import pytest
 from rich.console import Console
 
-from tamis_producer.example import ANSWERS, CITATIONS, CRITERIA
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.intake import read_records
+from tamis_review.example import ANSWERS, CITATIONS, CRITERIA
+from tamis_review.intake import read_records
+from tamis_review.plans.criteria_file import read_criteria
 from tamis_schemas import ErrorKind, EvaluationResult, Exclusion, Inclusion, InclusionDecision, ItemResult, ItemStatus
 from tamis_worker.cli.decision_list import MOST, print_decisions
 from tamis_worker.operations.inclusion import parse

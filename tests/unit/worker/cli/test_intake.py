@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tamis_producer.screening.identification import identify
+from tamis_review.filter.identification import identify
 from tamis_schemas import InputError
 from tamis_worker.cli import app
 from tamis_worker.cli.intake import say_what_was_read

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis_producer.intake.recognise import Format
+from tamis_review.intake.recognise import Format
 from tamis_schemas import InvalidRequest
 from tamis_worker.cli.read import _format_for
 

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from stage.searches import write_searches
-from tamis_producer.intake.stated_source import StatedSource
-from tamis_producer.screening.identification import identify
+from tamis_review.filter.identification import identify
+from tamis_review.intake.stated_source import StatedSource
 from tamis_schemas import InputError, InvalidParameters
 from tamis_worker.cli import app
 from tamis_worker.cli.intake import say_what_was_read, sources_of

@@ -1,6 +1,6 @@
 """What the embedded model costs."""
 
-from tamis_producer.files.price_file import known_prices
+from tamis_producer.config.price_file import known_prices
 from tamis_schemas import Usage
 from tamis_worker.embedded.llm import MODEL_NAME
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tamis_producer.example import ANSWERS, CITATIONS, CRITERIA
-from tamis_producer.files.criteria_file import read_criteria
-from tamis_producer.intake import read_records
+from tamis_review.example import ANSWERS, CITATIONS, CRITERIA
+from tamis_review.intake import read_records
+from tamis_review.plans.criteria_file import read_criteria
 from tamis_schemas import Inclusion, InclusionDecision
 from tamis_worker.embedded.recorded_server import MODEL_NAME, Recording, Recordings, completion
 from tamis_worker.operations.inclusion import messages, parse

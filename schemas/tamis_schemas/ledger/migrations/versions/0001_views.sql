@@ -71,7 +71,7 @@ FROM (
     GROUP BY batch_id, idx, stage
 ) counted;
 
--- The cases of tamis_producer.decisions.final_outcome.outcomes, for all batches at once.
+-- The cases of tamis_review.decisions.final_outcome.outcomes, for all batches at once.
 CREATE VIEW item_decisions AS
 WITH decided AS (
     SELECT i.batch_id, b.label, b.operation, i.idx, i.item_id, coalesce(i.origin, i.idx) AS record, i.state,

@@ -1,0 +1,80 @@
+"""A user's own prices: a YAML or JSON file that adds models to those known, or says of one what it really costs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from tamis_schemas import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices
+
+if TYPE_CHECKING:  # YAML loads for a while, and few have a file of their own
+    from tamis_review.plans.yaml_file import Location, YamlFile
+
+EXAMPLE = """\
+models:
+  my-model:
+    input: 0.25  # dollars per 1,000,000 tokens
+    cached_input: 0.025
+    cache_write: 0.3125
+    output: 2.00
+    tiers:
+      flex:
+        factor: 0.5"""
+
+
+def known_prices(own: Path | None) -> Prices:
+    """The prices that are part of Tamis, and before them those of a user's file.
+
+    Raises `InputError` naming file, line and field, where the file cannot be read or says what is no price.
+    """
+    packaged = Prices(packaged_prices().models)
+    return packaged if own is None else packaged.before(read_prices(own).models)
+
+
+def read_prices(path: Path | str) -> PriceTable:
+    """The prices in a file; raises as `known_prices` does."""
+    from tamis_review.plans.yaml_file import read_yaml
+
+    file = read_yaml(path, what="the prices of models", example=EXAMPLE)
+    file.check_names(PriceTable.model_fields)
+    models = file.values.get("models")
+    if not isinstance(models, dict) or not models:
+        raise file.wrong(f"takes models, each with its prices, for example:\n{EXAMPLE}", ("models",))
+    for name, prices in models.items():
+        location: Location = ("models", name)
+        if not isinstance(name, str):
+            raise file.wrong("a model's name that is a number must stand in quotes", ("models",))
+        if not isinstance(prices, dict):
+            raise file.wrong("takes input and output, dollars per 1,000,000 tokens, each in a line below it", location)
+        file.check_names(ModelPrice.model_fields, location)
+        if "tiers" in prices:
+            _check_tiers(file, prices["tiers"], (*location, "tiers"))
+    file.check_names(models, ("models",))  # none stands twice
+    try:
+        return PriceTable.model_validate(file.values)
+    except ValidationError as error:
+        raise _wrong(file, error) from error
+
+
+def _check_tiers(file: "YamlFile", tiers: object, location: "Location") -> None:
+    if not isinstance(tiers, dict) or not all(isinstance(name, str) for name in tiers):
+        raise file.wrong("takes tiers by their names, flex for example, each with what it costs", location)
+    file.check_names(tiers, location)  # none stands twice
+    for name, price in tiers.items():
+        if not isinstance(price, dict):
+            raise file.wrong("takes a factor of the standard prices, or input and output of its own", (*location, name))
+        file.check_names(TierPrice.model_fields, (*location, name))
+
+
+def _wrong(file: "YamlFile", error: ValidationError) -> Exception:
+    first = error.errors(include_url=False)[0]
+    location = first["loc"]
+    if first["type"] == "missing":
+        return file.wrong(
+            f"{location[-1]!r} is missing: dollars per 1,000,000 tokens, 0 where it is free", location[:-1]
+        )
+    if first["type"] == "value_error":
+        return file.wrong(first["msg"].removeprefix("Value error, "), location)
+    if location[0] == "models":
+        return file.wrong(f"{first['input']!r} is no price: a number from 0, dollars per 1,000,000 tokens", location)
+    return file.wrong(first["msg"], location)

@@ -1,0 +1,1 @@
+"""Results as tables: columns, files, and data frames."""

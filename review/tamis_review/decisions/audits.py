@@ -1,0 +1,180 @@
+"""Audits of exclusions: draw a random sample for a human, keep what they say, include what was missed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, Select, insert, select
+
+from tamis_producer.ledger import insert_audit, read_audit, read_audits
+from tamis_producer.ledger.overrides import one_at_a_time, read_operation_name, standing
+from tamis_schemas import (
+    Audit,
+    BatchStatus,
+    InvalidParameters,
+    InvalidRequest,
+    Override,
+    Stratum,
+)
+from tamis_schemas.ledger import audit_decisions, batches
+from tamis_schemas.operations import kind_of
+from tamis_schemas.records.random_order import check_draw, sample
+from tamis_schemas.records.record_number import indexed_words
+
+from .final_outcome import Outcome, outcomes
+from .record_overrides import HumanDecision, RefusedDecision, checked_words
+from .record_overrides import record as record_overrides
+
+_OUTCOMES = {
+    Stratum.ALL: (Outcome.EXCLUDED, Outcome.INELIGIBLE),
+    Stratum.RULES: (Outcome.INELIGIBLE,),
+    Stratum.MODEL: (Outcome.EXCLUDED,),
+}
+
+
+@dataclass(frozen=True)
+class AuditDecision:
+    """A human's decision on one record of a sample."""
+
+    index: int
+    include: bool
+    reviewer: str
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An audit after decisions were recorded."""
+
+    audit: Audit
+    new: int  # decisions that were not there before
+    overrides: tuple[Override, ...] = ()  # of the records that should have been included
+
+
+def draw(connection: Connection, batch_id: UUID, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
+    """A simple random sample, without replacement, of `n` excluded records of a batch; all where there are fewer.
+
+    The population is what the software excluded and no human has decided about: by the rules of the initial filter, by
+    the model, or both. Copies of other records are not in it, for the copy that stays was screened. The same seed draws
+    the same sample as long as the population is the same; an audit that is there already is given back as it is.
+
+    Raises:
+        InvalidParameters: `n` below 1, or a seed that is none.
+        InvalidRequest: the batch does not decide about records, is not completed, or excluded none.
+    """
+    check_draw(n, seed)
+    one_at_a_time(connection, batch_id)
+    population = _population(connection, batch_id, stratum)
+    places = sample(population, n, seed=seed)
+    for audit in read_audits(connection, batch_id):
+        same = (audit.seed, audit.stratum, audit.population) == (seed, stratum, len(population))
+        if same and [item.index for item in audit.items] == places:
+            return audit
+    audit_id = uuid4()
+    insert_audit(connection, audit_id, batch_id, seed=seed, stratum=stratum, population=len(population), places=places)
+    return read_audit(connection, audit_id)
+
+
+def record(
+    connection: Connection,
+    audit_id: UUID,
+    decisions: Sequence[AuditDecision],
+    *,
+    correct: bool = False,
+    include_missed: bool = False,
+) -> Recorded:
+    """Keep what a human says of records of a sample; all of it is written, or nothing.
+
+    What is there already adds nothing. A decision that says the opposite of the one before is written with `correct`
+    alone; both stay in the ledger. With `include_missed`, every record of the sample that should have been included is:
+    by an override of the same reviewer and note, unless a human's decision stands on it already.
+
+    Raises `RefusedDecision`: a record that is not of the sample, no reviewer, two decisions on one record, or a changed
+    one without `correct`.
+    """
+    new = _write(connection, audit_id, decisions, correct=correct)
+    audit = read_audit(connection, audit_id)
+    included = _include(connection, audit) if include_missed else []
+    return Recorded(audit, new, tuple(included))
+
+
+def _include(connection: Connection, audit: Audit) -> list[Override]:
+    batch_id = UUID(audit.batch_id)
+    one_at_a_time(connection, batch_id)
+    value = kind_of(read_operation_name(connection, batch_id)).includes
+    human = standing(batch_id)
+    there = set(connection.execute(select(human.c.idx)).scalars())
+    decisions = [
+        HumanDecision(item.index, value, item.reviewer or "", item.note or f"found by audit {audit.id}")
+        for item in audit.missed
+        if item.index not in there
+    ]
+    return list(record_overrides(connection, batch_id, decisions).overrides)
+
+
+def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
+    batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
+    if not kind_of(batch.operation).decides():
+        raise InvalidRequest(
+            f"batch {batch_id} is of {batch.operation}: it excludes nothing that could be audited, as "
+            "`tamis screen` and `tamis filter` do"
+        )
+    if batch.state != BatchStatus.COMPLETED:
+        raise InvalidRequest(
+            f"batch {batch_id} is {batch.state}: an audit is of all exclusions, and begins when it is completed: "
+            f"`tamis status {batch_id} --watch` follows it"
+        )
+    places = sorted(connection.execute(_excluded(batch_id, batch.operation, stratum)).scalars())
+    if not places:
+        by = {Stratum.RULES: "no rule", Stratum.MODEL: "the model"}.get(stratum, "nothing")
+        excluded = "excluded no record" if stratum is Stratum.MODEL else "excluded a record"
+        raise InvalidRequest(
+            f"batch {batch_id}: {by} {excluded} that no human has decided about yet; "
+            f"`tamis results {batch_id}` shows every decision"
+        )
+    return places
+
+
+def may_be_drawn(connection: Connection, batch_id: UUID, operation: str, stratum: Stratum) -> bool:
+    """Return whether an audit of a completed batch has a record to draw."""
+    return connection.execute(_excluded(batch_id, operation, stratum).limit(1)).first() is not None
+
+
+def _excluded(batch_id: UUID, operation: str, stratum: Stratum) -> Select[Any]:
+    """Return the records that were excluded and no human has decided about."""
+    each = outcomes(batch_id, operation).subquery("each")
+    wanted = [outcome.value for outcome in _OUTCOMES[stratum]]
+    return select(each.c.idx).where(each.c.outcome.in_(wanted), each.c.human.is_(None))
+
+
+def _write(connection: Connection, audit_id: UUID, decisions: Sequence[AuditDecision], *, correct: bool) -> int:
+    """Write the decisions; return how many are new."""
+    one_at_a_time(connection, audit_id)
+    before = {item.index: item for item in read_audit(connection, audit_id).items}
+    rows: list[dict[str, object]] = []
+    seen: set[int] = set()
+    for number, decision in enumerate(decisions):
+        item = before.get(decision.index)
+        if item is None:
+            raise RefusedDecision(number, f"{indexed_words(decision.index)} is not of the sample of audit {audit_id}")
+        if decision.index in seen:
+            raise RefusedDecision(number, f"a second decision on {indexed_words(decision.index)}: say one of them")
+        seen.add(decision.index)
+        try:
+            reviewer, note = checked_words(decision.reviewer, decision.note)
+        except InvalidParameters as refused:
+            raise RefusedDecision(number, str(refused)) from refused
+        if item.include is not None and item.include is not decision.include and not correct:
+            was = "include" if item.include else "exclude"
+            raise RefusedDecision(
+                number,
+                f"{indexed_words(decision.index)}: {item.reviewer} said {was} before; a changed decision changes the "
+                "audit, so say --correct where it is meant (both stay in the ledger)",
+            )
+        if (item.include, item.reviewer, item.note) != (decision.include, reviewer, note):
+            row = {"audit_id": audit_id, "idx": decision.index, "include": decision.include}
+            rows.append({**row, "reviewer": reviewer, "note": note})
+    if rows:
+        connection.execute(insert(audit_decisions), rows)
+    return len(rows)

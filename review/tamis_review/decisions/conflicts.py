@@ -1,0 +1,88 @@
+"""Conflicts: records on which people decided differently, and nobody has settled it.
+
+Where the model is the second reader, also those on which people decided otherwise than it did.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, cast, select
+from sqlalchemy.dialects.postgresql import JSONB
+
+from tamis_producer.ledger import read_overrides
+from tamis_producer.ledger.overrides import standing_decisions
+from tamis_schemas import HumanStage, ItemStatus, Override, ScreeningMode
+from tamis_schemas.ledger import items, payloads, results
+from tamis_schemas.values.frozen import Frozen
+
+from .screening_mode import read_mode
+
+
+class Conflict(Frozen):
+    """A record in conflict, with what everybody said of it."""
+
+    index: int  # place in the batch, from 0
+    item_id: str
+    title: str | None = None
+    stage: HumanStage
+    decisions: tuple[Override, ...]  # each reviewer's, the oldest first
+    system_decided: bool  # the software has a decision of its own, of what the batch asks
+    system_value: Any = None
+    system_differs: bool = False  # the model is the second reader, and alone says otherwise: what people said counts
+
+
+def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
+    """The conflicts of a batch in all stages, in the order of its records."""
+    view = standing_decisions.c
+    statement = (
+        select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))
+        .join(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
+        .where(view.batch_id == batch_id, view.conflict)
+        .order_by(view.idx, view.stage)
+    )
+    rows = [*connection.execute(statement)]
+    others = _differing(connection, batch_id)
+    rows = sorted((*rows, *others), key=lambda row: (row.idx, row.stage))
+    differing = {row.idx for row in others}
+    said: dict[tuple[int, str], list[Override]] = {}
+    for one in read_overrides(connection, batch_id, places=sorted({row.idx for row in rows})):
+        said.setdefault((one.index, one.stage.value), []).append(one)
+    found = []
+    for row in rows:
+        decisions = said[row.idx, row.stage]
+        found.append(
+            Conflict(
+                index=row.idx,
+                item_id=decisions[0].item_id,
+                title=row.title,
+                stage=HumanStage(row.stage),
+                decisions=tuple(decisions),
+                system_decided=decisions[0].system_decided,
+                system_value=decisions[0].system_value,
+                system_differs=row.stage == HumanStage.OWN and row.idx in differing,
+            )
+        )
+    return found
+
+
+def read_differing(connection: Connection, batch_id: UUID) -> set[int]:
+    """The places of the records on which the model, the second reader, alone says otherwise; none in other modes."""
+    return {row.idx for row in _differing(connection, batch_id)}
+
+
+def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
+    """Where the model is the second reader: records on which people agree, and have settled nothing, and it differs."""
+    if read_mode(connection, batch_id) is not ScreeningMode.MODEL_SECOND:
+        return []
+    view = standing_decisions.c
+    decided = items.c.state == ItemStatus.DECIDED.value
+    statement = (
+        select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))
+        .join(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
+        .join(items, (items.c.batch_id == view.batch_id) & (items.c.idx == view.idx) & decided)
+        .join(results, (results.c.batch_id == view.batch_id) & (results.c.idx == view.idx))
+        .where(view.batch_id == batch_id, view.stage == HumanStage.OWN.value, ~view.conflict, ~view.settles)
+        .where(cast(view.value, JSONB) != cast(results.c.value, JSONB))
+    )
+    return connection.execute(statement).all()

@@ -1,0 +1,172 @@
+"""A file of decisions made elsewhere: a table, or an export of Rayyan, Covidence or ASReview; of references, too.
+
+It is read into rows, each with what is known of its record and what people said of it, in the file's own words.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import BadZipFile, ZipFile, is_zipfile
+
+from tamis_producer.results.formula_guard import unguarded
+from tamis_schemas import InputError
+
+from ..intake.cell_rows import CellRow, CellRows
+from ..intake.decode import MAX_FILE_BYTES, read_decoded
+from ..intake.delimited_writing import DELIMITERS
+from ..intake.notes import Notes
+from ..intake.reading import read_records
+from ..intake.recognise import Format, recognise
+from ..intake.record import LINE
+from .asreview_project import PROJECT, read_project
+from .foreign_columns import DECISION, NOTE, REASON, RECORD, RETRIEVAL, REVIEWER, Header, TableColumns
+from .foreign_rows import ForeignRow, ForeignWord
+from .rayyan_notes import is_rayyan, read_notes
+
+COVIDENCE = "covidence #"  # a column of every export of Covidence
+# What `zipfile` raises of an archive that is damaged, encrypted, or packed in a way that it does not know.
+_UNREADABLE = (BadZipFile, OSError, EOFError, RuntimeError, zlib.error)
+_NOTHING = ("na", "n/a", "none", "nan", "null", "-")  # as programs write an empty reason or note
+_EXCLUSION_REASON = "Exclusion reason:"  # in the notes of Covidence
+
+
+@dataclass(frozen=True)
+class ForeignFile:
+    """The rows of a file, and how they were found."""
+
+    kind: str  # CSV, Rayyan, Covidence, ASReview
+    rows: tuple[ForeignRow, ...]
+    columns: Mapping[str, str] = field(default_factory=dict)  # what was read -> the file's own name of the column
+
+
+def read_foreign(
+    path: Path | str,
+    columns: TableColumns | None = None,
+    *,
+    everything: str | None = None,
+    max_bytes: int = MAX_FILE_BYTES,
+) -> ForeignFile:
+    """The rows of a file of decisions, whichever program wrote it.
+
+    Args:
+        path: the file; an export of Rayyan may still be in its archive.
+        columns: names of columns, where they are not to be guessed.
+        everything: the word that counts for every record, of a file that lists those of one decision.
+        max_bytes: a larger file is not read.
+
+    Raises `InputError`: it cannot be read, or does not say where its decisions stand.
+    """
+    path = Path(path)
+    if not is_zipfile(path):
+        text = read_decoded(path, max_bytes=max_bytes).text
+        return _read(text, path, columns or TableColumns(), everything, max_bytes)
+    try:
+        with ZipFile(path) as archive:
+            if PROJECT in archive.namelist():
+                return ForeignFile("ASReview", tuple(read_project(archive, path, max_bytes)))
+            tables = [one for one in archive.infolist() if one.filename.lower().endswith(".csv")]
+            articles = [one for one in tables if "customizations_log" not in one.filename.lower()]
+            if len(articles) != 1 or articles[0].file_size > max_bytes:
+                raise InputError("an archive, and no export of Rayyan or ASReview: take the table out of it", path=path)
+            with TemporaryDirectory(prefix="tamis-decisions-") as folder:
+                table = Path(folder) / "articles.csv"
+                table.write_bytes(archive.read(articles[0]))
+                text = read_decoded(table, max_bytes=max_bytes).text
+    except _UNREADABLE as error:
+        raise InputError(f"the archive cannot be read: {error}", path=path) from error
+    return _read(text, path, columns or TableColumns(), everything, max_bytes)
+
+
+def _read(text: str, path: Path, named: TableColumns, everything: str | None, max_bytes: int) -> ForeignFile:
+    form = recognise(text)
+    if form is not Format.DELIMITED:
+        return _references(form, path, everything, max_bytes)
+    header, rows = _rows(text, path)
+    record = header.record_places(named, path)
+
+    def row_of(row: CellRow, said: tuple[ForeignWord, ...]) -> ForeignRow:
+        cells = {role: row.cells[place].strip() for role, place in record.items()}
+        return ForeignRow(f"line {row.line}", {role: cell for role, cell in cells.items() if cell}, said)
+
+    notes = header.notes
+    if named.decision is None and notes is not None and is_rayyan(row.cells[notes] for row in rows):
+        found = tuple(row_of(row, read_notes(row.cells[notes])) for row in rows)
+        return ForeignFile("Rayyan", found, header.shown(record | {DECISION: notes}))
+    covidence = COVIDENCE in header.plain
+    places = header.places(named, path, decision=everything is None)
+    found = tuple(row_of(row, (_word(row.cells, places, everything, covidence=covidence),)) for row in rows)
+    return ForeignFile("Covidence" if covidence else "CSV", found, header.shown(record | places))
+
+
+def _references(form: Format, path: Path, everything: str | None, max_bytes: int) -> ForeignFile:
+    """Decisions in a file of references: in Rayyan's notes, or the one decision on all of them."""
+    found = []
+    for record in read_records(path, max_bytes=max_bytes):
+        fields = {name: str(record[name]) for name in RECORD if record.get(name)}
+        texts = [text for value in record.values() for text in (value if isinstance(value, list) else [value])]
+        notes = [text for text in texts if isinstance(text, str) and is_rayyan([text])]
+        said = read_notes(notes[0]) if notes and everything is None else ()
+        if everything is not None:
+            said = (ForeignWord(everything),)
+        found.append(ForeignRow(f"line {record[LINE]}", fields, said))
+    if not any(row.said for row in found):
+        raise InputError(
+            f"{form.value}, and nothing in it says what was decided: decisions are read from tables, and from the "
+            "notes that Rayyan writes. Of a file that lists the records of one decision, say which: --all include, or "
+            "--all exclude",
+            path=path,
+        )
+    return ForeignFile(f"Rayyan, {form.value}" if everything is None else form.value, tuple(found))
+
+
+def _word(cells: Sequence[str], places: Mapping[str, int], everything: str | None, *, covidence: bool) -> ForeignWord:
+    said = {role: cells[place].strip() or None for role, place in places.items()}
+    reason, note = (None if str(said.get(role)).casefold() in _NOTHING else said[role] for role in (REASON, NOTE))
+    if covidence and reason is None and note is not None:
+        reason, note = _covidence(note)
+    return ForeignWord(
+        word=(said[DECISION] or "") if everything is None else everything,
+        reviewer=said.get(REVIEWER),
+        reason=reason,
+        note=note,
+        retrieval=said.get(RETRIEVAL),
+    )
+
+
+def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
+    """The header, and the rows below it, each as wide as the header."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(DELIMITERS, key=lambda one: (Header(first.split(one)).known, first.count(one)))
+    header: Header | None = None
+    rows: list[CellRow] = []
+    for row in CellRows(text, delimiter, Notes(path, strict=True)):
+        if not any(cell.strip() for cell in row.cells):
+            continue
+        if header is None:
+            header = Header(row.cells)
+            if repeated := header.repeated:
+                raise InputError(f"the column {repeated!r} stands there twice", path=path, line=row.line)
+            continue
+        if any(row.cells[header.width :]):
+            width = f"{len(row.cells)} cells, but the header has {header.width} columns"
+            raise InputError(width, path=path, line=row.line)
+        cells = [unguarded(cell) for cell in row.cells[: header.width]]
+        rows.append(CellRow(row.line, cells + [""] * (header.width - len(cells))))
+    if header is None:
+        raise InputError("no table: the first row names the columns", path=path)
+    return header, rows
+
+
+def _covidence(note: str) -> tuple[str | None, str | None]:
+    """The reason of an exclusion, and the rest of the notes: `Exclusion reason: Wrong population; `."""
+    parts = [part.strip() for part in note.split(";") if part.strip()]
+    reasons = [part.removeprefix(_EXCLUSION_REASON).strip() for part in parts if part.startswith(_EXCLUSION_REASON)]
+    others = [part for part in parts if not part.startswith(_EXCLUSION_REASON)]
+    return "; ".join(reasons) or None, "; ".join(others) or None
+
+
+def reviewers_of(rows: Sequence[ForeignRow]) -> tuple[str, ...]:
+    """Return who is named in a file, in the order of their first words."""
+    return tuple(dict.fromkeys(word.reviewer for row in rows for word in row.said if word.reviewer is not None))

@@ -1,0 +1,225 @@
+"""Overrides: human decisions written beside the results, all of a call or none of it.
+
+Each reviewer's decision stands on its own; `ledger.overrides.standing` says which one counts. An item may be decided
+whatever its state: what the software does beside it is another voice, or none.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import Connection, insert, null, select
+
+from tamis_producer.ledger import read_operation
+from tamis_producer.ledger.overrides import one_at_a_time, read_overrides, read_places
+from tamis_schemas import HumanStage, IdempotencyConflict, InvalidParameters, InvalidRequest, Operation, Override
+from tamis_schemas.answers.override import UNSURE
+from tamis_schemas.ledger import overrides
+from tamis_schemas.records.record_number import indexed_words
+from tamis_schemas.values.unstorable import UNSTORABLE
+
+from .report_stages import check_screens_last, unpassed, unpassed_words
+
+LONGEST_NOTE = 10_000  # characters
+LONGEST_NAME = 200
+LONGEST_REASON = 2_000
+WITHDRAWN = null()  # SQL's, where a decision that says "not present" is JSON's
+
+
+@dataclass(frozen=True)
+class HumanDecision:
+    """A human's decision on one item."""
+
+    index: int  # place in the batch, from 0
+    value: Any  # what the operation could have given; in the other stages one of their own
+    reviewer: str
+    note: str | None = None
+    withdraw: bool = False  # take back the reviewer's own; `value` is not looked at then
+    stage: HumanStage = HumanStage.OWN
+    reason: str | None = None  # why a full text is excluded, or could not be got
+    settles: bool = False  # it counts, whatever others say
+    unsure: bool = False  # looked at, and left to others: `value` is not looked at then
+    decision_id: UUID | None = None  # the caller's: the same one again is the same decision
+
+
+class RefusedDecision(InvalidParameters):
+    """One of several decisions cannot be kept, and so none was; `number` is its place among them, from 0."""
+
+    def __init__(self, number: int, message: str) -> None:
+        self.number = number
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Written:
+    """Decisions after they were recorded."""
+
+    overrides: tuple[Override, ...]  # what each of these reviewers has said of the item now, in the order given
+    new: int  # decisions that were not there before
+    changed: int  # of these, in the place of another value of the same reviewer
+
+
+def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> Written:
+    """Record decisions, all or none.
+
+    Runs in the caller's transaction. A decision that stands already, word for word, adds no second row. Neither does
+    one whose `decision_id` is there: it is answered as it was written, whatever has come after it.
+
+    Raises `RefusedDecision`: a value that the operation could not have given, an item that is not there, nothing of the
+    reviewer's own to withdraw, no reviewer, or two decisions of one reviewer on one item; a decision on the report of a
+    record that did not pass the screening, or one by which it would not. `InvalidParameters`: one on a report, and the
+    batch is not the last screening of its review. `IdempotencyConflict`: a `decision_id` of another decision.
+    """
+    one_at_a_time(connection, batch_id)
+    operation = read_operation(connection, batch_id)
+    if any(decision.stage is not HumanStage.OWN for decision in decisions):
+        check_screens_last(connection, batch_id)
+    places = sorted({_place(number, decision.index) for number, decision in enumerate(decisions)})
+    there = read_places(connection, batch_id, places)
+    before = {_voice(one): one for one in read_overrides(connection, batch_id, places=places)}
+    rows: dict[_Voice, dict[str, Any]] = {}
+    answers: list[Override | _Voice] = []
+    for number, decision in enumerate(decisions):
+        try:
+            if decision.index not in there:
+                raise InvalidParameters(
+                    f"the batch has no record {indexed_words(decision.index)}: `tamis results` lists them"
+                )
+            row = _row(operation, decision)
+            if (repeated := _repeated(connection, batch_id, decision, row)) is not None:
+                answers.append(repeated)
+                continue
+            voice = (decision.index, decision.stage, row["reviewer"])
+            if voice in rows:
+                raise InvalidParameters(f"a second decision on {indexed_words(decision.index)}: say one of them")
+            if decision.withdraw and voice not in before:
+                raise InvalidParameters(_not_yours(voice, before.values()))
+        except IdempotencyConflict:
+            raise
+        except InvalidRequest as refused:
+            raise RefusedDecision(number, str(refused)) from refused
+        rows[voice] = row
+        answers.append(voice)
+    new = [voice for voice, row in rows.items() if not _same(before.get(voice), row)]
+    if new:
+        added = [
+            {"batch_id": batch_id, "idx": index, "stage": stage.value, **rows[index, stage, reviewer]}
+            for index, stage, reviewer in new
+        ]
+        connection.execute(insert(overrides), added)
+        if others := unpassed(connection, batch_id, operation.operation, places):
+            number = next(number for number, one in enumerate(decisions) if one.index == others[0].index)
+            raise RefusedDecision(number, unpassed_words(others))
+    changed = sorted({index for index, _, _ in new})
+    last = {_voice(one): one for one in read_overrides(connection, batch_id, history=True, places=changed)}
+    return Written(
+        overrides=tuple(one if isinstance(one, Override) else last.get(one) or before[one] for one in answers),
+        new=len(new),
+        changed=sum(voice in before and before[voice].value != last[voice].value for voice in new),
+    )
+
+
+def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
+    """Reviewer and note as they are kept. Raises `InvalidParameters` where nobody is named or a text is too long."""
+    name = checked_text("reviewer", reviewer, LONGEST_NAME)
+    if name is None:
+        raise InvalidParameters("who decided? name a reviewer: --reviewer NAME, or TAMIS_REVIEWER")
+    return name, checked_text("note", note, LONGEST_NOTE)
+
+
+def checked_text(field: str, text: str | None, most: int) -> str | None:
+    """A text as it is kept; None: it is empty. Raises `InvalidParameters` where it is too long, or cannot be stored."""
+    kept = (text or "").strip() or None
+    if kept is not None and len(kept) > most:
+        raise InvalidParameters(f"the {field} has {len(kept):,} characters; {most:,} are kept")
+    if kept is not None and UNSTORABLE.search(kept):
+        raise InvalidParameters(f"the {field} holds a character that the ledger cannot store")
+    return kept
+
+
+_Voice: TypeAlias = tuple[int, HumanStage, str]  # place, stage, reviewer
+
+
+def _voice(one: Override) -> _Voice:
+    return one.index, one.stage, one.reviewer
+
+
+def _place(number: int, index: object) -> int:
+    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < 2**31:
+        raise RefusedDecision(number, f"{index!r} is no index: the first item of a batch has 0, as in `tamis results`")
+    return index
+
+
+def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
+    """Return the row to write, without its place."""
+    reviewer, note = checked_words(decision.reviewer, decision.note)
+    if decision.withdraw:
+        nothing = {"value": WITHDRAWN, "reason": None, "settles": False, "decision_id": None}
+        return {**nothing, "reviewer": reviewer, "note": note}
+    reason = checked_text("reason", decision.reason, LONGEST_REASON)
+    value = checked_value(operation, decision)
+    words = {"value": value, "reviewer": reviewer, "note": note, "reason": reason}
+    return {**words, "settles": decision.settles, "decision_id": decision.decision_id}
+
+
+def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, row: dict[str, Any]) -> Override | None:
+    """Return the decision that was written under this id; None where there is none. Raises `IdempotencyConflict`."""
+    if decision.decision_id is None:
+        return None
+    same_id = (overrides.c.batch_id == batch_id) & (overrides.c.decision_id == decision.decision_id)
+    written = connection.execute(select(overrides.c.id).where(same_id)).scalar()
+    if written is None:
+        return None
+    (one,) = read_overrides(connection, batch_id, history=True, row=written)
+    if (one.index, one.stage) != (decision.index, decision.stage) or not _says(one, row):
+        raise IdempotencyConflict(
+            f"the decision {decision.decision_id} is there with other content, on {indexed_words(one.index)}: "
+            "a new decision has an id of its own"
+        )
+    return one
+
+
+def checked_value(operation: Operation, decision: HumanDecision) -> Any:
+    """A decision's value as it is kept. Raises `InvalidParameters` where nobody can decide so in its stage."""
+    value = UNSURE if decision.unsure else decision.value
+    if decision.stage is not HumanStage.OWN:
+        known = decision.stage.values
+        if value not in known:
+            raise InvalidParameters(
+                f"{value!r} is no decision of the stage {decision.stage}: a human says {' or '.join(known)}"
+            )
+        return value
+    if not decision.unsure and (operation.unsure is None or value != operation.unsure):
+        return operation.checked_value(value)
+    if operation.unsure is None:
+        raise InvalidParameters(
+            f"{UNSURE!r} is no decision on a {operation.report_noun}: a human says "
+            f"{operation.includes} or {operation.excludes}"
+        )
+    return operation.unsure
+
+
+def _same(before: Override | None, row: dict[str, Any]) -> bool:
+    """True where the decision stands already, word for word.
+
+    One with an id is kept all the same: the id is known then when it comes again after a change of mind.
+    """
+    may_stand = row["value"] is not WITHDRAWN and row["decision_id"] is None
+    return before is not None and may_stand and _says(before, row)
+
+
+def _says(one: Override, row: dict[str, Any]) -> bool:
+    return all(getattr(one, name) == value for name, value in row.items() if name != "decision_id")
+
+
+def _not_yours(voice: _Voice, before: Iterable[Override]) -> str:
+    index, stage, reviewer = voice
+    others = [one.reviewer for one in before if (one.index, one.stage) == (index, stage)]
+    if not others:
+        return f"{indexed_words(index)}: no human decision stands that could be withdrawn"
+    return (
+        f"{indexed_words(index)}: {reviewer} has decided nothing there that could be withdrawn; what stands was "
+        f"decided by {', '.join(others)}, and only who decided withdraws it. A decision with --settle counts before "
+        "theirs"
+    )

@@ -1,0 +1,78 @@
+"""The screening mode of a batch in the ledger, and which records it hides from whom."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Connection, Integer, any_, insert, literal, select, true
+
+from tamis_producer.ledger.audits import read_unjudged
+from tamis_producer.ledger.overrides import one_at_a_time, read_operation_name, standing_at
+from tamis_schemas import InvalidRequest, ItemStatus, ScreeningMode, ScreeningModeSet
+from tamis_schemas.ledger import items, screening_modes
+from tamis_schemas.operations import kind_of
+
+from .blindness import is_hidden
+from .record_overrides import checked_words
+
+
+def read_mode(connection: Connection, batch_id: UUID) -> ScreeningMode:
+    """Return the screening mode of a batch; `single` where nobody has set one."""
+    return read_mode_set(connection, batch_id).mode
+
+
+def read_mode_set(connection: Connection, batch_id: UUID) -> ScreeningModeSet:
+    """Return the screening mode of a batch with who set it, and when."""
+    table = screening_modes.c
+    statement = select(table.mode, table.set_by, table.created_at.label("set_at")).where(table.batch_id == batch_id)
+    row = connection.execute(statement.order_by(table.id.desc()).limit(1)).first()
+    return ScreeningModeSet() if row is None else ScreeningModeSet.model_validate(row._asdict())
+
+
+def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set_by: str) -> ScreeningModeSet:
+    """Set the screening mode of a batch, in the caller's transaction; a mode that stands already adds nothing.
+
+    Raises:
+        InvalidParameters: nobody is named.
+        InvalidRequest: the batch's operation decides nothing, so that nobody could decide blind, or audit it.
+    """
+    name, _ = checked_words(set_by, None)
+    one_at_a_time(connection, batch_id)
+    operation = read_operation_name(connection, batch_id)
+    if mode is not ScreeningMode.SINGLE and not kind_of(operation).decides():
+        raise InvalidRequest(f"batch {batch_id} is of {operation}: people decide blind on filters and screenings")
+    before = read_mode_set(connection, batch_id)
+    if before.mode is mode:
+        return before
+    connection.execute(insert(screening_modes).values(batch_id=batch_id, mode=mode.value, set_by=name))
+    return read_mode_set(connection, batch_id)
+
+
+def hidden_from(
+    connection: Connection, batch_id: UUID, reviewer: str, places: Collection[int] | None = None
+) -> set[int]:
+    """Return the places of the records whose decisions this reviewer must not see yet; empty in the mode `single`.
+
+    In the mode `model_audited` they are those that were drawn and wait to be judged, the same for everybody.
+    `places`: of these alone; None: of the whole batch.
+    """
+    mode = read_mode(connection, batch_id)
+    if mode is ScreeningMode.MODEL_AUDITED:
+        drawn = set(read_unjudged(connection, batch_id))
+        return drawn if places is None else drawn & {*places}
+    if not mode.blind:
+        return set()
+    decided = standing_at(batch_id, items.c.idx)
+    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
+    statement = (
+        select(items.c.idx, kept_out.label("kept_out"), decided.c.decisions)
+        .select_from(items)
+        .outerjoin(decided, true())
+        .where(items.c.batch_id == batch_id)
+    )
+    if places is not None:
+        statement = statement.where(items.c.idx == any_(literal([*places], ARRAY(Integer))))
+    return {
+        row.idx
+        for row in connection.execute(statement)
+        if is_hidden(mode, [one["reviewer"] for one in row.decisions or ()], reviewer, kept_out=row.kept_out)
+    }

@@ -1,0 +1,227 @@
+"""Samples of what nobody has read: drawn for people, extended, closed, and how far they are read.
+
+A *frame* is the unread rest of a batch in a random order by seed. Its first records are a random sample of it, however
+many they are and whoever read them; so what is kept is the frame and how many of it people were asked to read. What
+they decide are ordinary decisions.
+"""
+
+import secrets
+from collections.abc import Sequence
+from itertools import takewhile
+from uuid import UUID
+
+from sqlalchemy import Connection, select
+
+from tamis_producer.ledger import find_audit, read_audit
+from tamis_producer.ledger.overrides import one_at_a_time
+from tamis_producer.ledger.stop_samples import (
+    Promise,
+    StoredFrame,
+    close_frame,
+    extend_frame,
+    insert_frame,
+    read_frames,
+)
+from tamis_schemas import BatchStatus, InvalidParameters, InvalidRequest, SampledRecord, StopSample, StopVerdict
+from tamis_schemas.ledger import batches, items
+from tamis_schemas.operations import kind_of
+from tamis_schemas.records.random_order import check_draw, sample
+
+from ..quality.certificate import Reading, certify
+from ..quality.reader_errors import DoubleRead
+from ..quality.sampling_frame import Frame
+from .audited_sample import check_beginning, next_number, seen_audits, take_decisions
+from .reading_state import ReadingState, read_reading_state
+
+RANDOM_SEED_BITS = 31  # short enough to be copied by hand
+USUAL = Promise(recall=0.95, confidence=0.95)
+
+
+def draw_sample(
+    connection: Connection,
+    batch_id: UUID,
+    *,
+    recall: float | None = None,
+    confidence: float | None = None,
+    seed: int | None = None,
+    audit: str | None = None,
+    human_errors: bool = True,
+) -> None:
+    """Draw as many of the unread records as a promise needs if no further include is among them.
+
+    Extends the sample that is open, or opens one: of all that nobody has read, with this seed. What is drawn stays so;
+    where the promise is kept already, or everything needed is drawn, nothing happens. All of it is kept, or nothing.
+
+    Args:
+        recall: the promise's; None: that of the sample that is open, else 0.95.
+        confidence: likewise.
+        seed: of a new sample, the same drawing the same records of the same rest; None: any, or that of the open one.
+        audit: an audit of all exclusions that the new sample begins with, by its id or how that begins: what people
+            said in it counts as their decisions from then on.
+        human_errors: as `stopping.read_stop` has it.
+
+    Raises:
+        InvalidParameters: no recall, confidence or seed, or another seed than that of the sample that is open.
+        InvalidRequest: the batch decides about no records, is not finished, or the promise is out of reach; or the
+            audit does not speak for all that nobody has read.
+    """
+    one_at_a_time(connection, batch_id)
+    operation = _drawable(connection, batch_id)
+    promise = promise_of(read_frames(connection, batch_id), recall, confidence)
+    _check_seed(open_frame(read_frames(connection, batch_id)), seed, audit)
+    if audit is not None:
+        _begin_with(connection, batch_id, operation, audit, promise)
+    state = read_reading_state(connection, batch_id, operation)
+    frames = read_frames(connection, batch_id)
+    frame = open_frame(frames)
+    number = next_number(frames, seen_audits(connection, batch_id, frames))
+    reading = reading_of(state, frames, number, human_errors=human_errors)
+    certificate = certify(reading, promise.recall, promise.confidence)
+    if certificate.verdict is StopVerdict.IMPOSSIBLE:
+        raise InvalidRequest(f"batch {batch_id}: it cannot be promised, because {certificate.reason}")
+    if certificate.verdict is StopVerdict.ENOUGH:
+        return
+    if frame is None:
+        seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
+        order = sample(state.unread, len(state.unread), seed=seed)
+        insert_frame(connection, batch_id, number=number, seed=seed, promise=promise, records=order)
+        frame = read_frames(connection, batch_id)[-1]
+    needed = min(len(frame.records), first_read(frame, state) + certificate.needed[0])
+    extend_frame(connection, frame.id, max(frame.drawn, needed), promise)
+
+
+def _check_seed(frame: StoredFrame | None, seed: int | None, audit: str | None) -> None:
+    """Raise `InvalidParameters` where seed or audit are those of another sample than the one that is open."""
+    if seed is not None:
+        check_draw(1, seed)
+    if audit is not None and seed is not None:
+        raise InvalidParameters("seed: an audit has its own, so say either a seed or an audit")
+    if frame is not None and (audit is not None or seed not in (None, frame.seed)):
+        raise InvalidParameters(
+            f"seed: sample {frame.number} is open, and was drawn with seed {frame.seed}. Leave seed and audit out to "
+            "go on with it, or close it first: `tamis stop BATCH --close`"
+        )
+
+
+def _begin_with(connection: Connection, batch_id: UUID, operation: str, audit_id: str, promise: Promise) -> None:
+    """Open a frame that an audit is the beginning of. Raises `InvalidRequest`, `UnknownBatch`."""
+    audit = read_audit(connection, find_audit(connection, audit_id))
+    if audit.batch_id != str(batch_id):
+        raise InvalidRequest(f"audit {audit.id} is of batch {audit.batch_id}, not of {batch_id}")
+    state = read_reading_state(connection, batch_id, operation)
+    frames = read_frames(connection, batch_id)
+    seen = [one for one in seen_audits(connection, batch_id, frames) if one.id != audit.id]
+    order = check_beginning(audit, state, seen)
+    number = next_number(frames, seen)
+    take_decisions(connection, batch_id, operation, audit, state)
+    insert_frame(connection, batch_id, number=number, seed=audit.seed, promise=promise, records=order)
+    extend_frame(connection, read_frames(connection, batch_id)[-1].id, audit.sample, promise)
+
+
+def close_sample(connection: Connection, batch_id: UUID) -> None:
+    """Draw nothing more from the sample that is open; the next one is another attempt, and drawn from what is unread.
+
+    Raises `InvalidRequest` where none is open.
+    """
+    one_at_a_time(connection, batch_id)
+    frame = open_frame(read_frames(connection, batch_id))
+    if frame is None:
+        raise InvalidRequest(f"batch {batch_id} has no open sample: `tamis stop {batch_id} --draw` draws one")
+    close_frame(connection, frame.id)
+
+
+def open_frame(frames: Sequence[StoredFrame]) -> StoredFrame | None:
+    """Return the frame that is open; None where none is."""
+    return next((frame for frame in frames if frame.closed_at is None), None)
+
+
+def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: float | None) -> Promise:
+    """Return what is asked for; where nothing is, what the last frame was drawn for, else the usual."""
+    before = frames[-1].promise if frames else USUAL
+    return Promise(before.recall if recall is None else recall, before.confidence if confidence is None else confidence)
+
+
+def first_read(frame: StoredFrame, state: ReadingState) -> int:
+    """How many of a frame's first records are read, without a gap: whoever read them, and why."""
+    return sum(1 for _ in takewhile(state.included.__contains__, frame.records))
+
+
+def reading_of(
+    state: ReadingState, frames: Sequence[StoredFrame], number: int, *, human_errors: bool = True
+) -> Reading:
+    """Return the review as the certificate sees it: with a new frame of all that is unread where none is open.
+
+    `number`: that the new one would have. Attempts that are no frames, which audits are, stand in as ones of which
+    nothing is read.
+    """
+    by_number = {frame.number: _frame(frame, state) for frame in frames}
+    attempts = frames[-1].number if open_frame(frames) else number
+    untouched = Frame(len(state.unread), (), state.found)
+    double = state.double if human_errors and state.double is not None and state.double.counts else None
+    return Reading(
+        found=state.found,
+        unread=len(state.unread),
+        frames=tuple(by_number.get(one, untouched) for one in range(1, attempts + 1)),
+        double_read=None if double is None else DoubleRead(double.includes, double.missed_by_one),
+        readers=2 if double is not None and double.whole else 1,
+    )
+
+
+def samples_of(
+    connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame], state: ReadingState
+) -> tuple[StopSample, ...]:
+    """Return the frames as people are shown them, with what was decided about the records drawn."""
+    places = sorted({place for frame in frames for place in frame.sample})
+    named = select(items.c.idx, items.c.item_id).where(items.c.batch_id == batch_id, items.c.idx.in_(places))
+    ids = {row.idx: row.item_id for row in connection.execute(named)} if places else {}
+    return tuple(
+        StopSample(
+            id=str(frame.id),
+            batch_id=str(batch_id),
+            number=frame.number,
+            seed=frame.seed,
+            recall=frame.recall,
+            confidence=frame.confidence,
+            population=len(frame.records),
+            created_at=frame.created_at,
+            closed_at=frame.closed_at,
+            records=tuple(
+                SampledRecord(index=place, item_id=ids[place], included=state.included.get(place))
+                for place in frame.sample
+            ),
+        )
+        for frame in frames
+    )
+
+
+def _frame(frame: StoredFrame, state: ReadingState) -> Frame:
+    inside = set(frame.records)
+    found_inside = sum(state.included.get(place, False) for place in frame.records)
+    return Frame(
+        population=len(frame.records),
+        sample=tuple(state.included[place] for place in frame.records[: first_read(frame, state)]),
+        found_outside=state.found - found_inside,
+        unread_outside=sum(place not in inside for place in state.unread),
+    )
+
+
+def _drawable(connection: Connection, batch_id: UUID) -> str:
+    """Return the operation of a batch from which a sample can be drawn. Raises `InvalidRequest`."""
+    batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
+    operation = checked_operation(batch_id, batch.operation)
+    if not BatchStatus(batch.state).terminal:
+        raise InvalidRequest(
+            f"batch {batch_id} is {batch.state}: a sample is drawn from all that nobody has read, when it is finished: "
+            f"`tamis status {batch_id} --watch` follows it"
+        )
+    return operation
+
+
+def checked_operation(batch_id: UUID, operation: str) -> str:
+    """Return a batch's operation. Raises `InvalidRequest` where it decides about no records."""
+    if not kind_of(operation).decides():
+        raise InvalidRequest(
+            f"batch {batch_id} is of {operation}: it includes and excludes nothing, so there is no recall to promise; "
+            "`tamis screen` and `tamis filter` do"
+        )
+    return operation

@@ -1,0 +1,233 @@
+"""An explanation read from the ledger; the caller's connection decides of which moment."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, select
+
+from tamis_producer.ledger import read_overrides, stream_results
+from tamis_schemas import (
+    Inclusion,
+    InvalidParameters,
+    ItemResult,
+    ItemStatus,
+    Operation,
+    Override,
+    Provenance,
+    parse_operation,
+)
+from tamis_schemas.answers.transcript import Transcript
+from tamis_schemas.ledger import (
+    audit_decisions,
+    audit_items,
+    audits,
+    batches,
+    items,
+    past_failures,
+    payloads,
+    prompts,
+    transcripts,
+)
+from tamis_schemas.records.record_number import indexed_words
+
+from .because import because
+from .document import (
+    DrawnIn,
+    ExplainedBatch,
+    ExplainedVerdict,
+    Explanation,
+    HumanAct,
+    HumanWord,
+    OtherStage,
+    PastFailure,
+)
+from .origins import read_origin
+
+NOT_DECIDED = "the record is not decided yet: what is asked now is kept with what it ends with"
+NOT_ASKED = "no model was asked about the record"
+NOT_KEPT = (
+    "what was asked and answered was not kept: the worker had TAMIS_TRANSCRIPTS=false, or the ledger could not store it"
+)
+
+
+def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Explanation:
+    """The whole story of the item at a place of a batch. Raises `InvalidParameters`: the batch has no such place."""
+    batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
+    operation = parse_operation(batch.params)
+    result = _result(connection, batch_id, index)
+    if result is None:
+        raise InvalidParameters(f"batch {batch_id} has no record {indexed_words(index)}: there are {batch.n_items:,}")
+    claims = _transcripts(connection, batch_id, index)
+    lost = select(items.c.lost_claims).where(items.c.batch_id == batch_id, items.c.idx == index)
+    lost_claims: int = connection.execute(lost).scalar_one()
+    source, copies = read_origin(connection, batch, result)
+    return Explanation(
+        batch=_batch(batch, operation),
+        record=result,
+        source=source,
+        copies=copies,
+        verdicts=_verdicts(operation, result),
+        because=because(operation, result),
+        transcripts=claims,
+        prompts=_prompts(connection, batch_id, claims),
+        gap=_gap(result, claims, lost_claims),
+        past_failures=_past_failures(connection, batch_id, index),
+        humans=_humans(connection, batch_id, index),
+        audits=_audits(connection, batch_id, index),
+        stages=_stages(connection, batch, result),
+        lost_claims=lost_claims,
+    )
+
+
+def _batch(row: Row[Any], operation: Operation) -> ExplainedBatch:
+    criteria = tuple(operation.criteria.labelled()) if isinstance(operation, Inclusion) else ()
+    review = None if row.review_id is None else str(row.review_id)
+    return ExplainedBatch.model_validate(row._asdict() | {"id": str(row.id), "criteria": criteria, "review": review})
+
+
+def _result(connection: Connection, batch_id: UUID, index: int) -> ItemResult | None:
+    results = list(stream_results(connection, batch_id, [index]))
+    return results[0] if results else None
+
+
+def _verdicts(operation: Operation, result: ItemResult) -> tuple[ExplainedVerdict, ...]:
+    if result.decision is None:
+        return ()
+    criteria = {one.label: one for one in operation.criteria.labelled()} if isinstance(operation, Inclusion) else {}
+    verdicts = []
+    for label, verdict in result.decision.verdicts.items():
+        criterion, quote = criteria.get(label), verdict.quote
+        passage = None
+        if quote is not None and quote.field is not None and quote.start is not None:
+            text = result.item.get(quote.field)
+            passage = text[quote.start : quote.end] if isinstance(text, str) else None
+        verdicts.append(
+            ExplainedVerdict(
+                label=label,
+                criterion=None if criterion is None else criterion.text,
+                excludes=criterion is not None and criterion.excludes,
+                verdict=verdict.verdict,
+                quote=quote,
+                passage=passage,
+            )
+        )
+    return tuple(verdicts)
+
+
+def _transcripts(connection: Connection, batch_id: UUID, index: int) -> tuple[Transcript, ...]:
+    statement = (
+        select(transcripts.c.fence, transcripts.c.round, transcripts.c.created_at, transcripts.c.calls)
+        .where(transcripts.c.batch_id == batch_id, transcripts.c.idx == index)
+        .order_by(transcripts.c.fence)
+    )
+    return tuple(Transcript.model_validate(row._asdict()) for row in connection.execute(statement))
+
+
+def _prompts(connection: Connection, batch_id: UUID, claims: Sequence[Transcript]) -> dict[str, str]:
+    calls = [call for one in claims for call in one.calls]
+    named = {message.sha256 for call in calls for message in call.messages}
+    named |= {call.format.sha256 for call in calls if call.format is not None}
+    statement = select(prompts.c.sha256, prompts.c.text).where(
+        prompts.c.batch_id == batch_id, prompts.c.sha256.in_(sorted(name for name in named if name is not None))
+    )
+    return {row.sha256: row.text for row in connection.execute(statement)}
+
+
+def _gap(result: ItemResult, claims: Sequence[Transcript], lost_claims: int) -> str | None:
+    bill = result.provenance or Provenance()
+    kept = sum(not call.cached for one in claims for call in one.calls)
+    if result.status is ItemStatus.EXCLUDED_BY_FILTER:
+        return NOT_ASKED
+    if result.status in (ItemStatus.PENDING, ItemStatus.RUNNING):
+        return NOT_DECIDED
+    if not claims:
+        return NOT_KEPT if bill.calls or bill.cached else NOT_ASKED
+    if kept < bill.calls:
+        return f"of {bill.calls} calls on the bill the transcripts hold {kept}; of the others nothing was kept"
+    if lost_claims:
+        workers = "a worker that died" if lost_claims == 1 else f"{lost_claims} workers that died"
+        return f"what {workers} asked about the record was not kept"
+    return None
+
+
+def _past_failures(connection: Connection, batch_id: UUID, index: int) -> tuple[PastFailure, ...]:
+    statement = (
+        select(past_failures.c.round, past_failures.c.error_kind, past_failures.c.error)
+        .where(past_failures.c.batch_id == batch_id, past_failures.c.idx == index)
+        .order_by(past_failures.c.round)
+    )
+    rows = connection.execute(statement)
+    return tuple(PastFailure(round=row.round, kind=row.error_kind, message=row.error) for row in rows)
+
+
+def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWord, ...]:
+    words = [_word(one) for one in read_overrides(connection, batch_id, history=True, places=[index])]
+    audited = (
+        select(audit_decisions)
+        .join(audits, audits.c.id == audit_decisions.c.audit_id)
+        .where(audits.c.batch_id == batch_id, audit_decisions.c.idx == index)
+        .order_by(audit_decisions.c.id)
+    )
+    words += [
+        HumanWord(
+            act=HumanAct.AUDITED,
+            by=row.reviewer,
+            at=row.created_at,
+            value=row.include,
+            note=row.note,
+            audit=str(row.audit_id),
+        )
+        for row in connection.execute(audited)
+    ]
+    return tuple(sorted(words, key=lambda word: word.at))
+
+
+def _word(one: Override) -> HumanWord:
+    act = HumanAct.WITHDREW if one.withdrawn else HumanAct.CONFIRMED if one.confirms else HumanAct.DECIDED
+    about = {"stage": one.stage, "reason": one.reason, "settles": one.settles}
+    return HumanWord(act=act, by=one.reviewer, at=one.created_at, value=one.value, note=one.note, **about)
+
+
+def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn, ...]:
+    statement = (
+        select(audits, audit_items.c.drawn)
+        .join(audit_items, audit_items.c.audit_id == audits.c.id)
+        .where(audits.c.batch_id == batch_id, audit_items.c.idx == index)
+        .order_by(audits.c.created_at)
+    )
+    return tuple(
+        DrawnIn(
+            audit=str(row.id),
+            seed=row.seed,
+            stratum=row.stratum,
+            population=row.population,
+            drawn=row.drawn,
+            at=row.created_at,
+        )
+        for row in connection.execute(statement)
+    )
+
+
+def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tuple[OtherStage, ...]:
+    """The other stages of the review that the record came to; its place in the first one is its `origin` in all."""
+    if batch.review_id is None:
+        return ()
+    origin = result.index if result.origin is None else result.origin
+    first = (batches.c.stage == 0) & (payloads.c.idx == origin)
+    later = (batches.c.stage > 0) & (payloads.c.origin == origin)
+    statement = (
+        select(batches.c.id, batches.c.stage, batches.c.operation, batches.c.params, payloads.c.idx)
+        .join(payloads, payloads.c.batch_id == batches.c.id)
+        .where(batches.c.review_id == batch.review_id, batches.c.id != batch.id, first | later)
+        .order_by(batches.c.stage)
+    )
+    stages = []
+    for row in connection.execute(statement).all():
+        other = _result(connection, row.id, row.idx)
+        if other is not None:
+            reasons = because(parse_operation(row.params), other)
+            stages.append(
+                OtherStage(stage=row.stage, batch=str(row.id), operation=row.operation, result=other, because=reasons)
+            )
+    return tuple(stages)

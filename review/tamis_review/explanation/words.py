@@ -1,0 +1,205 @@
+"""An explanation as people read it: headings, each with its lines. Pure; foreign texts are given as they are."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from tamis_schemas import HumanStage, PanelResult, Provenance, QuoteState, dollars, tier_name
+from tamis_schemas.records.item import shown_fields, shown_text
+from tamis_schemas.records.record_number import record_number, record_words
+
+from .call_words import INDENT, call_lines, foreign
+from .document import Because, ExplainedVerdict, Explanation, HumanAct, HumanWord, OtherStage
+from .origin_words import origin_lines
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands under it, line by line."""
+
+    heading: str
+    lines: tuple[str, ...]
+
+
+def as_text(explanation: Explanation) -> str:
+    """The story as one text. A heading begins with `# `, as no other line does: foreign lines are set in."""
+    return "\n".join("\n".join([f"# {one.heading}", *one.lines, ""]) for one in sections(explanation))
+
+
+def sections(explanation: Explanation) -> Iterator[Section]:
+    """The story in its order: record, source, decision, people, other stages, calls, bill."""
+    for one in _sections(explanation):
+        yield Section(one.heading, tuple(line for part in one.lines for line in _one_by_one(part)))
+
+
+def _one_by_one(line: str) -> Iterator[str]:
+    """A line; where a text within it has several, the others set in."""
+    first, *others = line.splitlines() or [""]
+    yield first
+    yield from (INDENT + other for other in others)
+
+
+def _sections(explanation: Explanation) -> Iterator[Section]:
+    yield Section("Batch", tuple(_batch(explanation)))
+    yield Section("Record", tuple(_record(explanation)))
+    if origin := tuple(origin_lines(explanation)):
+        yield Section("Source", origin)
+    yield Section("Decision", tuple(_decision(explanation)))
+    if explanation.record.panel is not None:
+        yield Section("Panel", tuple(_panel(explanation.record.panel)))
+    if explanation.verdicts:
+        yield Section("Criteria", tuple(line for one in explanation.verdicts for line in _verdict(one)))
+    if explanation.humans or explanation.audits:
+        yield Section("People", tuple(_people(explanation)))
+    if explanation.stages:
+        yield Section("Other stages of the review", tuple(line for one in explanation.stages for line in _stage(one)))
+    if explanation.past_failures:
+        failures = (f"round {one.round}: {one.kind.value}: {one.message}" for one in explanation.past_failures)
+        yield Section("Earlier rounds", tuple(failures))
+    if explanation.gap is not None:
+        yield Section("Prompts and answers", (explanation.gap,))
+    shown: set[str] = set()
+    for transcript in explanation.transcripts:
+        for place, call in enumerate(transcript.calls):
+            claim = f"claim {transcript.fence}, round {transcript.round}, {_when(transcript.created_at)}"
+            heading = f"Call {place + 1} of {len(transcript.calls)}, {claim}"
+            yield Section(heading, tuple(call_lines(transcript, place, call, explanation.prompts, shown)))
+    yield Section("Bill", tuple(_bill(explanation)))
+
+
+def _batch(explanation: Explanation) -> Iterator[str]:
+    batch = explanation.batch
+    yield f"{batch.id}{'' if batch.label is None else f', {batch.label}'}"
+    yield f"{batch.operation}, {batch.state.value}, round {batch.round}, submitted {_when(batch.created_at)}"
+    if batch.review is not None and batch.stage is not None:
+        yield f"stage {batch.stage + 1} of review {batch.review}"
+    if batch.criteria:
+        yield f"question: {batch.params['criteria']['research_question']}"
+        yield from (f"{one.label}{' (excludes)' if one.excludes else ''}: {one.text}" for one in batch.criteria)
+    else:
+        yield from foreign(json.dumps(batch.params, ensure_ascii=False))
+
+
+def _record(explanation: Explanation) -> Iterator[str]:
+    record = explanation.record
+    yield f"{record_words(record.index)}, id {record.item_id}"
+    for name, value in shown_fields(record.item).items():
+        yield f"field {name}:"
+        yield from foreign(shown_text(value))
+    if record.cut_words is not None:
+        yield f"not sent whole: {record.cut_words}"
+
+
+def _decision(explanation: Explanation) -> Iterator[str]:
+    record = explanation.record
+    yield f"item {record.status}"
+    if record.conflict:
+        yield f"people are in conflict, and nobody's decision counts: {record.decision_words}"
+    if record.override is not None:
+        yield f"what counts: {shown_text(record.override.value)}, by {record.override.reviewer}"
+    if record.result is not None and record.result.error is None:
+        yield f"value: {shown_text(record.value)}"
+    yield from _reasons(explanation.because)
+    if record.result is not None and record.result.reasoning:
+        yield "the model's reasoning:"
+        yield from foreign(record.result.reasoning)
+    if record.decision is None and record.detail:
+        yield "detail:"
+        yield from foreign(json.dumps(record.detail, ensure_ascii=False))
+    if record.evaluation_words is not None:
+        yield f"metrics: {record.evaluation_words}"
+
+
+def _panel(panel: PanelResult) -> Iterator[str]:
+    for one in panel.verdicts:
+        price = "no known price" if one.cost is None else dollars(one.cost)
+        paid = "from the cache" if one.cached else f"{one.usage.total_tokens:,} tokens, {price}"
+        yield f"{one.words} ({paid})"
+        criteria = ", ".join(f"{label} {verdict.verdict.value}" for label, verdict in one.verdicts.items())
+        if criteria:
+            yield INDENT + criteria
+        if text := one.error or one.reasoning:
+            yield from foreign(text)
+
+
+def _reasons(reasons: Iterable[Because]) -> Iterator[str]:
+    yield from (f"{one.sets}: {one.text.removeprefix(f'{one.sets} ')}" for one in reasons)
+
+
+def _verdict(one: ExplainedVerdict) -> Iterator[str]:
+    criterion = "" if one.criterion is None else f" ({one.criterion})"
+    yield f"{one.label}{criterion}: {one.verdict.value}"
+    if one.quote is None:
+        yield INDENT + "no quote"
+        return
+    yield f"{INDENT}quote: “{one.quote.text}”"
+    if one.quote.state is QuoteState.NOT_FOUND:
+        yield f"{INDENT}not found in the record; the most similar passage is {one.quote.similarity:.2f} alike"
+        return
+    where = "" if one.quote.start is None else f", characters {one.quote.start} to {one.quote.end}"
+    yield f"{INDENT}{one.quote.state.value} in {one.quote.field}{where}"
+    if one.passage is not None:
+        yield f"{INDENT}the record there: “{one.passage}”"
+    for difference in one.quote.differences:
+        yield f"{INDENT}differs: “{difference.quoted}”, in the record “{difference.recorded}”"
+
+
+def _people(explanation: Explanation) -> Iterator[str]:
+    for drawn in explanation.audits:
+        yield (
+            f"{_when(drawn.at)} drawn as number {drawn.drawn + 1} into audit {drawn.audit}, seed {drawn.seed}, of "
+            f"{drawn.population} exclusions ({drawn.stratum.value})"
+        )
+    for word in explanation.humans:
+        stage = "" if word.stage is HumanStage.OWN else f" ({word.stage.value})"
+        reason = "" if word.reason is None else f", because: {word.reason}"
+        settles = "; it settles the record" if word.settles else ""
+        yield f"{_when(word.at)} {word.by}{stage} {_said(word)}{reason}{settles}"
+        if word.note:
+            yield from foreign(word.note)
+
+
+def _said(word: HumanWord) -> str:
+    match word.act:
+        case HumanAct.WITHDREW:
+            return "withdrew the decision before it"
+        case HumanAct.AUDITED:
+            return f"in audit {word.audit}: {'include' if word.value else 'exclude'}"
+        case HumanAct.CONFIRMED:
+            return f"confirmed: {shown_text(word.value)}"
+        case HumanAct.DECIDED:
+            return f"decided: {shown_text(word.value)}"
+
+
+def _stage(one: OtherStage) -> Iterator[str]:
+    place = f"stage {one.stage + 1}, {one.operation}: {one.result.status}"
+    yield f"{place}; `tamis explain {one.batch} number:{record_number(one.result.index)}` tells its calls"
+    yield from (INDENT + line for line in _reasons(one.because))
+
+
+def _bill(explanation: Explanation) -> Iterator[str]:
+    bill = explanation.record.provenance or Provenance(cost=Decimal(0))
+    if not bill.calls:
+        yield "nothing: every answer came from the cache" if bill.cached else "nothing: no call was made"
+    else:
+        yield f"{bill.calls} {'call' if bill.calls == 1 else 'calls'}, over all rounds"
+        usage = bill.usage
+        yield (
+            f"tokens: {usage.prompt_tokens:,} of prompts ({usage.cached_tokens:,} at the cached price), "
+            f"{usage.completion_tokens:,} of answers ({usage.reasoning_tokens:,} of reasoning)"
+        )
+        yield "cost: not known, as the model has no price here" if bill.cost is None else f"cost: {dollars(bill.cost)}"
+    if bill.model is not None:
+        yield f"model: {bill.model}{'' if bill.tier is None else f', tier {tier_name(bill.tier) or bill.tier}'}"
+    if bill.unanswered:
+        yield f"unanswered: {bill.unanswered}; nobody knows whether they were paid for"
+    if explanation.lost_claims:
+        yield f"claims whose worker died: {explanation.lost_claims}; what they may have cost is in no bill"
+    if bill.deviations:
+        yield f"answers were harmlessly otherwise: {'; '.join(bill.deviations)}"
+
+
+def _when(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S %Z}".rstrip()

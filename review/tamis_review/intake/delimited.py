@@ -1,0 +1,226 @@
+"""CSV and its kin: a header row, then one record a row.
+
+A file that comes back has its own columns, in their order and with the very texts of their cells, quotes around them
+where it has them around all, its delimiter and line ends, and above the header what stood there. Not kept: rows without
+a word, empty cells beyond the header, and quotes that were not needed and do not stand around every cell.
+
+A row that is damaged costs one record. The sources whose columns need more than synonyms have a mapping of their own
+(`column_mappings`).
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tamis_producer.results.formula_guard import unguarded
+from tamis_schemas import InputError
+
+from .cell_rows import CellRow, CellRows
+from .column_mapping import ColumnMapping
+from .columns import DECISION_COLUMNS, Columns, SortedCells, canonical_name, is_decision
+from .decision import decision_value
+from .delimited_writing import DELIMITER_OF, DELIMITERS, LINE_END, MADE, QUOTING, SPLIT, quoted, special_in
+from .notes import Notes
+from .recognise import Format
+from .record import CANONICAL, assemble, hide, is_bare_year, year_of
+from .source import Field, mark_of, remember
+
+HEADER_WITHIN = 10  # rows; Embase writes the search query above its header
+LAST = 1_000  # characters of a file in which its last line ends, empty lines behind it or not
+BEHIND_LOST = "a line behind a row that is lost, with neither title nor abstract"
+LISTED = 30  # column names in a message
+DATABASE = "_database"  # that the row names, whatever its column is called
+
+
+@dataclass(frozen=True)
+class _Header:
+    row: CellRow
+    columns: Columns
+
+
+def read_delimited(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+    """The records in `text`: comma, semicolon, tab or bar between cells, whichever makes a header of the header.
+
+    The columns `tamis_decision` and its kin, as `write_csv` adds them, become the record's hidden decision again. A
+    column that stands twice is numbered.
+
+    A row that is longer than the header, a short one with neither title nor abstract, and one whose quotes do not match
+    are lost, which the notes say; without `notes`, or where they are strict, it raises `InputError`. So does a text
+    that has no header with a title or an abstract, or no record below it.
+    """
+    notes = notes or Notes(path, strict=True)
+    delimiter = _delimiter(text)
+    rows = CellRows(text, delimiter, notes)
+    header = _header(rows, path)
+    rows.width = header.columns.width
+    form = Format.TSV if delimiter == "\t" else Format.DELIMITED
+    layout: dict[str, Any] | None = None
+    records: list[dict[str, Any]] = []
+    lost = False
+    for row in rows:
+        if not any(cell.strip() for cell in row.cells):
+            continue
+        cells = header.columns.sort(row.cells)
+        if (fault := _fault(row, header.columns, cells)) is not None:
+            if lost and len(row.cells) < header.columns.width:
+                notes.skipped(BEHIND_LOST, row.line)
+            else:
+                notes.lost(fault, row.line)
+                rows.swallowed()  # by a quote that is not closed, and is not seen to be
+            lost = True
+            continue
+        lost = False
+        if layout is None:
+            layout = _layout(text, delimiter, header, row, form)
+        record, fields, made = _record(row, header, cells, number=len(records) + 1)
+        records.append(remember(record, form, fields, {**layout, MADE: made} if made else layout))
+        layout.pop("above", None)  # it belongs to the file, not to each of its records
+    if not records:
+        first = next(iter(notes.taken), None)
+        why = f" that can be read: {first.text}" if first else ""
+        raise InputError(f"a header, but no record below it{why}", path=path, line=first.line if first else None)
+    return records
+
+
+def _delimiter(text: str) -> str:
+    """The one by which a row near the top names most known columns; at a tie, the one that finds most cells."""
+    lines = io.StringIO(text, newline="")  # once: it is a copy of all of them
+
+    def score(delimiter: str) -> tuple[int, int]:
+        lines.seek(0)
+        reader = csv.reader(lines, delimiter=delimiter)
+        best = (0, 0)
+        try:
+            for _, cells in zip(range(HEADER_WITHIN), reader, strict=False):
+                named = sum(canonical_name(cell) is not None for cell in cells)
+                best = max(best, (named, len(cells)))
+        except csv.Error:  # a cell beyond all bounds: what was seen before it still counts
+            pass
+        return best
+
+    return max(DELIMITERS, key=score)
+
+
+def _header(rows: Iterator[CellRow], path: Path) -> _Header:
+    seen: list[CellRow] = []
+    for _, row in zip(range(HEADER_WITHIN), rows, strict=False):
+        columns = Columns([cell.strip() for cell in row.cells])
+        # Above the header only what cannot be one: a single word like "Abstract" may stand in a preamble.
+        if columns.has_content and (not seen or len(columns.known) > 1):
+            return _Header(row, columns)
+        if any(row.cells):
+            seen.append(row)
+    names = seen[0].cells if seen else []
+    if any(len(name) > 80 or re.fullmatch(r"\d+", name.strip()) for name in names):
+        wrong = "the first row looks like a record: put a header row above it that names the columns"
+    else:
+        wrong = "no column for a title or an abstract"
+    listed = ", ".join(repr(name[:40]) for name in names[:LISTED])
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    raise InputError(f"{wrong}; columns found: {listed}{more}", path=path, line=seen[0].line if seen else None)
+
+
+def _layout(text: str, delimiter: str, header: _Header, first: CellRow, form: Format) -> dict[str, Any]:
+    """Return the style of the file, where it is not the ordinary one of its format."""
+    starts = {row.line: _start_of(text, row.line) for row in (header.row, first)}
+    line_end = match[0] if (match := LINE_END.search(text, starts[header.row.line])) else "\r\n"
+    layout: dict[str, Any] = {}
+    if delimiter != DELIMITER_OF[form]:
+        layout["delimiter"] = delimiter
+    if line_end != "\r\n":
+        layout["line_end"] = line_end
+    of_rows = LINE_END.search(end := text[-LAST:], len(end.rstrip("\r\n")))
+    if of_rows is None:
+        layout["last_line_ends"] = False
+    elif of_rows[0] != line_end:
+        layout["rows_end"] = of_rows[0]
+    for what, row in (("names_quoted", header.row), ("cells_quoted", first)):
+        ordinary = [cell for cell in row.cells if not special_in(delimiter).search(cell)]
+        for style in QUOTING if any(ordinary) else ():
+            if text.startswith(delimiter.join(quoted(cell, style) for cell in row.cells), starts[row.line]):
+                layout[what] = style
+                break
+    if starts[header.row.line]:
+        layout["above"] = text[: starts[header.row.line]]
+    return layout
+
+
+def _start_of(text: str, line: int) -> int:
+    start = 0
+    for _ in range(line - 1):
+        start = match.end() if (match := LINE_END.search(text, start)) else start
+    return start
+
+
+def _fault(row: CellRow, columns: Columns, cells: SortedCells) -> str | None:
+    """Return what makes the row no record."""
+    width = f"a row of {len(row.cells)} cells under a header of {columns.width}"
+    if any(cell.strip() for cell in row.cells[columns.width :]):
+        return f"{width}: is a cell with the delimiter in it not in quotes?"
+    if len(row.cells) < columns.width and not cells.canonical.keys() & {"title", "abstract"}:
+        return f"{width}, with neither title nor abstract: is a line break within a cell not in quotes?"
+    return None
+
+
+def _record(
+    row: CellRow, header: _Header, cells: SortedCells, *, number: int
+) -> tuple[dict[str, Any], list[Field], dict[str, str]]:
+    """Return the record, the fields of its row, and the marks of what was made of other cells than its own."""
+    columns = header.columns
+    mapping = columns.mapping_of(row.cells)
+    fields, kept, kept_at = _values(cells, mapping), dict[str, Any](cells.kept), dict(cells.kept_at)
+    made = dict(mapping.made(_by_plain_name(row, columns))) if mapping is not None and mapping.made is not None else {}
+    canonical = [name for name in CANONICAL if name in made]
+    gained = {name: value for name in canonical if (value := made.pop(name)) and not fields.get(name)}
+    accession = cells.accession
+    if accession is not None and cells.accession_at is not None and gained.keys() & {"pmid", "nct_id"}:
+        kept_at[cells.accession_at] = name = columns.own_names[cells.accession_at]
+        kept[name], accession = accession, None
+    if isinstance(fields.get("year"), int) and not is_bare_year(text := cells.canonical["year"]):
+        kept[cells.column_of["year"]] = text
+    for name in kept.keys() & DECISION_COLUMNS.keys():
+        kept[name] = decision_value(DECISION_COLUMNS[name], unguarded(kept[name]))
+    record = assemble({**fields, **gained}, kept, accession=accession, line=row.line, number=number)
+    # The hidden fields stand behind the canonical ones, in the order of `kept`, and the line behind them.
+    hidden = dict(zip(kept, list(record)[-1 - len(kept) : -1], strict=True))
+    source: list[Field] = []
+    for at, name in enumerate(header.row.cells):
+        cell = row.cells[at] if at < len(row.cells) else ""
+        if at in kept_at:
+            key: str | None = hidden[kept_at[at]]
+        elif at == cells.accession_at:
+            key = "id" if record["id"] == accession else None
+        elif at in cells.roles:
+            key = None if cells.roles[at] in gained else cells.roles[at]
+        else:
+            key = free if (free := hide(columns.own_names[at])) not in record else None
+        source.append(Field(name, unguarded(cell) if is_decision(name) else cell, key))
+    for name, value in made.items():
+        record.setdefault(hide(name), value)
+    if (database := columns.database_of(row.cells)) is not None:
+        record.setdefault(DATABASE, database)
+    return record, source, {name: mark_of(record[name]) for name in gained}
+
+
+def _by_plain_name(row: CellRow, columns: Columns) -> dict[str, str]:
+    """Return the filled cells; of columns with one name, the first."""
+    filled: dict[str, str] = {}
+    for name, cell in zip(columns.plain, row.cells, strict=False):
+        if cell.strip():
+            filled.setdefault(name, cell)
+    return filled
+
+
+def _values(cells: SortedCells, mapping: ColumnMapping | None) -> dict[str, Any]:
+    """Return the canonical fields that have a cell of their own."""
+    fields: dict[str, Any] = dict(cells.canonical)
+    readings = SPLIT if mapping is None else {**SPLIT, **mapping.values}
+    for name in fields.keys() & readings.keys():
+        fields[name] = readings[name](fields[name])
+    if isinstance(text := fields.get("year"), str) and (year := year_of(text)) is not None:
+        fields["year"] = year
+    return fields

@@ -1,0 +1,57 @@
+"""Records as a bibliographic file: in the format that they came in, or in another."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tamis_producer.results.results_file import replacing
+from tamis_schemas import InputError
+
+from .formats import WRITERS
+from .recognise import Format, format_named
+from .source import source_format
+
+
+def write_records(
+    records: Iterable[Mapping[str, Any]],
+    path: Path | str,
+    *,
+    format: Format | str | None = None,  # noqa: A002 - the word that a caller expects
+) -> None:
+    """Write records to `path`, in the format of the file that they were read from, or in `format`.
+
+    They are gone through several times: a list or a `Spool`, and no iterator.
+
+    In the same format every field of the source is written, in its order, and as the record has it now: what was
+    changed since shows. In another format the canonical fields go where that format has them, and hidden fields are
+    left out, for want of a place (JSONL has one); of formats that are only read, what RIS, EndNote XML and tables have
+    a place for is written there. The decision (`_tamis_decision`, `_tamis_confidence`,
+    `_tamis_reason`, `_tamis_exclusion_reason`) is written in every format, where reference managers show it; it
+    replaces the one that the file had. `read_records` reads all of it back. The file is UTF-8, and appears when all of
+    it is written.
+
+    Raises `InputError`: the records come from several formats, or from none, and `format` does not say which to write;
+    it names a format that cannot be written; or the file cannot be written.
+    """
+    chosen = format_to_write(records, path, format)
+    with replacing(path) as stream:
+        WRITERS[chosen](records, stream)
+
+
+def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Format | str | None) -> Format:
+    """Return the format that is wanted, else the one in which all records came. Raises `InputError` of `path`."""
+    names = ", ".join(form.value for form in WRITERS)
+    if wanted is not None:
+        form = wanted if isinstance(wanted, Format) else format_named(wanted)
+        if form is None or form not in WRITERS:
+            named = wanted.value if isinstance(wanted, Format) else wanted
+            raise InputError(f"{named!r} is no format that can be written; choose one of {names}", path=path)
+        return form
+    formats = dict.fromkeys(map(source_format, records))
+    only = next(iter(formats), None)
+    if len(formats) == 1 and only is not None and only in WRITERS:
+        return only
+    if len(formats) > 1:
+        mixture = ", ".join("no file" if form is None else form.value for form in formats)
+        raise InputError(f"the records come from {mixture}: choose the format to write, one of {names}", path=path)
+    raise InputError(f"nothing says in which format to write: choose one of {names}", path=path)

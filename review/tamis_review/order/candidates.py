@@ -1,0 +1,170 @@
+"""The records of a batch as a reading order and a stop rule see them: text, score, and what people decided."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Integer,
+    Row,
+    Select,
+    Table,
+    any_,
+    literal,
+    null,
+    select,
+)
+
+from tamis_producer.ledger import read_operation
+from tamis_producer.ledger.overrides import standing, standing_decisions
+from tamis_schemas import InvalidRequest, ItemStatus, Operation
+from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.ledger import exclusions, items, payloads, results
+from tamis_schemas.operations import OperationKind, kind_of
+from tamis_schemas.records.item import shown_fields, shown_text
+
+from ..intake.record import CANONICAL
+from ..quality.inclusion_score import ScoreScale, inclusion_score
+from .score_basis import read_score_basis
+
+REMOVED = "removed"  # the rule of a record that was kept out, and nobody wrote down why
+CATALOGUED = frozenset(CANONICAL) - {"title", "abstract", "keywords"}  # who and where: nothing of what it is about
+PAGE = 500  # rows that a server-side cursor hands over at once: of 1.7 kB texts less than a megabyte
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record that is no copy of another."""
+
+    index: int  # place in the batch, from 0
+    item_id: str
+    title: str  # empty where it has none, and where texts were not asked for
+    abstract: str  # the same; of a record without one its other fields
+    score: float | None  # for inclusion, the model's; None: it failed, is uncertain or was not asked yet
+    probability: float | None  # that it is included, from the answer's tokens; None: the endpoint gave none
+    rule: str | None  # of the initial filter, that excluded it before any model was asked
+    decided: bool  # a human decision stands on it, be it `uncertain`, and people do not contradict each other
+    included: bool | None  # by that decision; None: there is none, or it says neither
+    conflict: bool = False  # people decided differently and nobody has settled it: it counts as undecided
+
+
+def stream_candidates(connection: Connection, batch_id: UUID, *, texts: bool = True) -> Iterator[Candidate]:
+    """Yield every record of a batch but the copies, in item order; no record is held longer than a page.
+
+    All of one moment where the connection is that of a snapshot. `texts=False` leaves titles and abstracts empty, and
+    is several times as fast.
+
+    Raises `InvalidRequest` where the batch's operation includes and excludes nothing.
+    """
+    kind = kind_of(checked_operation(connection, batch_id).operation)
+    scale = read_score_basis(connection, batch_id, kind).scale
+    human = read_human(connection, batch_id)
+    for row in connection.execute(_statement(batch_id, texts=texts).execution_options(yield_per=PAGE)):
+        yield _candidate(row, human.get(row.idx), kind, scale)
+
+
+def read_candidates(connection: Connection, batch_id: UUID, places: Collection[int]) -> dict[int, Candidate]:
+    """Return the records at some places of a batch by their place, copies left out; raises as `stream_candidates`."""
+    kind = kind_of(checked_operation(connection, batch_id).operation)
+    scale = read_score_basis(connection, batch_id, kind).scale
+    wanted = any_(literal(sorted(places), ARRAY(Integer)))
+    human = read_human(connection, batch_id, standing_decisions.c.idx == wanted)
+    rows = connection.execute(_statement(batch_id, wanted=wanted))
+    return {row.idx: _candidate(row, human.get(row.idx), kind, scale) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class HumanSays:
+    """What people's decisions on a record come to."""
+
+    value: Any  # as the operation has it; None in a conflict
+    conflict: bool
+    reviewers: tuple[str, ...]  # whose decision stands, the one who decided first coming first
+    first: int  # the number of the oldest of these decisions: the smaller, the earlier
+
+
+def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool]) -> dict[int, HumanSays]:
+    """Return what people decided, by place; read apart, as a join of it is planned by guesses that may be far off."""
+    human = standing(batch_id, *of)
+    decided = select(human.c.idx, human.c.value, human.c.conflict, human.c.decisions)
+    return {
+        row.idx: HumanSays(
+            row.value, row.conflict, tuple(one["reviewer"] for one in row.decisions), row.decisions[0]["id"]
+        )
+        for row in connection.execute(decided)
+    }
+
+
+def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
+    """Return a batch's operation. Raises `InvalidRequest` where it includes and excludes nothing."""
+    operation = read_operation(connection, batch_id)
+    if not operation.decides():
+        raise InvalidRequest(
+            f"batch {batch_id} is of the operation {operation.operation!r}: it includes and excludes nothing, so there "
+            "is nothing to find by reading; `tamis screen` and `tamis filter` do"
+        )
+    return operation
+
+
+def _statement(batch_id: UUID, *, texts: bool = True, wanted: ColumnElement[Any] | None = None) -> Select[Any]:
+    """Return the columns of every record, or of those at the wanted places: each table is asked for these alone."""
+
+    def of(table: Table) -> ColumnElement[bool]:
+        here = (table.c.batch_id == items.c.batch_id) & (table.c.idx == items.c.idx)
+        return here if wanted is None else here & (table.c.idx == wanted)
+
+    statement = (
+        select(
+            *(items.c.idx, items.c.item_id, items.c.state, exclusions.c.rule),
+            *(results.c.value, results.c.confidence, results.c.error_kind),
+            *(results.c.probability, results.c.relevance),
+            (payloads.c.payload if texts else null()).label("payload"),
+        )
+        .outerjoin(exclusions, of(exclusions))
+        .outerjoin(results, of(results))
+        .where(items.c.batch_id == batch_id, exclusions.c.rule.is_distinct_from(DUPLICATE))
+        .order_by(items.c.idx)
+    )
+    if texts:
+        statement = statement.join(payloads, of(payloads))
+    return statement if wanted is None else statement.where(items.c.idx == wanted)
+
+
+def _candidate(row: Row[Any], human: HumanSays | None, kind: type[OperationKind], scale: ScoreScale) -> Candidate:
+    title, abstract = ("", "") if row.payload is None else texts_of(row.payload)
+    decided = human is not None and not human.conflict
+    return Candidate(
+        index=row.idx,
+        item_id=row.item_id,
+        title=title,
+        abstract=abstract,
+        score=_score(row, kind, scale),
+        probability=row.probability if row.state == ItemStatus.DECIDED else None,
+        rule=row.rule or (REMOVED if row.state == ItemStatus.EXCLUDED_BY_FILTER else None),
+        decided=decided,
+        included=kind.verdict(human.value) if human is not None and decided else None,
+        conflict=human is not None and human.conflict,
+    )
+
+
+def _score(row: Row[Any], kind: type[OperationKind], scale: ScoreScale) -> float | None:
+    """Return the score for inclusion; None where no model's decision stands, or it is `uncertain`."""
+    if row.state != ItemStatus.DECIDED or row.error_kind is not None or row.confidence is None:
+        return None
+    included = kind.verdict(row.value)
+    if included is None:
+        return None
+    return inclusion_score(included, row.confidence, scale=scale, probability=row.probability, relevance=row.relevance)
+
+
+def texts_of(item: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a record's title, and its abstract or, without one, what else it says but where it was published."""
+    shown = shown_fields(dict(item))
+    title = shown_text(shown.pop("title")) if "title" in shown else ""
+    if "abstract" in shown:
+        return title, shown_text(shown["abstract"])
+    return title, "\n".join(shown_text(value) for name, value in shown.items() if name not in CATALOGUED)

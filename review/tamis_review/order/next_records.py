@@ -1,0 +1,167 @@
+"""The records that a person should read next: those of the order that is kept, without what is decided by now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine
+
+from tamis_producer.ledger import ledger_errors
+from tamis_producer.ledger.panel_records import read_disputed
+from tamis_schemas import (
+    InvalidParameters,
+    InvalidRequest,
+    NextRecord,
+    NextRecords,
+    Operation,
+    ReadingBy,
+    UnknownBatch,
+)
+from tamis_schemas.operations import panel_of
+from tamis_schemas.records.random_order import check_draw
+
+from .candidates import Candidate, checked_operation, read_candidates, read_human
+from .exploration import EXPLORE
+from .offering import Offered, by_number, offered
+from .order_store import OrderTerms, StoredOrder, count_items, read_basis, read_order, read_stored
+from .words import BLIND, meaning, why
+
+USUAL = 20  # records
+MOST = 1_000  # records
+SMALL = 5_000  # records of a batch whose order is worked out while one waits
+LONGEST_NAME = 200  # characters
+
+
+@dataclass(frozen=True)
+class NextQuery:
+    """What a person asks for."""
+
+    n: int = USUAL
+    reviewer: str | None = None  # None: records that nobody has decided on
+    seed: int = 0
+    explore: float = EXPLORE
+    fresh: bool = False  # wait until the order knows every decision
+    by: ReadingBy = ReadingBy.ORDER
+    blind: bool = False  # no place and no figure tells what was decided
+
+    def checked(self) -> "NextQuery":
+        """Return the same. Raises `InvalidParameters` where it makes no sense."""
+        check_draw(self.n, self.seed)
+        if self.n > MOST:
+            raise InvalidParameters(f"n: {self.n:,} records are too many: {MOST:,} at most are given at once")
+        if isinstance(self.explore, bool) or not 0 <= self.explore <= 1:
+            raise InvalidParameters(
+                f"explore: {self.explore!r} is no share: from 0, no place goes to chance, to 1, every place does"
+            )
+        if self.reviewer is not None and not 0 < len(self.reviewer.strip()) <= LONGEST_NAME:
+            raise InvalidParameters(f"reviewer: {self.reviewer!r} is no name, of {LONGEST_NAME} characters at most")
+        return self
+
+    @property
+    def terms(self) -> OrderTerms:
+        """Return what of it the order depends on."""
+        return OrderTerms(self.seed, self.explore)
+
+
+class Refits(Protocol):
+    """Whoever works orders out."""
+
+    def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
+        """Return True once the order is up to date; False where that takes longer and the caller is not `patient`."""
+
+    def begin(self, batch_id: UUID, terms: OrderTerms) -> None:
+        """Have the order brought up to date, and do not wait."""
+
+    def cold(self, batch_id: UUID, terms: OrderTerms) -> None:
+        """Keep the order before any decision, at once, where none of these terms is kept."""
+
+
+def next_records(
+    engine: Engine, batch_id: UUID, query: NextQuery, refits: Refits, *, first: Sequence[int] = ()
+) -> NextRecords:
+    """Return the records to read next.
+
+    Of a batch of up to `SMALL` records, and with `fresh`, they follow from seed and decisions alone. Of a larger one
+    they are the first undecided ones of the order that is kept, or at the first call of the model's, while the order is
+    brought up to date. `first`: places of records that come before all others, in the order given.
+
+    Raises:
+        InvalidParameters: a query that makes no sense.
+        InvalidRequest: the operation includes and excludes nothing; or it is to go by disagreement, and asks one model.
+        UnknownBatch: it is being purged.
+        ConfigurationError: the extra `order` is not installed.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    keep_order(engine, batch_id, query.checked(), refits)
+    with ledger_errors(), engine.connect() as connection:
+        return _read(connection.execution_options(isolation_level="REPEATABLE READ"), batch_id, query, first)
+
+
+def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: Refits) -> None:
+    """See to it that an order is kept, and have it brought up to date as `next_records` does; raises as that does."""
+    terms = query.terms
+    with ledger_errors(), engine.connect() as connection:
+        checked_operation(connection, batch_id)
+        stored, small = read_stored(connection, batch_id), count_items(connection, batch_id) <= SMALL
+        current = is_current(connection, batch_id, stored, terms)
+    if not current and not ((query.fresh or small) and refits.finished(batch_id, terms, patient=query.fresh)):
+        if stored is None or stored.terms != terms:
+            refits.cold(batch_id, terms)
+        refits.begin(batch_id, terms)
+
+
+def is_current(connection: Connection, batch_id: UUID, stored: StoredOrder | None, terms: OrderTerms) -> bool:
+    """Return whether an order is there, of these terms, and knows all that there is to know."""
+    return stored is not None and stored.terms == terms and stored.basis == read_basis(connection, batch_id)
+
+
+def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Sequence[int]) -> NextRecords:
+    operation = checked_operation(connection, batch_id)
+    stored, order = read_stored(connection, batch_id), read_order(connection, batch_id)
+    if stored is None or order is None:
+        raise UnknownBatch(f"batch {batch_id} is being purged: nothing is kept of it")
+    human = read_human(connection, batch_id)
+    disputed = _disputed(connection, batch_id, operation) if query.by is ReadingBy.DISAGREEMENT else ()
+    may_be_read = offered(order, human, reviewer=query.reviewer, first=first, disputed=disputed)
+    if query.blind:
+        may_be_read = by_number(may_be_read)
+    chosen = may_be_read[: query.n]
+    records = read_candidates(connection, batch_id, [one.index for one in chosen])
+    decided = sum(not one.conflict for one in human.values())
+    current = is_current(connection, batch_id, stored, query.terms)
+    return NextRecords(
+        batch_id=str(batch_id),
+        seed=stored.terms.seed,
+        explore=stored.terms.explore,
+        reviewer=query.reviewer,
+        records=tuple(_record(one, records[one.index], stored.included, blind=query.blind) for one in chosen),
+        unread=len(may_be_read),
+        decided=decided,
+        included=sum(operation.verdict(one.value) is True for one in human.values()),
+        conflicts=len(human) - decided,
+        made_after=stored.decided,
+        made_at=stored.made_at,
+        current=current,
+        text_weight=stored.text_weight,
+        meaning=BLIND if query.blind else meaning(stored, decided=decided, unread=len(may_be_read), current=current),
+    )
+
+
+def _disputed(connection: Connection, batch_id: UUID, operation: Operation) -> Sequence[int]:
+    if panel_of(operation) is None:
+        raise InvalidRequest(f"batch {batch_id} asks one model: only the models of a panel can differ on a record")
+    return read_disputed(connection, batch_id)
+
+
+def _record(one: Offered, record: Candidate, included: int, *, blind: bool) -> NextRecord:
+    return NextRecord(
+        index=record.index,
+        item_id=record.item_id,
+        title=record.title,
+        reason=one.reason,
+        why=why(one.reason, record, included),
+        score=None if blind else record.score,
+        probability=one.probability,
+        rule=record.rule,
+    )

@@ -1,0 +1,113 @@
+"""A reading order worked out anew from what the ledger says, and kept there: one at a time a batch."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine
+
+from tamis_producer.ledger import ledger_errors
+from tamis_schemas import ReadingReason
+
+from .candidates import Candidate, stream_candidates
+from .exploration import with_exploration
+from .order_store import Basis, OrderTerms, ReadingOrder, one_refit_at_a_time, read_basis, read_stored, write_order
+from .ranking import rank
+
+if TYPE_CHECKING:
+    from .text_features import TextFeatures
+
+KEPT = 100_000  # records whose features a process keeps: of 50,000 abstracts they are some 200 MB
+
+
+class FeatureCache:
+    """The features of the batches whose order was worked out last: texts never change."""
+
+    def __init__(self, records: int = KEPT) -> None:
+        self._records = records
+        self._lock = Lock()
+        self._kept: OrderedDict[UUID, TextFeatures] = OrderedDict()
+
+    def features(self, batch_id: UUID, make: "Callable[[], TextFeatures]") -> "TextFeatures":
+        """Return a batch's features, made where they are not kept."""
+        with self._lock:
+            if (kept := self._kept.get(batch_id)) is not None:
+                self._kept.move_to_end(batch_id)
+                return kept
+        made = make()
+        with self._lock:
+            self._kept[batch_id] = made
+            while len(self._kept) > 1 and sum(map(len, self._kept.values())) > self._records:
+                self._kept.popitem(last=False)
+        return made
+
+
+def refit(engine: Engine, batch_id: UUID, terms: OrderTerms, cache: FeatureCache, *, cold: bool = False) -> None:
+    """Work out a batch's order and keep it, unless the one that is kept is as it would be.
+
+    Whoever comes while another does it waits, and finds it done. `cold`: the order before any decision, which takes no
+    texts; not where an order of these terms is kept.
+
+    Raises:
+        InvalidRequest: the operation includes and excludes nothing.
+        ConfigurationError: the extra `order` is not installed.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    with ledger_errors(), engine.begin() as connection:
+        one_refit_at_a_time(connection, batch_id)
+        basis, stored = Basis() if cold else read_basis(connection, batch_id), read_stored(connection, batch_id)
+        if stored is not None and stored.terms == terms and (cold or stored.basis == basis):
+            return
+        made = _worked_out(connection, batch_id, terms, cache, cold=cold)
+        write_order(connection, batch_id, terms, basis, replace(made, decided=0) if cold else made)
+
+
+def _worked_out(
+    connection: Connection, batch_id: UUID, terms: OrderTerms, cache: FeatureCache, *, cold: bool
+) -> ReadingOrder:
+    from .text_features import TextFeatures
+
+    records = list(stream_candidates(connection, batch_id, texts=False))
+    labels = {} if cold else {row: one.included for row, one in enumerate(records) if one.included is not None}
+    if len({*labels.values()}) < 2:  # nothing to learn from: texts have no part in it
+        features = TextFeatures.of([""] * len(records))
+    else:
+
+        def make() -> TextFeatures:
+            return TextFeatures.of(f"{one.title}\n{one.abstract}" for one in stream_candidates(connection, batch_id))
+
+        features = cache.features(batch_id, make)
+    return reading_order(features, records, labels, terms)
+
+
+def reading_order(
+    features: "TextFeatures", records: Sequence[Candidate], labels: Mapping[int, bool], terms: OrderTerms
+) -> ReadingOrder:
+    """Return the order of records: the unread ones, those of them that rules excluded, and last the decided ones.
+
+    `labels`: by place in `records`, True for included. Chance draws from what no rule excluded.
+    """
+    ranking = rank(features, [one.score for one in records], labels, seed=terms.seed, explore=0)
+    ranked = {one.row: one for one in ranking.records}
+    unread = [row for row in ranked if not records[row].decided]
+    decided = [row for row, one in enumerate(records) if one.decided]
+    open_to_chance = [row for row in unread if records[row].rule is None]
+    read, drawn = with_exploration(open_to_chance, read=len(decided), share=terms.explore, seed=terms.seed)
+    ruled = [row for row in unread if records[row].rule is not None]
+    rows = [*read, *ruled, *decided]
+    reasons = [
+        *(ReadingReason.EXPLORATION if row in drawn else ReadingReason(ranked[row].why.value) for row in read),
+        *(ReadingReason.RULE for _ in ruled),
+        *(ReadingReason.RETURNED for _ in decided),
+    ]
+    return ReadingOrder(
+        places=[records[row].index for row in rows],
+        reasons=reasons,
+        probabilities=[ranked[row].probability if row in ranked else None for row in rows],
+        decided=len(decided),
+        included=ranking.included,
+        text_weight=ranking.text_weight,
+    )

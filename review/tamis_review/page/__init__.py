@@ -1,0 +1,1 @@
+"""The application over HTTP: its routes, and the page that calls them."""

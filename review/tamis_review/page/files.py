@@ -1,0 +1,273 @@
+"""Routes of files: bibliographic files as a new batch, a file of criteria as criteria."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from http import HTTPStatus
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Self
+
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from starlette.datastructures import UploadFile
+
+from tamis_producer.client.client import Client
+from tamis_producer.gateway import problems
+from tamis_producer.gateway.access import Of, Submitter
+from tamis_producer.gateway.api_keys import ApiKey
+from tamis_producer.gateway.batch_status_view import BatchStatusView
+from tamis_producer.gateway.description import component
+from tamis_producer.gateway.submission_body import EXAMPLE_TERMS, Terms
+from tamis_producer.gateway.submitting import SUBMITTED, NewReview, submit_terms
+from tamis_review.stages import known_records
+from tamis_schemas import Inclusion, InclusionStatus, InputError, InvalidParameters, ReviewPlan, SearchCriteria
+from tamis_schemas.batches.review_plan import PASSES_BY_DEFAULT, ReviewStage
+from tamis_schemas.operations import first_complaint
+from tamis_schemas.values.words import Words
+
+from ..filter import InitialFilter
+from ..filter.identification import Identified, identify, label_of
+from ..intake.notes import NoteKind
+from ..intake.stated_source import StatedSource
+from ..plans.criteria_file import read_criteria
+from ..plans.criteria_lint import doubts
+from .upload import MEDIA_TYPE, MOST_FILES, as_called, on_disk, uploaded
+
+router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
+
+LONGEST_NAME = 200
+LONGEST_TITLE = 300
+NOTES_TOLD = 100  # of a file; the counts are of all
+LONGEST_CRITERIA = 100_000  # characters of a file of criteria
+
+
+Sources = Annotated[
+    list[StatedSource],
+    Field(
+        description="What is known of files, by their names in the form: of which database or register they are, when "
+        "it was searched, and how. Files of one source complete each other. A file that no source names tells itself.",
+    ),
+]
+
+
+class FileTerms(Terms):
+    """The terms of a batch that comes from files."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_TERMS]})
+
+    initial_filter: bool = Field(
+        default=True, strict=True, description="Of a screening: reject first what rules alone rule out."
+    )
+    keep_duplicates: bool = Field(default=False, strict=True, description="Ask about every copy of a record.")
+    strict: bool = Field(
+        default=False, strict=True, description="A record that cannot be read is an error; else it is left out."
+    )
+    sources: Sources = Field(default_factory=list)
+    updates: str | None = Field(
+        default=None,
+        max_length=36,
+        description="The id of the batch or review whose search this one brings up to date, or its beginning: only "
+        "what it did not have is asked about, and reports count both.",
+    )
+    review: Words | None = Field(
+        default=None,
+        max_length=LONGEST_TITLE,
+        description="The title of a new review, whose first stage the batch is. Sent again with the same files and "
+        "terms it is the review that is there, whatever the title and the `Idempotency-Key` are.",
+    )
+    passes: tuple[InclusionStatus, ...] = Field(
+        default=PASSES_BY_DEFAULT, description="Of a review that begins with an inclusion: the statuses that go on."
+    )
+    at_least: float | None = Field(
+        default=None,
+        strict=True,
+        description="Of a review that begins with a score: the lowest that goes on; None: every score.",
+    )
+    stages: tuple[ReviewStage, ...] = Field(
+        default=(), description="The further stages of a review, each of what passed the one before it."
+    )
+
+    @model_validator(mode="after")
+    def _of_a_review(self) -> Self:
+        if self.review is None and (self.stages or self.passes != PASSES_BY_DEFAULT or self.at_least is not None):
+            raise ValueError("stages, passes and at_least belong to a review: give it a title in `review`")
+        try:
+            _ = self.new_review
+        except ValidationError as error:
+            raise ValueError(f"review: {first_complaint(error)}") from error
+        return self
+
+    @property
+    def new_review(self) -> NewReview | None:
+        """The review that is asked for; None: the batch is of no review."""
+        if self.review is None:
+            return None
+        first = ReviewStage(
+            operation=self.operation,
+            model=self.model,
+            passes=self.passes,
+            at_least=self.at_least,
+            max_cost=self.max_cost,
+            steering=self.steering,
+        )
+        return NewReview(self.review, ReviewPlan(stages=(first, *self.stages)))
+
+
+class FileNote(BaseModel):
+    """One thing in a file that became no record."""
+
+    file: str
+    kind: NoteKind
+    line: int  # of the file, from 1; where it stands several times, the first
+    text: str  # what was skipped, or why the record is lost
+    n: int  # how often
+
+
+class FileBatchView(BatchStatusView):
+    """The new batch, and what of its files became no record."""
+
+    skipped: int  # lines and the like that belong to no record
+    lost: int  # records that could not be read
+    notes: tuple[FileNote, ...]  # the first of them, by file and line
+
+
+class FileForm(BaseModel):
+    """Files, and what to ask of their records."""
+
+    terms: FileTerms
+    file: Annotated[
+        list[bytes],
+        Field(
+            min_length=1,
+            max_length=MOST_FILES,
+            description="One part of this name for each file, as a database or a reference manager exports it, told by "
+            "its content.",
+        ),
+    ]
+
+
+class CriteriaText(BaseModel):
+    """A file of criteria as `tamis criteria init` begins one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(max_length=LONGEST_CRITERIA, description="YAML or JSON.")
+
+
+class CriteriaRead(BaseModel):
+    """Criteria as they were understood."""
+
+    criteria: SearchCriteria
+    switched_off: dict[str, str] = Field(description="Rules of the initial filter that they contradict, and why.")
+    doubts: list[str] = Field(description="What is valid, and probably not meant.")
+
+
+@router.post(
+    "/files",
+    operation_id="submit_file",
+    status_code=HTTPStatus.CREATED,
+    summary="Submit bibliographic files: a form with each file, and with terms that say what to ask of the records",
+    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(FileForm)}}}},
+    responses=SUBMITTED
+    | problems.CONFLICT
+    | problems.OF_MONEY
+    | problems.UNKNOWN  # a search that it brings up to date
+    | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+)
+async def submit_file(
+    request: Request,
+    response: Response,
+    client: Of,
+    key: Submitter,
+    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+) -> FileBatchView:
+    """Copies of records are kept out and counted, what cannot be read is told; the form's field `terms` is JSON."""
+    async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, files):
+        return await run_in_threadpool(_submitted, client, key, terms, files, idempotency_key, response)
+
+
+@router.post("/criteria", operation_id="read_criteria", summary="Read a file of criteria, and say how it is understood")
+def criteria(file: CriteriaText, _: Submitter) -> CriteriaRead:
+    with TemporaryDirectory(prefix="tamis-criteria-") as folder:
+        path = Path(folder) / "criteria"
+        path.write_text(file.text, encoding="utf-8", errors="surrogatepass", newline="")
+        try:
+            read = read_criteria(path)
+        except InputError as error:
+            raise InvalidParameters(as_called(str(error), {path: "criteria"})) from error
+    switched_off = {str(rule): why for rule, why in InitialFilter(read).switched_off.items()}
+    return CriteriaRead(criteria=read, switched_off=switched_off, doubts=list(doubts(read)))
+
+
+def _submitted(
+    client: Client,
+    key: ApiKey,
+    terms: FileTerms,
+    files: Sequence[UploadFile],
+    idempotency_key: str | None,
+    response: Response,
+) -> FileBatchView:
+    identified = identified_of(client, terms, files)
+    standing = submit_terms(
+        client,
+        key,
+        terms,
+        identified.records,
+        response,
+        idempotency_key=idempotency_key,
+        label=terms.label or label_of(names_of(files)),
+        exclusions=identified.exclusions,
+        source=identified.sources,
+        review=terms.new_review,
+        updates=terms.updates,
+    )
+    skipped, lost, notes = notes_of(identified)
+    return FileBatchView(**dict(standing), skipped=skipped, lost=lost, notes=notes)
+
+
+def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile]) -> Identified:
+    """The records of a form's files, as its terms have them read. Raises `InvalidParameters`: one cannot be read."""
+    operation = terms.operation
+    rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
+    known = None if terms.updates is None else known_records(client, terms.updates)
+    with on_disk(files, names_of(files)) as called:
+        return identify(
+            stated_of(terms.sources, called),
+            keep_duplicates=terms.keep_duplicates,
+            initial_filter=rules,
+            names=called,
+            max_bytes=client.settings.max_file_bytes,
+            strict=terms.strict,
+            known=known,
+        )
+
+
+def notes_of(identified: Identified) -> tuple[int, int, tuple[FileNote, ...]]:
+    """What became no record: lines skipped, records lost, and the first of the notes."""
+    notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
+    skipped = sum(file.intake.skipped for file in identified.files)
+    return skipped, sum(file.intake.lost for file in identified.files), tuple(notes[:NOTES_TOLD])
+
+
+def names_of(files: Sequence[UploadFile]) -> list[str]:
+    """The names of the files. Raises `InvalidParameters`: one has none that can be shown, or two have the same."""
+    names = [file.filename or "" for file in files]
+    if any(not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME for name in names):
+        raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")
+    if twice := [name for name, n in Counter(names).items() if n > 1]:
+        raise InvalidParameters(f"file: two are called {twice[0]!r}; give each a name of its own")
+    return names
+
+
+def stated_of(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list[StatedSource]:
+    """The sources that the terms state, and then the other files. Raises `InvalidParameters`: there is no such file."""
+    places = {Path(name): path for path, name in called.items()}
+    known: list[StatedSource] = []
+    for number, source in enumerate(sources):
+        for file in source.files:
+            if file not in places:
+                raise InvalidParameters(f"terms: sources.{number}.files: the form has no file {str(file)!r} left")
+        known.append(source.model_copy(update={"files": tuple(places.pop(file) for file in source.files)}))
+    return [*known, *(StatedSource(files=(path,)) for path in places.values())]

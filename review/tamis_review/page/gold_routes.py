@@ -1,0 +1,208 @@
+"""Routes of labels: the sample that a person labels, and what a batch's decisions are worth by such labels."""
+
+import secrets
+from datetime import UTC, datetime
+from enum import StrEnum
+from http import HTTPStatus
+from io import StringIO
+from pathlib import Path
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from tamis_producer.gateway import problems
+from tamis_producer.gateway.access import Of, Reader
+from tamis_producer.gateway.description import BatchId, component
+from tamis_producer.gateway.result_forms import TableForm
+from tamis_review import evaluation
+from tamis_review.evaluation import calibrate, evaluate
+from tamis_schemas import InvalidRequest
+from tamis_schemas.records.random_order import LARGEST_SEED
+from tamis_schemas.values.frozen import Frozen
+
+from ..decisions.fill_in_sheet import content_of, text_of
+from ..decisions.kept_file import write_kept
+from ..decisions.pilot_file import write_pilot
+from ..decisions.stop_samples import RANDOM_SEED_BITS
+from ..quality.matching import check_decides
+from ..report.gold_page import write_gold_page
+from ..report.reliability_svg import draw_reliability
+from .gold_views import CalibrationView, EvaluationView, EvaluationWords
+from .sight import check_open
+from .upload import MEDIA_TYPE, answered_by_file
+
+router = APIRouter(
+    prefix="/v1/batches/{batch_id}",
+    tags=["labels of a human"],
+    responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES,
+)
+UNREADABLE = problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+MOST_DRAWN = 10_000  # records of one sample
+SEALED = {"Content-Security-Policy": "sandbox allow-downloads"}  # a page of figures runs nothing here
+
+
+class EvaluationForm(StrEnum):
+    """The form of an evaluation."""
+
+    JSON = "json"
+    HTML = "html"
+    SVG = "svg"  # the reliability curve alone
+
+
+class NewPilot(BaseModel):
+    """The sample to draw."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 200, "seed": 1}]})
+
+    n: StrictInt = Field(default=200, ge=1, le=MOST_DRAWN, description="How many records; all where there are fewer.")
+    seed: StrictInt | None = Field(
+        default=None, ge=0, le=LARGEST_SEED, description="The same one draws the same; left out: any."
+    )
+
+
+class PilotRecord(Frozen):
+    """One record of a pilot, without anything that was decided about it."""
+
+    index: int
+    id: str
+    title: str
+    abstract: str
+
+
+class PilotView(Frozen):
+    """The records that a seed draws, in the order in which they were drawn."""
+
+    batch: str
+    seed: int
+    population: int = Field(description="Records of the batch, copies of others left out.")
+    records: tuple[PilotRecord, ...]
+
+
+class LabelTerms(BaseModel):
+    """How a file of labels is to be read."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"column": "include"}]})
+
+    column: str | None = Field(
+        default=None, max_length=200, description="The column of labels; left out: label, include, included, decision."
+    )
+
+
+class CalibrationTerms(LabelTerms):
+    """How a file of labels is to be read, and what is to be promised."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "delta": 0.05}]})
+
+    recall: float = Field(default=0.95, strict=True, gt=0, lt=1, description="The share of includes to keep.")
+    delta: float = Field(
+        default=0.05, strict=True, gt=0, lt=1, description="The probability of keeping less than that."
+    )
+
+
+Labels = Annotated[bytes, Field(description="The file that was screened with a column of labels, or ids and labels.")]
+
+
+class EvaluationUpload(BaseModel):
+    """A file of labels, and how to read it."""
+
+    terms: LabelTerms
+    file: Labels
+
+
+class CalibrationUpload(BaseModel):
+    """A file of labels, how to read it, and what is to be promised."""
+
+    terms: CalibrationTerms
+    file: Labels
+
+
+@router.post(
+    "/pilots",
+    summary="Draw a random sample of the records for a person to label, blind to what was decided; kept nowhere",
+    response_model=PilotView,
+    responses={200: {"content": {"text/csv": {}}}},
+)
+def draw_pilot(
+    batch_id: BatchId, wanted: NewPilot, client: Of, _: Reader, form: TableForm = TableForm.JSON
+) -> PilotView | Response:
+    """As CSV it is the table that a person fills in, for `evaluation` and `calibration`."""
+    batch = client.batch(batch_id)
+    check_decides(batch.id, batch.status().operation)
+    seed = secrets.randbits(RANDOM_SEED_BITS) if wanted.seed is None else wanted.seed
+    drawn = evaluation.draw_pilot(batch, wanted.n, seed=seed)
+    rows = {row.index: row for row in batch.results(drawn.places)}
+    if form is TableForm.CSV:
+        stream = StringIO(newline="")
+        write_pilot(drawn, list(rows.values()), stream)
+        return Response(stream.getvalue(), media_type="text/csv")
+    records = tuple(
+        PilotRecord(
+            index=place,
+            id=rows[place].item_id,
+            title=text_of(rows[place].item.get("title")),
+            abstract=content_of(rows[place].item),
+        )
+        for place in drawn.places
+    )
+    return PilotView(batch=batch.id, seed=drawn.seed, population=drawn.population, records=records)
+
+
+@router.post(
+    "/evaluation",
+    summary="Compare its decisions with a person's labels: a form with their file, and with terms that say how to read",
+    response_model=EvaluationView,
+    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(EvaluationUpload)}}}},
+    responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
+    dependencies=[Depends(check_open)],
+)
+async def evaluate_batch(
+    batch_id: BatchId, request: Request, client: Of, _: Reader, form: EvaluationForm = EvaluationForm.JSON
+) -> EvaluationView | Response:
+    """Rates, lost evidence, calibration and agreement, in figures and in words. Nothing is kept."""
+
+    def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
+        batch = client.batch(batch_id)
+        view, found = batch.status(), evaluate(batch, path, terms.column)
+        if form is EvaluationForm.SVG:
+            return Response(draw_reliability(found.reliability), media_type="image/svg+xml", headers=SEALED)
+        if form is EvaluationForm.HTML:
+            page, title = StringIO(), view.label or f"batch {view.id[:8]}"
+            write_gold_page(found, page, name=title, batch_id=view.id, labels=name, written=datetime.now(UTC))
+            return Response(page.getvalue(), media_type="text/html", headers=SEALED)
+        told = EvaluationWords.of(found)
+        return EvaluationView(**dict(found), batch=view.id, finished=view.finished, labels=name, words=told)
+
+    return await answered_by_file(request, LabelTerms, "labels", evaluated, largest=client.settings.max_file_bytes)
+
+
+@router.post(
+    "/calibration",
+    summary="Find, by a labelled random sample, the score from which on records are kept, with a guaranteed recall",
+    response_model=CalibrationView,
+    openapi_extra={
+        "requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(CalibrationUpload)}}}
+    },
+    responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
+    dependencies=[Depends(check_open)],
+)
+async def calibrate_batch(
+    batch_id: BatchId, request: Request, client: Of, _: Reader, form: TableForm = TableForm.JSON
+) -> CalibrationView | Response:
+    """`refusal` says why there is no threshold, where there is none; the table of what is kept is refused then."""
+
+    def calibrated(terms: CalibrationTerms, path: Path, name: str) -> CalibrationView | Response:
+        batch = client.batch(batch_id)
+        view, found = batch.status(), calibrate(batch, path, terms.recall, terms.delta, column=terms.column)
+        if form is TableForm.CSV:
+            if found.calibration.refusal is not None:
+                raise InvalidRequest(found.calibration.refusal)
+            table = StringIO(newline="")
+            write_kept(found, table)
+            return Response(table.getvalue(), media_type="text/csv")
+        return CalibrationView.of_calibrated(found, batch=view.id, finished=view.finished, labels=name)
+
+    return await answered_by_file(
+        request, CalibrationTerms, "labels", calibrated, largest=client.settings.max_file_bytes
+    )

@@ -1,0 +1,143 @@
+"""What the holder of a key may see of a batch while people read it blind, and in whose name they may decide."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import Connection, select
+
+from tamis_producer.client.client import Client
+from tamis_producer.gateway.access import Of, Reader
+from tamis_producer.gateway.api_keys import ApiKey
+from tamis_producer.gateway.description import BatchId, Index
+from tamis_producer.ledger import ledger_errors
+from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode, StopAnswer
+from tamis_schemas.batches.wire import SHORT_ID
+from tamis_schemas.ledger import batches, payloads
+from tamis_schemas.records.record_number import indexed_words
+
+from ..decisions.screening_mode import hidden_from, read_mode
+
+_OPENS = {
+    ScreeningMode.PAIR: "A record opens once two people have decided on it",
+    ScreeningMode.MODEL_SECOND: "A record opens once you have decided on it yourself",
+    ScreeningMode.MODEL_AUDITED: "A record that was drawn for the audit opens once it is judged, in Work",
+}
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One reviewer's sight of a batch, as the ledger was a moment ago."""
+
+    batch_id: str
+    mode: ScreeningMode
+    me: str  # the label of the key
+    hidden: frozenset[int]  # places of records whose decisions this reviewer must not see yet
+
+    @property
+    def blind(self) -> bool:
+        """True where people read blind: all records, or those of an audit that are not judged yet."""
+        return self.mode.blind or bool(self.hidden)
+
+    def check_whole(self) -> None:
+        """Raise `Blinded` while a record is hidden: of what is told of all of them at once."""
+        if self.hidden:
+            records = "1 record is" if len(self.hidden) == 1 else f"{len(self.hidden):,} records are"
+            raise Blinded(f"{records} still read blind. {self._ends()}")
+
+    def check_record(self, index: int) -> None:
+        """Raise `Blinded` where this record is hidden."""
+        if index in self.hidden:
+            raise Blinded(f"{indexed_words(index)} is still read blind. {self._ends()}")
+
+    def check_name(self, reviewer: str | None) -> None:
+        """Raise `Blinded` where somebody decides in another's name, and thereby ends what is hidden from them."""
+        if self.blind and reviewer is not None and reviewer.strip() != self.me:
+            raise Blinded(f"people read blind: this key decides as {self.me!r}, and not as {reviewer!r}")
+
+    def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
+        """Raise `Blinded` where a decision takes for granted what is hidden: one that settles, one on a report."""
+        if settles or stage is not HumanStage.OWN:
+            self.check_record(index)
+
+    def overrides(self, decisions: Sequence[Override]) -> list[Override]:
+        """Return those that may be seen; one's own on a hidden record, without the software's word beside it."""
+        shown = (one for one in decisions if one.index not in self.hidden or one.reviewer == self.me)
+        return [self.own(one) for one in shown]
+
+    def own(self, one: Override) -> Override:
+        """Return a decision of this reviewer, without the software's word where the record is hidden."""
+        if one.index not in self.hidden:
+            return one
+        return one.model_copy(update={"system_decided": False, "system_value": None})
+
+    def stop(self, answer: StopAnswer) -> StopAnswer:
+        """Return the answer of the stop rule, without what was decided on hidden records of its samples."""
+        samples = []
+        for sample in answer.samples:
+            records = tuple(
+                one.model_copy(update={"included": None}) if one.index in self.hidden else one for one in sample.records
+            )
+            samples.append(sample.model_copy(update={"records": records}))
+        return answer.model_copy(update={"samples": tuple(samples)})
+
+    def _ends(self) -> str:
+        return f"{_OPENS[self.mode]}, or all of them with `tamis blind {self.batch_id[:SHORT_ID]} off`"
+
+
+def sight_of(client: Client, batch_id: str, key: ApiKey) -> Sight:
+    """The sight of the holder of a key. Raises `UnknownBatch`, `LedgerUnavailable`."""
+    found = UUID(client.batch(batch_id).id)
+    with ledger_errors(), client.snapshot() as connection:
+        hidden = hidden_from(connection, found, key.label)
+        return Sight(str(found), read_mode(connection, found), key.label, frozenset(hidden))
+
+
+def check_open(batch_id: BatchId, client: Of, key: Reader) -> None:
+    """A dependency: 403 while a record of the batch, or of another stage of its review, is hidden from the caller."""
+    for stage in _stages(client, batch_id):
+        sight_of(client, str(stage), key).check_whole()
+
+
+def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
+    """A dependency: as `check_open`, but an audit that people read blind is told, for it holds nothing of the model."""
+    for stage in _stages(client, batch_id):
+        sight = sight_of(client, str(stage), key)
+        if sight.mode is not ScreeningMode.MODEL_AUDITED:
+            sight.check_whole()
+
+
+def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) -> None:
+    """A dependency: 403 while the record of the path is hidden from the caller, in any stage of its review."""
+    found = UUID(client.batch(batch_id).id)
+    for stage in _stages(client, batch_id):
+        sight = sight_of(client, str(stage), key)
+        if sight.hidden:
+            with ledger_errors(), client.snapshot() as connection:
+                place = index if stage == found else _place_in(connection, stage, _record(connection, found, index))
+            if place is not None:
+                sight.check_record(place)
+
+
+def _stages(client: Client, batch_id: str) -> list[UUID]:
+    """Return the batch, and the other stages of its review."""
+    found = UUID(client.batch(batch_id).id)
+    review = select(batches.c.review_id).where(batches.c.id == found).scalar_subquery()
+    others = select(batches.c.id).where(batches.c.review_id == review, batches.c.id != found)
+    with ledger_errors(), client.snapshot() as connection:
+        return [found, *connection.execute(others).scalars()]
+
+
+def _record(connection: Connection, batch_id: UUID, index: int) -> int:
+    """Return an item's place in the first stage of its review."""
+    origin = select(payloads.c.origin).where(payloads.c.batch_id == batch_id, payloads.c.idx == index)
+    place: int | None = connection.execute(origin).scalar()
+    return index if place is None else place
+
+
+def _place_in(connection: Connection, batch_id: UUID, record: int) -> int | None:
+    """Return the place in a stage of the record that has this one in the first; None where it is not there."""
+    first = payloads.c.origin.is_(None) & (payloads.c.idx == record)
+    statement = select(payloads.c.idx).where(payloads.c.batch_id == batch_id, (payloads.c.origin == record) | first)
+    place: int | None = connection.execute(statement).scalar()
+    return place

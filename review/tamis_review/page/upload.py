@@ -1,0 +1,97 @@
+"""An upload: a form of a browser's or of `curl --form`, with what is asked as JSON, and files."""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from http import HTTPStatus
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from fastapi import HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel
+from starlette.datastructures import UploadFile
+
+from tamis_producer.gateway.submission_body import decoded, validated
+from tamis_schemas import InputError, InvalidParameters
+
+MEDIA_TYPE = "multipart/form-data"
+Asked = TypeVar("Asked", bound=BaseModel)
+Answer = TypeVar("Answer")
+LONGEST_TERMS = 1_000_000  # bytes: ten times the longest parameters
+MOST_FILES = 100  # of one form; a review searches a dozen sources
+
+
+@asynccontextmanager
+async def uploaded(
+    request: Request, kind: type[Asked], *, largest: int
+) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
+    """The form's field `terms`, and each `file` in its order, kept on disk until the end; each has a name, and content.
+
+    Raises:
+        HTTPException: 413 for files of more than `largest` bytes together, 415 for another media type.
+        InvalidParameters: the form lacks a field, or has one that is not as it should be.
+    """
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != MEDIA_TYPE:
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a file is sent as {MEDIA_TYPE}")
+    async with request.form(max_files=MOST_FILES, max_fields=1, max_part_size=LONGEST_TERMS) as form:
+        terms = form.get("terms")
+        files = [file for file in form.getlist("file") if isinstance(file, UploadFile)]
+        if not files:
+            raise InvalidParameters("file: there is none")
+        if (empty := next((file for file in files if not file.size), None)) is not None:
+            raise InvalidParameters(f"file: {empty.filename or 'the only one'!r} is empty")
+        if sum(file.size or 0 for file in files) > largest:
+            what = "a file has" if len(files) == 1 else "the files of a batch have together"
+            raise HTTPException(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"{what} {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): split {'it' if len(files) == 1 else 'them'}",
+            )
+        if not isinstance(terms, str):
+            raise InvalidParameters("terms: there are none; they say as JSON what to ask of the file's records")
+        yield validated(kind, decoded(terms, "terms"), "terms: "), files
+
+
+async def answered_by_file(
+    request: Request, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer], *, largest: int
+) -> Answer:
+    """Answer, on a thread, by the terms of a form and its one file, which has a path and the name that its owner knows.
+
+    Raises `InvalidParameters` for several files; else what `uploaded`, `on_disk` and `answer` do.
+    """
+
+    def answered(terms: Asked, file: UploadFile) -> Answer:
+        with on_disk([file], [name := file.filename or "the file"]) as called:
+            (path,) = called
+            return answer(terms, path, name)
+
+    async with uploaded(request, kind, largest=largest) as (terms, files):
+        if len(files) > 1:
+            raise InvalidParameters(f"file: {noun} are taken from one file at a time")
+        return await run_in_threadpool(answered, terms, files[0])
+
+
+@contextmanager
+def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
+    """Yield the files' paths, as long as they are there, each with the name that its owner knows.
+
+    What cannot be read of them (`InputError`) is raised as `InvalidParameters`, under those names.
+    """
+    with TemporaryDirectory(prefix="tamis-files-") as folder:
+        called = {Path(folder) / f"{place:03}": name for place, name in enumerate(names)}
+        for path, file in zip(called, files, strict=True):
+            with path.open("wb") as copy:
+                copyfileobj(file.file, copy)
+        try:
+            yield called
+        except InputError as error:
+            raise InvalidParameters(as_called(str(error), called)) from error
+
+
+def as_called(message: str, called: Mapping[Path, str]) -> str:
+    """The same complaint, with files under the names that their owner knows."""
+    for path, name in called.items():
+        message = message.replace(str(path), name)
+    return message

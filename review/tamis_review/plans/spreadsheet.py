@@ -1,0 +1,79 @@
+"""Tables that people fill in: CSV as spreadsheets write it, with the line of every row."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tamis_producer.results.formula_guard import unguarded
+from tamis_schemas import InputError
+
+from ..intake.cell_rows import CellRows
+from ..intake.decode import read_text
+from ..intake.delimited_writing import DELIMITERS
+from ..intake.notes import Notes
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row: its cells by the names of the columns, without white space around them."""
+
+    line: int
+    cells: Mapping[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells.get(column, "")
+
+
+def read_table(path: Path | str, columns: Collection[str], required: Collection[str]) -> list[TableRow]:
+    """The rows of a table, in whatever encoding and with whatever delimiter a spreadsheet wrote it.
+
+    Columns are found by name, in any case; what is not `columns` is left alone. Empty rows are no rows.
+
+    Raises `InputError`: the file cannot be read as a table, a required column is missing or one stands there twice, a
+    row is longer than the header; with the line.
+    """
+    path = Path(path)
+    text = read_text(path)
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = max(DELIMITERS, key=lambda one: len({name.strip().lower() for name in first.split(one)} & set(columns)))
+    names: list[str] | None = None
+    rows: list[TableRow] = []
+    for row in CellRows(text, delimiter, Notes(path, strict=True)):
+        if not any(cell.strip() for cell in row.cells):
+            continue
+        if names is None:
+            names = _header(row.cells, columns, required, path, row.line)
+        elif any(row.cells[len(names) :]):
+            width = f"{len(row.cells)} cells, but the header has {len(names)} columns"
+            raise InputError(width, path=path, line=row.line)
+        else:
+            cells = {name: unguarded(cell.strip()) for name, cell in zip(names, row.cells, strict=False)}
+            rows.append(TableRow(row.line, cells))
+    if names is None:
+        raise InputError("no table: the first row names the columns", path=path)
+    return rows
+
+
+def _header(cells: list[str], columns: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:
+    names = [cell.strip().lower() for cell in cells]
+    for name in columns:
+        if names.count(name) > 1:
+            raise InputError(f"the column {name!r} stands there twice", path=path, line=line)
+    missing = [name for name in required if name not in names]
+    if missing:
+        there = ", ".join(name for name in names if name) or "none"
+        raise InputError(f"no column {missing[0]!r}; there are: {there}", path=path, line=line)
+    return names
+
+
+def reviewer_of(row: TableRow, path: Path | str, usual: str | None) -> str:
+    """Return the reviewer of a row: its own column, else the `usual` one. Raises `InputError` where none is named."""
+    name = row["reviewer"] or usual
+    if not name:
+        raise InputError(
+            "who decided? fill in the column, or name a reviewer: --reviewer NAME, or TAMIS_REVIEWER",
+            path=path,
+            line=row.line,
+            field="reviewer",
+        )
+    return name

@@ -1,0 +1,139 @@
+"""A human's labels: a file that says of records, by their ids, which of them were included."""
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tamis_producer.results.formula_guard import unguarded
+from tamis_schemas import InputError, resolve_item_id
+
+from ..intake.columns import Columns, canonical_name
+from ..intake.decode import MAX_FILE_BYTES, read_decoded
+from ..intake.delimited_writing import DELIMITERS
+from ..intake.labels import included_by, label_column
+from ..intake.reading import read_records
+from ..intake.recognise import Format, recognise
+from ..intake.record import LINE
+
+# The columns that are looked for where none is named.
+USUAL = ("label", "include", "included", "human_decision", "decision")
+IDS = ("id", "pmid", "nct_id")
+SEED, INDEX = "seed", "index"
+PILOT = frozenset((SEED, INDEX))  # columns of a file that `tamis pilot` wrote
+
+
+@dataclass(frozen=True, slots=True)
+class GoldLabel:
+    """A human's label of one record."""
+
+    item_id: str
+    included: bool | None  # None: the cell is empty
+    line: int | None = None  # of the file
+    index: int | None = None  # the record's place in the batch, in the file of a pilot
+
+
+@dataclass(frozen=True)
+class GoldLabels:
+    """A file of labels, in its order."""
+
+    labels: tuple[GoldLabel, ...]
+    path: Path | None = None
+    column: str | None = None
+    seed: int | None = None  # of the file of a pilot: by which `tamis pilot` drew its records
+
+    @classmethod
+    def of(cls, labels: Mapping[str, bool]) -> "GoldLabels":
+        """Labels that a program has: by item id, True for included."""
+        return cls(tuple(GoldLabel(item_id, included) for item_id, included in labels.items()))
+
+
+Labels = Path | str | Mapping[str, bool] | GoldLabels  # a file; by item id, True for included; or what was read of it
+
+
+def labels_of(labels: Labels, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
+    """Return labels in any of their forms as one; the other arguments and what is raised are those of `read_labels`."""
+    match labels:
+        case GoldLabels():
+            return labels
+        case str() | Path():
+            return read_labels(labels, column, max_bytes=max_bytes)
+    return GoldLabels.of(labels)
+
+
+def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
+    """The labels of a file: the one that was screened, with a column of labels, or one of ids and labels alone.
+
+    Args:
+        path: a file that `read_file` reads; or a CSV or TSV file without titles, whose first row names a column of ids
+            (`id`, `pmid`, `nct_id` or what exports call them) and the labels'.
+        column: the column with 1, true, yes or include for included records, 0, false, no or exclude for others, and
+            nothing for those without a label; None: the first of `USUAL` that the file has.
+        max_bytes: a larger file is not read.
+
+    Raises:
+        InputError: naming file, line and field, where the file cannot be read, has no such column, or a label is none.
+    """
+    path = Path(path)
+    bare = _bare(path, max_bytes)
+    records = read_records(path, max_bytes=max_bytes) if bare is None else bare
+    if column is None:
+        names = {name for record in records for name in record}
+        usual = [name for name in USUAL if names & {name, f"_{name}"}]
+        if len(usual) > 1:
+            raise InputError(
+                f"several columns could hold the labels: {', '.join(usual)}; say which with --label-column", path=path
+            )
+        column = usual[0] if usual else USUAL[0]
+    key = label_column(column, records, path)
+    of_pilot = bare is not None and all(record.keys() >= PILOT for record in bare)
+    labels = (
+        GoldLabel(
+            resolve_item_id(record),
+            included_by(record, key, path),
+            record.get(LINE),
+            _number(record, INDEX, path) if of_pilot else None,
+        )
+        for record in records
+    )
+    seeds = {_number(record, SEED, path) for record in records} if of_pilot else set()
+    if len(seeds) > 1:
+        raise InputError(f"rows of several pilots: every row has the same {SEED!r}", path=path, field=SEED)
+    return GoldLabels(tuple(labels), path, column, min(seeds, default=None))
+
+
+def _number(record: Mapping[str, Any], field: str, path: Path) -> int:
+    try:
+        return int(record[field])
+    except ValueError as error:
+        raise InputError(
+            f"{record[field]!r} is no whole number", path=path, line=record.get(LINE), field=field
+        ) from error
+
+
+def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
+    """The rows of a file of ids and labels alone; None where it is a bibliographic file, which has its own readers."""
+    text = read_decoded(path, max_bytes=max_bytes).text
+    if recognise(text) not in {Format.DELIMITED, None}:
+        return None
+    first = text.partition("\n")[0]
+    delimiter = max(DELIMITERS, key=first.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        names = [name.strip() for name in next(rows, [])]
+        id_of = {at: name_of for at, name in enumerate(names) if (name_of := canonical_name(name)) in IDS}
+        if not id_of or (Columns(names).has_content and not {name.casefold() for name in names} >= PILOT):
+            return None
+        return [
+            {LINE: rows.line_num}
+            | {
+                id_of.get(at, name.casefold()): unguarded(cell.strip())
+                for at, (name, cell) in enumerate(zip(names, row, strict=False))
+            }
+            for row in rows
+            if any(cell.strip() for cell in row)
+        ]
+    except csv.Error as error:
+        raise InputError(f"the quotes do not match ({error})", path=path, line=rows.line_num) from error

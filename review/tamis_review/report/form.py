@@ -1,0 +1,133 @@
+"""The forms in which a report is written: a page, the flow alone as a drawing, Markdown, figures as JSON."""
+
+import json
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TextIO
+
+from sqlalchemy import Connection, Engine
+
+from tamis_producer.ledger import stream_results
+from tamis_producer.results.results_file import replacing
+from tamis_schemas import InvalidRequest
+
+from .figures import Figures
+from .flow_png import draw_png
+from .flow_svg import draw
+from .markdown import write_markdown
+from .methods import methods, warnings
+from .page import write_page
+from .reading import read_figures, snapshot
+from .record import Row, record_row, stage_row
+from .steps import steps
+from .subject import ReportSubject, find_subject
+
+
+class ReportForm(StrEnum):
+    """The form in which a report is written."""
+
+    HTML = "html"
+    SVG = "svg"
+    PNG = "png"
+    MD = "md"
+    JSON = "json"
+
+
+ENDINGS = {
+    ".html": ReportForm.HTML,
+    ".htm": ReportForm.HTML,
+    ".svg": ReportForm.SVG,
+    ".png": ReportForm.PNG,
+    ".md": ReportForm.MD,
+    ".markdown": ReportForm.MD,
+    ".json": ReportForm.JSON,
+}
+
+
+def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: TextIO) -> Figures:
+    """Write the report of a batch or a review, by its id or how it begins; its figures.
+
+    A PNG goes to the bytes beneath the stream. Every number and every row is of one snapshot of the ledger.
+
+    Raises:
+        UnknownBatch: no batch and no review has this id.
+        InvalidRequest: several have.
+        OperationFailed: the ledger's own numbers do not add up.
+        LedgerUnavailable: the ledger does not answer.
+        ConfigurationError: what draws a PNG is missing, or a font for it.
+    """
+    with snapshot(engine) as connection:
+        subject = find_subject(connection, subject_id)
+        figures = read_figures(connection, subject)
+        match form:
+            case ReportForm.HTML:
+                write_page(figures, _rows(connection, subject), stream)
+            case ReportForm.SVG:
+                stream.write(_drawing(figures))
+            case ReportForm.PNG:
+                stream.buffer.write(draw_png(_drawing(figures)))
+            case ReportForm.MD:
+                stream.write(write_markdown(figures))
+            case ReportForm.JSON:
+                stream.write(json.dumps(as_json(figures), ensure_ascii=False, indent=2) + "\n")
+    return figures
+
+
+def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: ReportForm | None = None) -> Figures:
+    """Write the report to a file, which is replaced when all of it is written; without a form, as the file ends.
+
+    Raises as `write_report` and `form_of` do, and `InputError`: the file cannot be written.
+    """
+    form = form_of(path) if form is None else ReportForm(form)
+    with replacing(path) as stream:
+        return write_report(engine, subject_id, form, stream)
+
+
+def form_of(path: Path | str) -> ReportForm:
+    """Return the form that a file's name asks for, the page where it has no ending. Raises `InvalidRequest`."""
+    ending = Path(path).suffix.lower()
+    if ending and ending not in ENDINGS:
+        endings = ", ".join(sorted(ENDINGS))
+        raise InvalidRequest(f"{path}: reports end in {endings}; say the format of any other")
+    return ENDINGS.get(ending, ReportForm.HTML)
+
+
+def as_json(figures: Figures) -> dict[str, Any]:
+    """Every figure, the boxes of the flow with their totals, and the methods as text."""
+    boxes = [
+        {
+            "phase": step.place,
+            "box": box.title,
+            "n": box.n,
+            "parts": [{"text": line.text, "n": line.n, "depth": line.depth} for line in box.lines],
+        }
+        for step in steps(figures.flow)
+        for box in (step.box, *step.sides)
+    ]
+    return {
+        **figures.model_dump(mode="json"),
+        "finished": figures.finished,
+        "boxes": boxes,
+        "warnings": list(warnings(figures)),
+        "methods": [
+            {"heading": part.heading, "text": part.text, "list": list(part.listed)} for part in methods(figures)
+        ],
+    }
+
+
+def _drawing(figures: Figures) -> str:
+    name = figures.label or f"{figures.kind} {figures.id}"
+    return draw(figures.flow, title=f"PRISMA 2020 flow diagram: {name}")
+
+
+def _rows(connection: Connection, subject: ReportSubject) -> Iterator[Row]:
+    """A row for each record of the first batch, with what later stages said of it."""
+    first, *others = subject.batches
+    later: dict[int, list[Row]] = {}
+    for number, batch in enumerate(others, 1):
+        for result in stream_results(connection, batch.id):
+            record = result.index if result.origin is None else result.origin
+            later.setdefault(record, []).append(stage_row(number, batch.operation, result))
+    for result in stream_results(connection, first.id):
+        yield record_row(first.operation, result, later.get(result.index, ()))

@@ -1,0 +1,169 @@
+"""Figures from the ledger: every number of a report is counted by SQL, all of them in one snapshot."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, select, text
+
+from tamis_producer.ledger import ledger_errors, read_reviewers
+from tamis_producer.ledger.aggregates import count_values, read_counts, read_totals
+from tamis_producer.ledger.sources import read_sources
+from tamis_producer.runs.retry_bias import read_retry_bias
+from tamis_schemas import BatchStatus, HumanStage, ItemStatus, wilson
+from tamis_schemas.ledger import results
+from tamis_schemas.operations import kind_of
+
+from ..decisions.final_outcome import INCLUSION, Outcome, outcomes
+from ..decisions.panel_reading import read_panel
+from .figures import BINS, BatchCosts, BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes
+from .finding_reading import read_reading_figures
+from .flow_reading import read_flow
+from .human_reading import read_human_figures
+from .report_reading import read_report_rows
+from .subject import ReportSubject
+from .tallied import Tallied, tally
+
+DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Connection]:
+    """A connection whose every read sees the ledger as it was at the first one. Raises `LedgerUnavailable`."""
+    with ledger_errors(), engine.connect() as connection:
+        yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+
+def read_figures(connection: Connection, subject: ReportSubject) -> Figures:
+    """The figures of a batch or a review; consistent where the connection is a `snapshot`.
+
+    Raises `OperationFailed`: the ledger's own numbers do not add up.
+    """
+    tallied = [tally(connection, batch) for batch in subject.batches]
+    flow = read_flow(connection, subject.batches, tallied)
+    screening = None if flow.reports is None or flow.screening is None else subject.batches[flow.screening]
+    return Figures(
+        kind=subject.kind,
+        id=str(subject.id),
+        label=subject.label,
+        read_at=subject.read_at,
+        software=f"Tamis {version('tamis')}",
+        flow=flow,
+        planned=subject.planned,
+        ended=subject.ended,
+        report_reviewers=() if screening is None else _report_reviewers(connection, screening.id),
+        reports=() if screening is None else read_report_rows(connection, screening),
+        batches=tuple(
+            _batch(connection, batch, counted) for batch, counted in zip(subject.batches, tallied, strict=True)
+        ),
+    )
+
+
+def _report_reviewers(connection: Connection, batch_id: UUID) -> tuple[str, ...]:
+    stages = (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
+    return tuple(sorted({name for stage in stages for name in read_reviewers(connection, batch_id, stage)}))
+
+
+def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFigures:
+    dates = _dates(connection, batch.id)
+    deciding = kind_of(batch.operation).decides()
+    decided = sum(counted.system(outcome) for outcome in DECISIONS)
+    in_the_end = sum(counted.n(outcome) for outcome in (*DECISIONS, Outcome.CONFLICT))
+    return BatchFigures(
+        id=str(batch.id),
+        label=batch.label,
+        operation=batch.operation,
+        parameters=batch.params,
+        model_asked=batch.model,
+        models=count_values(connection, batch.id, results.c.model, most_first=True),
+        state=BatchStatus(batch.state),
+        round=batch.round,
+        use_cache=batch.use_cache,
+        sources=read_sources(batch),
+        created_at=batch.created_at,
+        started_at=batch.started_at,
+        finished_at=batch.finished_at,
+        first_result_at=dates.first,
+        last_result_at=dates.last,
+        counts=read_counts(connection, batch.id, batch.n_items),
+        outcomes={str(outcome): n for outcome in Outcome if (n := counted.system(outcome))},
+        final_outcomes={str(outcome): n for outcome in Outcome if (n := counted.n(outcome))},
+        pass_rate=wilson(counted.system(Outcome.PASSED), decided) if deciding else wilson(0, 0),
+        final_pass_rate=wilson(counted.n(Outcome.PASSED), in_the_end) if deciding else wilson(0, 0),
+        humans=read_human_figures(connection, batch),
+        panel=read_panel(connection, batch.id),
+        reading=read_reading_figures(connection, batch),
+        exclusions=counted.removed_by,
+        reasons=counted.tallies(Outcome.EXCLUDED),
+        errors=counted.system_tallies(Outcome.FAILED),
+        confidence=_confidence(connection, batch),
+        quotes=_quotes(connection, batch) if batch.operation == INCLUSION else Quotes(),
+        spending=BatchCosts.model_validate(read_totals(connection, batch.id)),
+        prompts=_prompts(connection, batch),
+        failures=read_retry_bias(connection, batch.id),
+    )
+
+
+def _dates(connection: Connection, batch_id: UUID) -> Any:
+    created = results.c.created_at
+    statement = select(func.min(created).label("first"), func.max(created).label("last"))
+    return connection.execute(statement.where(results.c.batch_id == batch_id)).one()
+
+
+def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeries, ...]:
+    each = outcomes(batch.id, batch.operation).subquery("each")
+    # What rounding left below a tenth (0.7 * 10 as a float) is put right before it is cut off.
+    place = cast(func.least(func.floor(func.round(each.c.confidence * BINS * 1e6) / 1e6), BINS - 1), Integer)
+    statement = (
+        select(each.c.system, place.label("place"), func.count().label("n"))
+        .where(each.c.confidence.is_not(None))
+        .group_by(each.c.system, "place")
+        .order_by(each.c.system, "place")
+    )
+    rows = list(connection.execute(statement))
+    series = []
+    for outcome in DECISIONS:
+        bins = {row.place: row.n for row in rows if row.system == outcome}
+        if bins:
+            series.append(ConfidenceSeries(outcome=outcome, bins=tuple(bins.get(n, 0) for n in range(BINS))))
+    return tuple(series)
+
+
+def _quotes(connection: Connection, batch: Row[Any]) -> Quotes:
+    # Verdicts written before quotes were asked for are plain words: they have no quote.
+    statement = text(
+        """
+        SELECT count(*) FILTER (WHERE v.value -> 'quote' ->> 'text' IS NOT NULL) AS given,
+               count(*) FILTER (WHERE v.value -> 'quote' ->> 'found' = 'true') AS found,
+               count(*) FILTER (WHERE v.value -> 'quote' ->> 'state' = 'altered') AS altered,
+               count(DISTINCT r.idx) FILTER (WHERE r.detail ->> 'flagged' = 'true') AS flagged
+        FROM results r
+        JOIN item_states i ON i.batch_id = r.batch_id AND i.idx = r.idx AND i.state = :decided
+        LEFT JOIN LATERAL json_each(
+            CASE WHEN json_typeof(r.detail -> 'verdicts') = 'object' THEN r.detail -> 'verdicts' END
+        ) v ON true
+        WHERE r.batch_id = :batch_id
+        """
+    )
+    row = connection.execute(statement, {"batch_id": batch.id, "decided": ItemStatus.DECIDED.value}).one()
+    return Quotes(given=row.given, found=row.found, altered=row.altered, flagged=row.flagged)
+
+
+def _prompts(connection: Connection, batch: Row[Any]) -> Prompts:
+    digest = text(
+        "SELECT count(prompt_sha256) AS n, "
+        "encode(sha256(convert_to(string_agg(prompt_sha256, E'\\n' ORDER BY idx), 'UTF8')), 'hex') AS digest "
+        "FROM results WHERE batch_id = :batch_id"
+    ).columns(n=Integer, digest=String)
+    row = connection.execute(digest, {"batch_id": batch.id}).one()
+    return Prompts(records=row.n, sha256=row.digest, parameters_sha256=parameters_sha256(batch.params))
+
+
+def parameters_sha256(parameters: dict[str, Any]) -> str:
+    """sha256 of an operation's parameters as JSON with sorted names, without spaces, in UTF-8."""
+    canonical = json.dumps(parameters, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,149 @@
+"""The records of a batch that a work list is asked for, by SQL: places alone, of no record its text."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    Text,
+    and_,
+    any_,
+    case,
+    cast,
+    func,
+    literal,
+    literal_column,
+    select,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from tamis_producer.ledger.overrides import standing
+from tamis_producer.ledger.remarks import read_labelled
+from tamis_schemas import ItemStatus, Operation
+from tamis_schemas.ledger import exclusions, items, payloads, results
+
+from ..decisions.final_outcome import Outcome, by_human, software_outcomes
+from .work_query import Said, WorkQuery
+from .work_reasons import excluded_for
+from .work_text import exact_pattern, like_pattern
+
+
+def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
+    """Return what people decided about each record, in what the batch asks itself."""
+    human = standing(batch_id).c
+    alone, several = human.reviewers == 1, cast(human.decisions, JSONB)
+    names = case(
+        (alone, cast(func.json_build_array(human.reviewer), Text)),
+        else_=cast(func.jsonb_path_query_array(several, literal_column("'$[*].reviewer'")), Text),
+    )
+    first = case((alone, human.id), else_=cast(several.op("->")(0).op("->>")("id"), BigInteger))
+    said = (human.conflict, human.settles, human.reason, cast(human.value, Text).label("value"))
+    each = select(human.idx, names.label("names"), *said, first.label("first")).subquery("each")
+    alike = (each.c.names, each.c.conflict, each.c.settles, each.c.reason, each.c.value)
+    rows = connection.execute(select(*alike, func.array_agg(each.c.idx), func.array_agg(each.c.first)).group_by(*alike))
+    return {
+        place: Said(reviewers, conflict=conflict, settled=settled, first=made, reason=reason, value=value)
+        for names, conflict, settled, reason, written, places, numbers in rows
+        for reviewers, value in ((tuple(json.loads(names)), None if written is None else json.loads(written)),)
+        for place, made in zip(places, numbers, strict=True)
+    }
+
+
+def read_kept_out(connection: Connection, batch_id: UUID) -> set[int]:
+    """Return the places of the records that nobody reads: the copies, and what was kept out before screening."""
+    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
+    return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, kept_out))
+
+
+def read_ruled(connection: Connection, batch_id: UUID) -> set[int]:
+    """Return the places of the records that were kept out before screening."""
+    return _places(connection, select(exclusions.c.idx).where(exclusions.c.batch_id == batch_id))
+
+
+def read_matching(
+    connection: Connection,
+    batch_id: UUID,
+    operation: Operation,
+    query: WorkQuery,
+    reasons: Collection[str],
+    said: Mapping[int, Said],
+    kept_out: Collection[int],
+) -> set[int] | None:
+    """Return the places that outcome, reason, label and flag leave; None where none of them is asked for.
+
+    `reasons`: the words of the reason, where one is asked for. `kept_out`: what nobody reads, whose outcome stands
+    though people exclude it.
+    """
+    parts: list[set[int]] = []
+    software = software_outcomes(batch_id, operation.operation).subquery("software")
+
+    def final(place: int, system: Outcome) -> Outcome:
+        """How a record ended about which people decided, and the software as given."""
+        one = said[place]
+        return Outcome.CONFLICT if one.conflict else by_human(operation.operation, one.value, system)
+
+    def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
+        """Those of the places about which people decided: each with its outcome, and the software's."""
+        here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
+        rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()
+        return ((place, final(place, Outcome(system)), Outcome(system)) for place, system in rows)
+
+    if query.outcome is not None:
+        found = _places(connection, select(software.c.idx).where(software.c.system == query.outcome.value))
+        read = said.keys() - kept_out  # of these the software's outcome tells nothing
+        theirs = {place for place in read if final(place, Outcome.OPEN) is query.outcome}
+        theirs |= {place for place, outcome, _ in ended(said.keys() - read) if outcome is query.outcome}
+        parts.append(found - said.keys() | theirs)
+    if query.reason is not None:
+        found = set().union(*(_places(connection, one) for one in excluded_for(batch_id, operation, reasons)))
+        kept = {place for place, outcome, system in ended(found & said.keys()) if outcome is system}
+        given = {place for place, one in said.items() if one.reason in reasons}
+        theirs = {place for place, outcome, _ in ended(given) if outcome is Outcome.EXCLUDED}
+        parts.append(found - said.keys() | kept | theirs)
+    if query.label is not None:
+        parts.append(set(read_labelled(connection, batch_id, " ".join(query.label.split()))))
+    if query.flagged:
+        parts.append(_places(connection, _flagged(batch_id)))
+    return set.intersection(*parts) if parts else None
+
+
+def _flagged(batch_id: UUID) -> Select[tuple[int]]:
+    """Return the records with a quote that is altered or not found; the text is looked at first, which is cheaper."""
+    told = cast(results.c.detail, Text).like('%"flagged"%true%')
+    flagged = case((told, results.c.detail.op("->>")("flagged") == "true"), else_=False)
+    return select(results.c.idx).where(results.c.batch_id == batch_id, flagged)
+
+
+def search(connection: Connection, batch_id: UUID, words: Iterable[str], places: Sequence[int]) -> set[int]:
+    """Return those of the places at which the record holds all of the words."""
+    of: ColumnElement[bool]
+    if isinstance(places, range):
+        of = (payloads.c.idx >= places.start) & (payloads.c.idx < places.stop)
+    else:
+        of = payloads.c.idx == any_(literal([*places], ARRAY(Integer)))
+    return _places(connection, select(payloads.c.idx).where(payloads.c.batch_id == batch_id, of, _holds(words)))
+
+
+def _holds(words: Iterable[str]) -> ColumnElement[bool]:
+    """Return the condition; a case, as the database would try first what it takes for cheaper, which is not.
+
+    The longest word is looked for first, as fewer records hold it.
+    """
+    text, rarest_first = cast(payloads.c.payload, Text), sorted({*words}, key=len, reverse=True)
+    small = func.lower(text.collate("C"))
+    plain = func.octet_length(text) == func.char_length(text)  # without accents: the fast comparison is enough
+    exactly = and_(*(text.regexp_match(exact_pattern(word), flags="i") for word in rarest_first))
+    return case(
+        (and_(*(small.like(like_pattern(word)) for word in rarest_first)), exactly), (plain, False), else_=exactly
+    )
+
+
+def _places(connection: Connection, statement: Select[tuple[int]]) -> set[int]:
+    one = statement.subquery("one")
+    return set(connection.execute(select(func.array_agg(one.c[0]))).scalar_one() or ())

@@ -1,0 +1,197 @@
+"""The work list of a batch: the records that a person reads, filtered and in order, in pages."""
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine
+
+from tamis_producer.ledger import ledger_errors, read_results
+from tamis_producer.ledger.panel_records import read_disputed
+from tamis_producer.ledger.stop_samples import read_open_sample
+from tamis_schemas import Criterion, Inclusion, ItemResult, Operation, ScreeningMode
+from tamis_schemas.operations import panel_of
+from tamis_schemas.values.frozen import Frozen
+
+from ..decisions.conflicts import read_differing
+from ..decisions.screening_mode import hidden_from, read_mode
+from ..order.candidates import checked_operation
+from ..order.next_records import NextQuery, Refits, keep_order
+from ..order.order_store import count_items, read_order
+from .table import table_facts
+from .work_audit import AuditReading, WorkAudit, read_audit_reading
+from .work_filter import read_kept_out, read_matching, read_ruled, read_said, search
+from .work_query import Said, WorkOrder, WorkQuery, WorkShow, cursor, page, place_of, ranked, reading_first
+from .work_record import WorkRecord, work_record
+from .work_text import marked_words
+
+COUNTED = 20_000  # records of a batch in which a search is always counted: in a larger one a full page may end it
+AT_ONCE = 4_000  # records that a search of a larger one looks through before all of them
+
+
+class WorkCounts(Frozen):
+    """How many records of the batch are what."""
+
+    records: int
+    todo: int  # that wait for whoever asks
+    mine: int  # that whoever asks has decided
+    conflicts: int  # on which people differ, and nobody has settled it
+    found: int | None  # on all pages; None: a search of more than 20,000 records, whose first ones fill the page
+
+
+class WorkReason(Frozen):
+    """A criterion by which a record is excluded."""
+
+    label: str
+    text: str  # what an exclusion by it is called
+
+
+class WorkList(Frozen):
+    """A page of the work list, with what a view of it needs."""
+
+    mode: ScreeningMode
+    me: str
+    operation: str
+    values: dict[str, Any]  # the operation's value of: include, exclude, uncertain
+    reasons: tuple[WorkReason, ...]
+    marked: dict[str, list[str]]  # words of the criteria that include, and that exclude
+    criteria: dict[str, Any]  # by label
+    names: dict[str, str]  # of the outcomes
+    audit: WorkAudit | None = None  # whose sample the list is, in the mode `model_audited`; None: none is drawn
+    counts: WorkCounts
+    records: tuple[WorkRecord, ...]
+    next: str | None  # the `after` of the next page; None: this is the last one
+
+
+def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits: Refits) -> WorkList:
+    """Return a page of the work list of `me`.
+
+    Raises:
+        InvalidParameters: a cursor that is none.
+        InvalidRequest: the operation includes and excludes nothing.
+        ConfigurationError: the reading order is asked for, and the extra `order` is not installed.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    after = None if query.after is None else place_of(query.after)
+    if query.order is WorkOrder.NEXT and after is None:
+        keep_order(engine, batch_id, NextQuery(), refits)
+    with ledger_errors(), engine.connect() as connection:
+        return _read(connection.execution_options(isolation_level="REPEATABLE READ"), batch_id, me, query, after)
+
+
+def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, after: int | None) -> WorkList:
+    operation, mode = checked_operation(connection, batch_id), read_mode(connection, batch_id)
+    labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
+    count, said = count_items(connection, batch_id), read_said(connection, batch_id)
+    audited = read_audit_reading(connection, batch_id, me, operation) if mode is ScreeningMode.MODEL_AUDITED else None
+    hidden = hidden_from(connection, batch_id, me) if mode is not ScreeningMode.SINGLE else set[int]()
+    differing = read_differing(connection, batch_id)
+    conflicts = ({place for place, one in said.items() if one.conflict} | differing) - hidden
+    kept_out = read_kept_out(connection, batch_id)
+    if audited is None:
+        done = {place for place, one in said.items() if not one.waits(mode, me)}
+        every = set(range(count))
+        todo = every - kept_out - done
+        mine = {place for place, one in said.items() if me in one.reviewers}
+    else:
+        every, todo, mine = {*audited.places}, audited.todo, {*audited.mine}
+        conflicts &= every
+    shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: every}
+    found = shown[query.show]
+    matching = read_matching(connection, batch_id, operation, query, _reasons(labelled, query.reason), said, kept_out)
+    if matching is not None:
+        found = found & matching - hidden
+    if audited is None:
+        order = _order(connection, batch_id, operation, query.order, mode, said, conflicts, hidden, count)
+    else:
+        order = audited.places
+    places, following, found_count = _page(connection, batch_id, query, order, found, after)
+    facts = table_facts(labelled, [operation.operation])
+    results = {one.index: one for one in read_results(connection, batch_id, None, len(places), sorted(places))}
+    return WorkList(
+        mode=mode,
+        me=me,
+        operation=operation.operation,
+        values={"include": operation.includes, "exclude": operation.excludes, "uncertain": operation.unsure},
+        reasons=tuple(WorkReason(label=one.label, text=one.reason) for one in labelled),
+        marked=_marked(operation),
+        criteria=facts["criteria"],
+        names=facts["names"],
+        audit=None if audited is None else audited.facts,
+        counts=WorkCounts(
+            records=len(every), todo=len(todo), mine=len(mine), conflicts=len(conflicts), found=found_count
+        ),
+        records=tuple(_record(operation, results[one], me, one in hidden, audited) for one in places if one in results),
+        next=None if following is None else cursor(following),
+    )
+
+
+def _record(
+    operation: Operation, result: ItemResult, me: str, hidden: bool, audited: AuditReading | None
+) -> WorkRecord:
+    """Return a record; of an audit's, `mine` is what `me` judged there."""
+    record = work_record(operation.operation, result, me, hidden=hidden)
+    return record if audited is None else record.model_copy(update={"mine": audited.mine.get(result.index)})
+
+
+def _order(
+    connection: Connection,
+    batch_id: UUID,
+    operation: Operation,
+    order: WorkOrder,
+    mode: ScreeningMode,
+    said: dict[int, Said],
+    conflicts: set[int],
+    hidden: set[int],
+    count: int,
+) -> list[int]:
+    """Return all places of the batch in the order asked for; what it says nothing of comes last."""
+    match order:
+        case WorkOrder.NUMBER:
+            return ranked((), count)
+        case WorkOrder.NEXT:
+            kept = read_order(connection, batch_id)
+            places = () if kept is None else kept.places
+            sample, ruled = read_open_sample(connection, batch_id), read_ruled(connection, batch_id)
+            return ranked(reading_first(sample, said, places, ruled, pairs=mode is ScreeningMode.PAIR), count)
+        case WorkOrder.DISAGREEMENT:
+            models = read_disputed(connection, batch_id) if panel_of(operation) is not None else ()
+            return ranked([*sorted(conflicts), *(place for place in models if place not in hidden)], count)
+
+
+def _page(
+    connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], found: set[int], after: int | None
+) -> tuple[list[int], int | None, int | None]:
+    """Return the places of the page, the one that the next begins behind, and how many there are on all pages."""
+    if not query.words:
+        return *page(order, found, after, query.limit), len(found)
+    if len(order) <= COUNTED:
+        found = found & search(connection, batch_id, query.words, range(len(order)))
+        return *page(order, found, after, query.limit), len(found)
+    wanted, _ = page(order, found, after, AT_ONCE)
+    within = search(connection, batch_id, query.words, wanted)
+    if len(within) > query.limit:
+        return *page(wanted, within, None, query.limit), None
+    found = found & search(connection, batch_id, query.words, range(len(order)))
+    return *page(order, found, after, query.limit), len(found)
+
+
+def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
+    """Return the words of a reason: those of the criterion that it is the label of, those of a rule."""
+    if reason is None:
+        return []
+    said = next((one.reason for one in labelled if one.label == reason), reason)
+    return [said, said.replace(" ", "_")]
+
+
+def _marked(operation: Operation) -> dict[str, list[str]]:
+    """Return the words that are marked: those of the criteria, each on the side that it speaks for alone."""
+    if not isinstance(operation, Inclusion):
+        return {"include": marked_words([getattr(operation, "criteria", "")]), "exclude": []}
+    criteria = operation.criteria
+    include = marked_words([*criteria.inclusion_criteria, *criteria.study_types])
+    exclude = marked_words([*criteria.exclusion_criteria, *criteria.custom_keywords])
+    both = {*include} & {*exclude}
+    return {
+        "include": [one for one in include if one not in both],
+        "exclude": [one for one in exclude if one not in both],
+    }

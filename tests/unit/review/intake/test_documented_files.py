@@ -1,0 +1,82 @@
+"""docs/files.md says which formats are read and written, and which of their fields: what the readers do."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tamis_review.intake import Format, bibtex, endnote_xml, enw, nbib_tags, read_file, ris_tags, wos
+from tamis_review.intake.columns import canonical_name
+from tamis_review.intake.formats import READERS, WRITERS
+from tamis_worker.cli.intake import say_notes
+
+PAGE = (Path(__file__).parents[4] / "docs" / "files.md").read_text("utf-8")
+OF_TAGS: Mapping[Format, Mapping[str, tuple[str, ...]]] = {
+    Format.RIS: {**ris_tags.SOURCES, "id": ris_tags.ACCESSIONS},
+    Format.NBIB: {
+        **nbib_tags.SOURCES,
+        "keywords": nbib_tags.KEYWORD_TAGS,
+        "type": (nbib_tags.TYPE,),
+        "doi": nbib_tags.DOI_TAGS,
+        "nct_id": (nbib_tags.TRIAL_TAG,),
+    },
+    Format.BIBTEX: bibtex.SOURCES,
+    Format.ENDNOTE_XML: endnote_xml.SOURCES,
+    Format.WOS_TAGGED: {**wos.SCHEME.sources, "id": wos.SCHEME.accessions},
+    Format.ENDNOTE_TAGGED: {name: tags for name, tags in enw.SCHEME.sources.items() if name != "pmid"},
+}
+
+
+def _rows() -> Iterator[tuple[str, str, str, str]]:
+    table = PAGE.split("\n## What is read\n")[1].split("\n## ")[0]
+    for line in re.findall(r"^\| (.*) \|$", table, re.MULTILINE)[1:]:
+        source, form, sign, fields = line.split(" | ")
+        yield source, form, sign, fields
+
+
+def _format(cell: str) -> Format:
+    named = re.match(r"\*\*(.+?)\*\*", cell)
+    assert named is not None, cell
+    return Format(named[1])
+
+
+def test_every_format_that_is_read_has_a_row_and_says_whether_it_is_written() -> None:
+    forms = [(_format(cell), cell) for _, cell, _, _ in _rows()]
+    assert {form for form, _ in forms} - {Format.TSV} == {*READERS}
+    said = {form for form, cell in forms if ", written" in cell}
+    assert said | {Format.TSV, Format.JSONL} == {*WRITERS}
+
+
+@pytest.mark.parametrize("form", OF_TAGS)
+def test_the_first_row_of_a_format_names_the_tags_of_every_field_in_their_order(form: Format) -> None:
+    fields = next(fields for _, cell, _, fields in _rows() if _format(cell) is form)
+    said = {name: tuple(re.findall(r"`([^`]+)`", tags)) for name, tags in re.findall(r"(\w+): ([^;]*)", fields)}
+    for name, tags in OF_TAGS[form].items():
+        assert said.get(name) == tags, name
+
+
+def test_every_column_that_is_named_is_one_that_is_read() -> None:
+    rows = [(source, fields) for source, cell, _, fields in _rows() if _format(cell) in (Format.DELIMITED, Format.TSV)]
+    assert len(rows) >= 10
+    for source, fields in rows:
+        assert all(canonical_name(column) for column in re.findall(r"`([^`]+)`", fields)), source
+
+
+def test_what_the_page_shows_is_what_commands_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = "TY  - JOUR\nTI  - a\nER  - \n"
+    above = "Record #{0} of 18\nProvider: A Library\nContent: text/plain\n\n"
+    texts = {
+        "cochrane.ris": "".join(above.format(number) + record for number in range(1, 19)),
+        "export.ris": record
+        + "\n" * 4_047
+        + "TY  - JOUR\n"
+        + "AB  - more\n" * 36
+        + record
+        + "\n" * 5_029
+        + "TY  - JOUR\nTI  - cut o",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        say_notes(read_file(tmp_path / name).notes, tmp_path / name)
+    assert capsys.readouterr().err == "".join(re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL))

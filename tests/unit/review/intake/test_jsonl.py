@@ -1,0 +1,129 @@
+"""JSONL: objects keep their names; a line that is no object has its number."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stage.hostile import without_source
+from tamis_review.intake.jsonl import read_jsonl, write_jsonl
+from tamis_review.intake.notes import Notes
+from tamis_schemas import InputError
+from tamis_schemas.records.item import shown_fields
+
+PATH = Path("items.jsonl")
+
+
+def test_objects_keep_their_own_names_and_values() -> None:
+    text = (
+        '{"id": 0, "Title": "a", "label": 1, "nested": {"x": [null, true]}}\n\n{"pmid": "5"}\r\n{"doi": "10.1/x"}\n{}\n'
+    )
+    assert [{name: value for name, value in own.items() if name != "_source"} for own in read_jsonl(text, PATH)] == [
+        {"id": 0, "Title": "a", "label": 1, "nested": {"x": [None, True]}, "_line": 1},
+        {"pmid": "5", "_line": 3},
+        {"doi": "10.1/x", "id": "10.1/x", "_line": 4},
+        {"id": "record-4", "_line": 5},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"id": 1}\n{"id": 2,}\n', r"items\.jsonl:2: not JSON: .* \(column \d+\)"),
+        ('{\n"id": 1\n}\n', r"items\.jsonl:1: not JSON: .*one line"),
+        ('{"id": 1}\n[1]\n', r"items\.jsonl:2: a JSON array"),
+        ('{"id": 1}\n"x"\n', r"items\.jsonl:2: a JSON string"),
+        ('{"id": 1}\nnull\n', r"items\.jsonl:2: a JSON null"),
+        ('{"id": 1} {"id": 2}\n', r"items\.jsonl:1: not JSON: Extra data"),
+        ('{"score": NaN}\n', r"items\.jsonl:1: .*NaN"),
+        ('{"score": 1e999}\n', r"items\.jsonl:1: .*1e999 is beyond"),
+        ('{"id": 1, "id": 2}\n', r"items\.jsonl:1: .*'id' stands twice"),
+        ("{" + '"a":{' * 100_000, r"items\.jsonl:1: "),
+    ],
+)
+def test_a_line_that_is_no_object_is_an_error_naming_it(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_jsonl(text, PATH)
+
+
+def written(records: list[dict[str, Any]]) -> str:
+    stream = io.StringIO(newline="")
+    write_jsonl(records, stream)
+    return stream.getvalue()
+
+
+def test_a_broken_line_costs_that_line_alone() -> None:
+    notes = Notes(PATH)
+    records = read_jsonl('{"title": "a"}\n{"title": \n[1]\n{"title": "b"}\n{"a": 1, "a": 2}\n', PATH, notes)
+    assert [(record["title"], record["_line"], record["id"]) for record in records] == [
+        ("a", 1, "record-1"),
+        ("b", 4, "record-2"),
+    ]
+    assert [(note.kind, note.line) for note in notes.taken] == [("lost", 2), ("lost", 3), ("lost", 5)]
+    assert notes.taken[1].text == "a JSON array, where an object ({...}) is expected"
+    with pytest.raises(InputError, match=r":1: no line can be read: not JSON"):
+        read_jsonl("no json\n", PATH, Notes(PATH))
+
+
+def test_objects_come_back_under_their_own_names_with_the_decision() -> None:
+    text = '{"Title": "a", "_label": [1, null], "score": 0.5}\n{"id": 7, "title": "b\\u2028"}\n'
+    records = read_jsonl(text, PATH)
+    assert written(records) == text.replace("\\u2028", "\u2028")
+    records[0] |= {"_tamis_decision": "exclude", "_tamis_confidence": 0.9}
+    once = written(records)
+    assert once.startswith('{"Title": "a", "_label": [1, null], "score": 0.5, "tamis_decision": "exclude", "tamis_conf')
+    again = read_jsonl(once, PATH)
+    assert without_source(again) == without_source(records)
+    assert "tamis_decision" not in shown_fields(again[0])
+    again[0]["_tamis_decision"] = "include"
+    assert written(again) == once.replace("exclude", "include")
+
+
+def test_names_that_mean_something_here_are_moved_aside_and_come_back() -> None:
+    text = (
+        '{"id": 1, "_line": 9, "_source": {"format": "RIS"}, "_tamis_decision": "x", "__line": 3, '
+        '"tamis_decision": "y"}\n'
+    )
+    (record,) = read_jsonl(text, PATH)
+    assert {name: value for name, value in record.items() if name != "_source"} == {
+        "id": 1,
+        "___line": 9,
+        "__source": {"format": "RIS"},
+        "__tamis_decision": "x",
+        "__line": 3,
+        "_tamis_decision": "y",
+        "_line": 1,
+    }
+    assert written([record]) == text
+
+
+def test_records_from_elsewhere_keep_their_hidden_fields_but_not_our_own() -> None:
+    record = {"id": "record-1", "title": "a", "_label": "1", "_line": 4, "_source": {}, "_tamis_reason": "why"}
+    assert written([record]) == '{"title": "a", "_label": "1", "tamis_reason": "why"}\n'
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = st.text() | st.sampled_from(
+    ["id", "pmid", "doi", "_line", "__line", "_source", "_tamis_reason", "tamis_reason"]
+)
+
+
+@given(st.lists(st.dictionaries(NAMES, VALUES), min_size=1, max_size=4))
+def test_any_object_comes_back(objects: list[dict[str, Any]]) -> None:
+    text = "".join(json.dumps(own) + "\n" for own in objects)
+    again = [json.loads(line) for line in written(json.loads(json.dumps(read_jsonl(text, PATH)))).split("\n")[:-1]]
+    assert again == objects
+    assert [list(own) for own in again] == [list(own) for own in objects]
+
+
+def test_half_a_pair_of_surrogates_comes_back() -> None:
+    text = '{"id": "\\ud800"}\n'
+    assert written(read_jsonl(text, PATH)) == text

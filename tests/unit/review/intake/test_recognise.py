@@ -1,0 +1,86 @@
+"""The content says what a file is; what cannot be read yet is called by its name."""
+
+from pathlib import Path
+
+import pytest
+
+from tamis_review.intake import read_records
+from tamis_review.intake.recognise import Format, recognise
+from tamis_schemas import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\n\nTY  - JOUR\n", Format.RIS),
+        ("1.\nTY  - JOUR\n", Format.RIS),
+        ("Exported today\r\nTY  - JOUR\r\n", Format.RIS),
+        ("TI  - a\nER  - \n", Format.RIS),
+        ('{"id": 1}', Format.JSONL),
+        ('[\n {"id": 1}]', Format.JSON_ARRAY),
+        ("[]", Format.JSON_ARRAY),
+        ("PMID- 1\nOWN - NLM\nTI  - a\n", Format.NBIB),
+        ("\r\n\r\n\ufeffPMID- 1\r\nTI  - a\r\n", Format.NBIB),
+        ("TI  - a\nFAU - Rossi, Ada\nTY  - no tag of NBIB\n", Format.RIS),
+        ("PMID- 1\nTI  - a\nAB  - b\nTY  - JOUR\n", Format.NBIB),
+        ("TY  - JOUR\nAB  - a\nPMID- 1\n@article{x,\nER  - \n", Format.RIS),
+        ("% exported\n@article{a, title={b}}", Format.BIBTEX),
+        ("Exported today by a program\n\n  @Article (a, title={b})", Format.BIBTEX),
+        ("@comment{TY  - JOUR}\n@article{a}", Format.BIBTEX),
+        ('<?xml version="1.0"?><xml><records><record>', Format.ENDNOTE_XML),
+        (
+            '\ufeff<?xml version="1.0" encoding="UTF-8" ?>\n<!DOCTYPE xml>\n<!-- a -->\n<xml><records>',
+            Format.ENDNOTE_XML,
+        ),
+        ("<XML>\n<RECORDS>", Format.ENDNOTE_XML),
+        ("<!-- a page --><PubmedArticleSet>", Format.XML),
+        ("<PubmedArticleSet>", Format.XML),
+        ("<!DOCTYPE html><title>Log in</title>", Format.HTML),
+        ("%0 Journal Article\n%T a\n", Format.ENDNOTE_TAGGED),
+        ("FN Clarivate Analytics Web of Science\nVR 1.0\nPT J\n", Format.WOS_TAGGED),
+        ("\n\ufeffPT J\nAU Rossi, A\n", Format.WOS_TAGGED),
+        ("Exported today\nPT J\nAU Rossi, A\n", Format.WOS_TAGGED),
+        ("Exported today\n%0 Journal Article\n", Format.ENDNOTE_TAGGED),
+        ("%A Rossi, A\n%T a\n", Format.ENDNOTE_TAGGED),
+        ("%A comment\n@article{a, title={b}}", Format.BIBTEX),
+        ("1. J Walks. 2021;3(2):1.\n\nWalking.\n\nRossi A.\n\nPMID: 1\n", Format.PUBMED_TEXT),
+        (f"1. J Walks. 2021;3(2):1.\n\nWalking.\n\n{'Rossi A, ' * 3000}", Format.PUBMED_TEXT),
+        ("Walking.\n\nRossi A.\n\nDOI: 10.1000/a\nPMID: 1\n", Format.PUBMED_TEXT),
+        ("1. Rossi A. Walking. 2021\n2. Ekholm B. Running. 2020\n", Format.DELIMITED),
+        ("6. \nTY  - JOUR\nN1  - PMID: 5\n", Format.RIS),
+        ("id,title\n1. a,b\nPMID: 5,c\n", Format.DELIMITED),
+        ("PT\tAU\tTI\n", Format.DELIMITED),
+        ('id,Article Title,"Abstract"\n1,a,"b\nTY  - JOUR\n@article{c,"\n', Format.DELIMITED),
+        ('"Title";year\n%0 Journal Article;2\nPMID- 1\n', Format.DELIMITED),
+        ("Searched for title, abstract\nTY  - JOUR\n", Format.RIS),
+        ("Title\nTY  - JOUR\n", Format.RIS),
+        ("title,abstract\n", Format.DELIMITED),
+        ("anything else", Format.DELIMITED),
+    ],
+)
+def test_the_format_is_known_by_its_content(text: str, expected: Format) -> None:
+    assert recognise(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "<PubmedArticleSet/>",
+            "this is XML, which cannot be read; what can be read is RIS, NBIB, .*PubMed text, .*JSONL",
+        ),
+        ("<!DOCTYPE html><title>Log in</title>", r"a web page \(HTML\)"),
+        ('[{"id": 1}]', "one object a line"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_its_name(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "records.ris"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_records(path)
+
+
+def test_the_name_of_a_file_does_not_matter(tmp_path: Path) -> None:
+    path = tmp_path / "records.csv"
+    path.write_text("TY  - JOUR\nTI  - a\nER  - \n")
+    assert read_records(path)[0]["title"] == "a"

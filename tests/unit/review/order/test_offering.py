@@ -1,0 +1,116 @@
+"""Which records of an order a person is offered, and in what words."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tamis_review.order.candidates import Candidate, HumanSays, texts_of
+from tamis_review.order.offering import Offered, by_number, offered
+from tamis_review.order.order_store import ReadingOrder
+from tamis_review.order.words import meaning, why
+from tamis_schemas import ReadingReason as Reason
+
+A, B = "Reviewer A", "Reviewer B"
+ORDER = ReadingOrder(
+    places=[4, 2, 0, 3, 1],
+    reasons=["both", "exploration", "text", "rule", "returned"],
+    probabilities=[0.9, 0.5, 0.3, None, None],
+    decided=1,
+    included=1,
+    text_weight=0.4,
+)
+
+
+def says(*reviewers: str, conflict: bool = False, first: int = 1) -> HumanSays:
+    return HumanSays(None if conflict else "include", conflict, reviewers, first)
+
+
+def told(given: list[Offered]) -> list[tuple[int, str]]:
+    return [(one.index, one.reason.value) for one in given]
+
+
+def test_what_is_decided_is_left_out_and_what_rules_exclude_comes_last() -> None:
+    assert told(offered(ORDER, {1: says(A)})) == [(4, "both"), (2, "exploration"), (0, "text"), (3, "rule")]
+    assert told(offered(ORDER, {4: says(A), 0: says(A, B)})) == [(2, "exploration"), (1, "returned"), (3, "rule")]
+    assert offered(ORDER, {})[0] == Offered(4, Reason.BOTH, 0.9)
+
+
+def test_who_reads_blind_is_offered_what_others_began_and_then_the_rest_by_number() -> None:
+    human = {4: says(A, first=7)}
+    blind = by_number(offered(ORDER, human, reviewer=B, first=[2]))
+    assert told(blind) == [(2, "sample"), (4, "pair"), (0, "number"), (1, "number"), (3, "rule")]
+    assert {one.probability for one in blind} == {None}
+
+
+@given(places=st.permutations(range(5)))
+def test_what_a_blind_reader_is_offered_does_not_depend_on_the_order_of_promise(places: list[int]) -> None:
+    reasons = {0: "text", 1: "model", 2: "exploration", 3: "rule", 4: "both"}
+    order = replace(ORDER, places=places, reasons=[reasons[place] for place in places])
+    assert told(by_number(offered(order, {}, reviewer=A))) == [*((n, "number") for n in (0, 1, 2, 4)), (3, "rule")]
+
+
+def test_a_conflict_is_undecided_and_stays_at_its_place() -> None:
+    assert told(offered(ORDER, {2: says(A, B, conflict=True), 1: says(A)}))[1] == (2, "conflict")
+    assert told(offered(ORDER, {2: says(A, B, conflict=True)}, reviewer=A))[:2] == [(4, "both"), (0, "text")]
+
+
+def test_a_pair_reads_the_same_records_in_the_order_in_which_the_first_read_them() -> None:
+    human = {0: says(A, first=9), 3: says(A, first=5), 4: says(A, B, first=7), 1: says(B, first=3)}
+    assert told(offered(ORDER, human, reviewer=B)) == [(3, "pair"), (0, "pair"), (2, "exploration")]
+    assert {one.probability for one in offered(ORDER, human, reviewer=B)[:2]} == {None}  # blind
+    assert told(offered(ORDER, human, reviewer=A)) == [(1, "pair"), (2, "exploration")]
+
+
+def test_a_sample_comes_first_in_the_order_in_which_it_was_drawn_without_what_is_decided() -> None:
+    given_first = offered(ORDER, {2: says(A)}, first=[3, 2, 0, 99])
+    assert told(given_first) == [(3, "sample"), (0, "sample"), (4, "both"), (1, "returned")]
+
+
+@settings(max_examples=30)
+@given(
+    places=st.permutations(range(8)),
+    decided=st.sets(st.integers(0, 7)),
+    first=st.lists(st.integers(0, 9), unique=True, max_size=4),
+    reviewer=st.sampled_from([None, A, B]),
+)
+def test_every_record_that_is_left_is_offered_once(
+    places: list[int], decided: set[int], first: list[int], reviewer: str | None
+) -> None:
+    order = ReadingOrder(places, ["model"] * 8, [None] * 8, 0, 0, 0.0)
+    human = {place: says(A, first=place) for place in decided}
+    got = [one.index for one in offered(order, human, reviewer=reviewer, first=first)]
+    assert sorted(got) == sorted(set(range(8)) - (set() if reviewer == B else decided))
+
+
+def candidate(score: float | None = 0.93, rule: str | None = None) -> Candidate:
+    return Candidate(3, "r3", "Title", "", score, None, rule, decided=False, included=None)
+
+
+def test_each_reason_is_a_sentence_of_its_own() -> None:
+    said = {reason: why(reason, candidate(rule="title_pattern"), 12) for reason in Reason}
+    assert said[Reason.BOTH] == "the model scores it 0.93, and its text is like the 12 included"
+    assert said[Reason.RULE] == "last, for the rule title_pattern excluded it"
+    assert why(Reason.MODEL, candidate(None), 1) == "the model did not decide it"
+    assert why(Reason.TEXT, candidate(), 1) == "its text is like the included record's"
+    assert len(set(said.values())) == len(Reason)
+
+
+def test_the_meaning_says_what_the_order_was_made_from() -> None:
+    learned = meaning(ORDER, decided=5, unread=3, current=True)
+    assert "from 1 decisions, 1 of them to include: what a text says counts for 40% in it" in learned
+    assert "brought up to date" not in learned
+    behind = meaning(ORDER, decided=5, unread=3, current=False)
+    assert "It is being brought up to date (5 records are decided now); what is decided is left out." in behind
+    one_sided = ReadingOrder([0], ["model"], [None], decided=7, included=0, text_weight=0.0)
+    assert "People excluded all 7 records" in meaning(one_sided, decided=7, unread=1, current=True)
+    fresh = ReadingOrder([0], ["model"], [None], decided=0, included=0, text_weight=0.0)
+    assert meaning(fresh, decided=0, unread=1, current=True).startswith("The order is the model's")
+    assert meaning(ORDER, decided=5, unread=0, current=True) == "Nothing is left to read: every record has a decision."
+
+
+def test_a_record_without_an_abstract_is_known_by_its_other_fields() -> None:
+    assert texts_of({"id": "1", "title": "T", "abstract": "A", "year": 1999}) == ("T", "A")
+    catalogued = {"id": "1", "title": "T", "abstract": " ", "journal": "J", "year": 1999, "keywords": "k", "_label": 1}
+    assert texts_of(catalogued) == ("T", "k")  # not where it was published
+    assert texts_of({"name": "x", "tags": ["a", "b"]}) == ("", 'x\n["a", "b"]')

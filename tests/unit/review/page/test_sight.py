@@ -1,0 +1,74 @@
+"""What the holder of a key sees of decisions while people read blind."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis_review.page.sight import Sight
+from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode
+
+ME, OTHER = "Reviewer A", "Reviewer B"
+BLIND = st.sampled_from([ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND])
+PLACES = st.integers(0, 5)
+HIDDEN = st.frozensets(PLACES)
+
+
+def override(index: int, reviewer: str) -> Override:
+    return Override(
+        batch_id="b",
+        index=index,
+        item_id=f"r{index}",
+        value="include",
+        reviewer=reviewer,
+        created_at=datetime(2026, 3, 1, tzinfo=UTC),
+        system_decided=True,
+        system_value="exclude",
+    )
+
+
+DECISIONS = st.lists(st.builds(override, PLACES, st.sampled_from([ME, OTHER])))
+
+
+def sight(hidden: frozenset[int], mode: ScreeningMode = ScreeningMode.PAIR) -> Sight:
+    return Sight("3f2a91c0-0000", mode, ME, hidden)
+
+
+@given(hidden=HIDDEN, decisions=DECISIONS)
+def test_nothing_hidden_is_told_and_everything_else_is(hidden: frozenset[int], decisions: list[Override]) -> None:
+    told = sight(hidden).overrides(decisions)
+    for one in told:
+        if one.index in hidden:
+            assert (one.reviewer, one.system_decided, one.system_value) == (ME, False, None)
+    assert [one for one in told if one.index not in hidden] == [one for one in decisions if one.index not in hidden]
+    assert sum(one.reviewer == ME for one in told) == sum(one.reviewer == ME for one in decisions)
+
+
+@given(hidden=HIDDEN, mode=BLIND, index=PLACES)
+def test_what_needs_a_hidden_record_is_refused_with_what_opens_it(
+    hidden: frozenset[int], mode: ScreeningMode, index: int
+) -> None:
+    seen = sight(hidden, mode)
+    refusals = {
+        "whole": (seen.check_whole, bool(hidden)),
+        "record": (lambda: seen.check_record(index), index in hidden),
+        "settles": (lambda: seen.check_decision(index, HumanStage.OWN, settles=True), index in hidden),
+        "report": (lambda: seen.check_decision(index, HumanStage.FULL_TEXT, settles=False), index in hidden),
+    }
+    for check, refused in refusals.values():
+        if refused:
+            with pytest.raises(Blinded, match="tamis blind 3f2a91c0 off"):
+                check()
+        else:
+            check()
+    seen.check_decision(index, HumanStage.OWN, settles=False)
+
+
+def test_somebody_elses_name_is_refused_while_people_read_blind_and_then_alone() -> None:
+    for mode in (ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND):
+        with pytest.raises(Blinded, match="decides as 'Reviewer A'"):
+            sight(frozenset(), mode).check_name(OTHER)
+        sight(frozenset(), mode).check_name(ME)
+        sight(frozenset(), mode).check_name(None)
+    sight(frozenset(), ScreeningMode.SINGLE).check_name(OTHER)

@@ -1,0 +1,168 @@
+"""The figures of a panel, on records whose words are written out, and on simulated panels whose truth is known."""
+
+from collections.abc import Mapping
+
+import pytest
+from benchmarks.panels import simulated
+
+from tamis_review.quality.panel_figures import Brought, panel_figures
+from tamis_review.quality.panel_record import PanelRecord, Word, panel_record
+from tamis_review.quality.panel_words import SELECTED, panel_sentences
+from tamis_review.quality.shared_errors import Sharing
+from tamis_schemas import InclusionStatus, Panel, PanelPolicy, PanelResult, PanelVerdict, Verdict
+from tamis_schemas.operations.panel import Vote
+
+SEEDS = range(1, 4)
+STATUS = {"i": InclusionStatus.INCLUDE, "e": InclusionStatus.EXCLUDE, "u": InclusionStatus.UNCERTAIN}
+SCORE = {"i": 0.9, "e": 0.1, "u": 0.5}
+
+
+def word(letter: str, tokens: int = 10) -> Word:
+    """`i`, `e` and `u` are votes, `!` a failure."""
+    vote = None if letter == "!" else Vote(STATUS[letter], SCORE[letter])
+    verdicts = {"i": Verdict.MET, "e": Verdict.NOT_MET, "u": Verdict.UNCLEAR}
+    return Word(vote, {"I1": verdicts[letter], "I2": Verdict.MET} if vote else {}, tokens)
+
+
+def records(*letters: str) -> list[PanelRecord]:
+    """One text for each record, a letter a model."""
+    return [PanelRecord(n, f"r{n}", tuple(map(word, each))) for n, each in enumerate(letters)]
+
+
+def panel(policy: str, *models: str, **more: object) -> Panel:
+    return Panel.model_validate({"models": models or ("a", "b", "c"), "policy": policy, **more})
+
+
+def brought(policy: str, letters: list[str], human: Mapping[int, bool]) -> dict[str, Brought]:
+    return {one.model: one for one in panel_figures(panel(policy), records(*letters), human).brought}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_shared_errors_are_told_from_independent_ones(seed: int) -> None:
+    shared, independent = simulated(0.9, seed).figures, simulated(0.0, seed).figures
+    assert {pair.errors.sharing for pair in shared.pairs if pair.errors} == {Sharing.SHARED}
+    assert {pair.errors.sharing for pair in independent.pairs if pair.errors} == {Sharing.NO_SIGN}
+    # Their rates are the same, and what the panel keeps of the includes is not.
+    assert shared.members[1].missed.estimate == pytest.approx(independent.members[1].missed.estimate, abs=0.1)
+    kept = [one.brought[0].recall_with.estimate or 0.0 for one in (shared, independent)]
+    assert kept[0] < kept[1]
+    told = " ".join(panel_sentences(shared))
+    assert told.count("they share errors, so the one catches less of what the other misses") == 3
+    assert "no sign that they share errors: as far as these records tell, the one is a check on the other" in " ".join(
+        panel_sentences(independent)
+    )
+
+
+def test_a_model_that_says_what_another_says_brought_nothing_and_the_report_says_so() -> None:
+    figures = simulated(0.0, 1, repeats_first=True).figures
+    one = figures.brought[-1]
+    assert (one.model, one.changed, one.nothing) == ("model-4", 0, True)
+    assert "model-4 brought nothing: without it every one of 1,000 decisions would be the same." in panel_sentences(
+        figures
+    )
+
+
+def test_what_each_model_brought_is_the_panel_with_it_beside_the_panel_without() -> None:
+    letters = ["iie", "eei", "eee", "eie", "eei"]
+    human = {0: True, 1: True, 2: False, 3: False, 4: False}
+    found = brought("any", letters, human)
+    # a: nothing depends on it. b: record 3 is kept because of it alone. c: records 1 and 4, of which people include 1.
+    assert [(one.changed, one.kept_with, one.kept_without) for one in found.values()] == [
+        (0, 4, 4),
+        (1, 4, 3),
+        (2, 4, 2),
+    ]
+    assert [(one.found, one.nothing) for one in found.values()] == [(0, True), (0, True), (1, False)]
+    assert (found["c"].recall_with.count, found["c"].recall_without.count, found["c"].recall_with.total) == (2, 1, 2)
+
+
+def test_a_model_can_lose_what_the_others_keep_or_spare_reading() -> None:
+    letters = ["iee", "iie", "eie"]  # by majority: excluded, included, excluded
+    found = brought("majority", letters, {0: True, 1: True})
+    # Without c: a tie, included, a tie; ties are uncertain, and people read them.
+    assert (found["c"].changed, found["c"].lost, found["c"].kept_with, found["c"].kept_without) == (2, 1, 1, 3)
+    assert not found["c"].nothing  # it spares reading, and the record that it lost is named
+    unlabelled = brought("majority", letters, {})["c"]
+    assert (unlabelled.recall_with.total, unlabelled.nothing) == (0, False)
+
+
+def test_pairs_agree_by_decision_and_by_criterion_on_what_both_decided() -> None:
+    figures = panel_figures(panel("any", "a", "b"), records("ii", "ie", "eu", "!e", "ee"), {})
+    (pair,) = figures.pairs
+    assert (pair.differ, pair.agreement.n, pair.agreement.observed) == (2, 4, 0.5)
+    assert pair.errors is None  # nobody decided anything
+    by_label = {one.label: one.agreement.observed for one in pair.criteria}
+    assert by_label == {"I1": 0.5, "I2": 1.0}
+    assert (figures.records, figures.complete, figures.unanimous) == (5, 4, 2)
+    first = figures.members[0]
+    assert (first.include, first.exclude, first.uncertain, first.failed, first.tokens) == (2, 2, 0, 1, 50)
+    told = panel_sentences(figures)
+    assert told[0].startswith("5 records were put to 2 models (a, b). On 2 of the 4")
+    assert "They differ most on I1, where they agree on 50.0% of records." in told[1]
+    assert "that they agree is no sign that they are right" in told[-1]
+    assert SELECTED not in told
+
+
+def test_the_records_on_which_models_differ_come_first_and_in_order() -> None:
+    figures = panel_figures(panel("any"), records("iii", "iie", "ieu", "eei"), {})
+    assert [(one.index, one.disagreement) for one in figures.differing] == [
+        (2, 1.0),
+        (1, pytest.approx(2 / 3)),
+        (3, pytest.approx(2 / 3)),
+    ]
+    assert figures.differing[0].words == {"a": "include", "b": "exclude", "c": "uncertain"}
+
+
+def test_a_cascade_shows_the_share_sent_on_and_what_its_last_model_brought() -> None:
+    letters = ["e", "i", "ue", "ui", "e"]
+    figures = panel_figures(panel("cascade", "small", "large"), records(*letters), {3: True, 2: False})
+    assert figures.sent_on is not None
+    assert (figures.sent_on.count, figures.sent_on.total) == (2, 5)
+    assert [one.not_asked for one in figures.members] == [0, 3]
+    # Without the first one the last might have been asked about more: nobody knows.
+    assert records("ue")[0].without(panel("cascade", "small", "large"), 0) is None
+    (one,) = figures.brought
+    # Without it both stay uncertain, and people read them.
+    assert (one.model, one.compared, one.changed, one.kept_with, one.kept_without) == ("large", 5, 2, 2, 3)
+    assert "2 of 5 (40.0%) records were sent on to large: the others were spared its price." in panel_sentences(figures)
+
+
+def test_one_model_asked_several_times_is_measured_by_what_it_says_each_time() -> None:
+    figures = panel_figures(panel("majority", "a", repeat=3), records("iii", "iie", "eee", "uuu"), {0: True})
+    assert figures.stability is not None
+    assert (figures.stability.same.count, figures.stability.same.total) == (3, 4)
+    assert {label: flips.count for label, flips in figures.stability.criteria.items()} == {"I1": 1, "I2": 0}
+    assert (figures.pairs, figures.members, figures.brought) == ((), (), ())
+    told = panel_sentences(figures)
+    assert told[0].startswith("a was asked 3 times about each record; on 3 of 4 (75.0%) records it said the same")
+    assert told[1].startswith("Its verdict on I1 changed on 1 of 4 (25.0%) records")
+
+
+def test_too_few_errors_are_named_as_that() -> None:
+    figures = panel_figures(panel("any", "a", "b"), records("ii", "ie", "ee"), {0: True, 1: True, 2: False})
+    assert "too few errors to say whether they share them" in panel_sentences(figures)[1]
+
+
+def test_a_record_of_the_ledger_has_its_votes_and_silence_as_not_met() -> None:
+    silent = {"I1": {"verdict": "not met by silence"}}
+    verdict = PanelVerdict.model_validate(
+        {"model": "a", "status": "exclude", "confidence": 0.8, "verdicts": silent, "usage": {"prompt_tokens": 7}}
+    )
+    failed = PanelVerdict(model="b", error_kind="timeout", error="late")
+    kept = PanelResult(policy=PanelPolicy.ANY, verdicts=(verdict, failed)).model_dump(mode="json")
+    one = panel_record(3, "r3", kept)
+    assert one.statuses == (InclusionStatus.EXCLUDE, None)
+    assert one.words[0].vote is not None
+    assert one.words[0].vote.score == pytest.approx(0.2)
+    assert (dict(one.words[0].verdicts), one.words[0].tokens) == ({"I1": Verdict.NOT_MET}, 7)
+    assert one.status(panel("any", "a", "b")) is None
+
+
+def test_an_error_is_to_exclude_what_people_include_or_to_keep_what_they_exclude() -> None:
+    human = {0: True, 1: True, 2: True, 3: False, 4: False, 5: False}
+    figures = panel_figures(panel("any", "a", "b"), records("ee", "ei", "ui", "ie", "uu", "ee"), human)
+    errors = figures.pairs[0].errors
+    assert errors is not None
+    assert (errors.records, errors.first, errors.second, errors.joint) == (6, 4, 2, 2)  # records 0 and 4 are of both
+    assert errors.expected == pytest.approx(2 * 1 / 3 + 2 * 1 / 3)
+    assert [(one.missed.count, one.missed.total) for one in figures.members] == [(2, 3), (1, 3)]

@@ -1,0 +1,176 @@
+"""The methods of a review from its searches to its full texts, as an author would write them."""
+
+import io
+
+from stage.complete_flow import COMPLETE, SEARCHED, SOURCES, complete_figures, tallies
+from stage.reported import batch, figures
+from tamis_review.decisions.human_agreement import AgreementFigures, PairAgreement
+from tamis_review.quality.agreement import agreement
+from tamis_review.report.figures import Figures, HumanFigures
+from tamis_review.report.markdown import write_markdown
+from tamis_review.report.methods import methods, warnings
+from tamis_review.report.page import write_page
+from tamis_review.report.report_rows import ReportRow, ReportWay
+from tamis_schemas import HumanStage, Source
+
+
+def text_of(given: Figures, heading: str) -> str:
+    return next(part.text for part in methods(given) if part.heading == heading)
+
+
+def listed(given: Figures, heading: str) -> tuple[str, ...]:
+    return next(part.listed for part in methods(given) if part.heading == heading)
+
+
+def searched(*sources: Source) -> Figures:
+    """The figures without other methods, of these two sources."""
+    return complete_figures(flow=SEARCHED, batches=(batch(sources=sources),))
+
+
+def test_sources_are_told_by_kind_with_what_each_gave() -> None:
+    said = text_of(complete_figures(), "Records")
+    assert said.startswith(
+        "109 records were identified from one database (MEDLINE, n = 70), one register (Registry, n = 30) and one "
+        "other source (Citation searching, n = 9)."
+    )
+    first, second, third = listed(complete_figures(), "Records")
+    assert first.startswith("MEDLINE (database, searched on 1 March 2026): 70 records, of which 5 removed as copies; ")
+    assert "read from “medline.csv” (RIS, read as utf-8; SHA-256 of the file 5f5f" in first
+    assert ") and “abstracts.txt” (RIS" in first
+    assert second.startswith("Registry (register, searched on 5 March 2026): 30 records, of which 15 removed as copies")
+    assert third.startswith("Citation searching (other source): 9 records, of which 1 removed as copies")
+
+
+def test_dates_of_the_searches_are_told_and_those_that_nobody_gave_are_missed() -> None:
+    said = text_of(complete_figures(), "Records")
+    assert (
+        "They were searched from 1 March 2026 to 5 March 2026, but for Citation searching, of which no date is "
+        "recorded here."
+    ) in said
+    same = [one.model_copy(update={"searched": SOURCES[0].searched}) for one in SOURCES[:2]]
+    assert "They were searched on 1 March 2026." in text_of(searched(*same), "Records")
+    none = [one.model_copy(update={"searched": None}) for one in SOURCES[:2]]
+    assert "The dates of the searches are not recorded here." in text_of(searched(*none), "Records")
+
+
+def test_queries_stand_in_an_appendix_and_missing_ones_are_named() -> None:
+    said = text_of(complete_figures(), "Records")
+    assert "stand under “Search strategies”; those of Registry and Citation searching are not recorded here." in said
+    assert methods(complete_figures())[-1].heading == "Search strategies"
+    assert listed(complete_figures(), "Search strategies") == ('MEDLINE: "hip replacement" AND exercise',)
+    none = [one.model_copy(update={"query": None}) for one in SOURCES[:2]]
+    assert "The search strategies are not recorded here." in text_of(searched(*none), "Records")
+    assert all(part.heading != "Search strategies" for part in methods(searched(*none)))
+
+
+def test_deduplication_is_told_with_its_rule_where_the_software_did_it() -> None:
+    said = text_of(complete_figures(), "Before screening")
+    assert "21 records were removed as copies of another record, of which one stayed. Two records counted as" in said
+    assert "the most complete one stayed; the fields that it lacked were taken from the others." in said
+    assert "the most complete one" not in text_of(figures(), "Before screening")  # one file
+    assert "counted as copies" not in text_of(figures(batches=(batch(sources=()),)), "Before screening")
+
+
+def test_retrieval_and_full_texts_are_told_with_reasons_and_by_whom() -> None:
+    assert text_of(complete_figures(), "Retrieval and full texts") == (
+        "15 reports were sought for retrieval. No language model was asked about retrieval or full texts: Reviewer A "
+        "and Reviewer B decided. 2 reports were not retrieved (No copy to be had (2)). 13 reports were assessed for "
+        "eligibility. 7 reports were excluded: Wrong outcome (4), Wrong age (3). Four studies with six reports were "
+        "included."
+    )
+    assert all(part.heading != "Retrieval and full texts" for part in methods(figures()))
+
+
+def test_agreement_of_people_is_told_by_stage_and_how_conflicts_were_settled() -> None:
+    # of 100: both include 14, both exclude 80, 6 differ; po = 0.94
+    said = [("include", "include")] * 14 + [("exclude", "exclude")] * 80 + [("include", "exclude")] * 6
+    none = agreement([], categories=("include", "exclude"))
+    pairs = tuple(
+        PairAgreement(stage=stage, first="Reviewer A", second="Reviewer B", agreement=agreement(rows))
+        for stage, rows in ((HumanStage.OWN, said), (HumanStage.FULL_TEXT, said[:10]))
+    )
+    people = AgreementFigures(overrides=none, audits=none, together=none, people=pairs)
+    reviewers = ("Reviewer A", "Reviewer B", "Reviewer C")
+    humans = HumanFigures(
+        decided=98,
+        confirmed=98,
+        conflicts=2,
+        resolved=4,
+        resolvers=("Reviewer C",),
+        reviewers=reviewers,
+        agreement=people,
+    )
+    given = complete_figures(batches=(batch(sources=SOURCES, humans=humans),))
+    told = text_of(given, "Use of AI and automation")
+    # pe = 0.20 x 0.14 + 0.80 x 0.86 = 0.716; kappa = (0.94 - 0.716) / (1 - 0.716) = 0.789
+    assert "Reviewer A and Reviewer B both decided about 100 records and agreed on 94 (Cohen's kappa 0.79, 95% " in told
+    assert "On 4 records a decision of Reviewer C counts before those of the others." in told
+    assert "On 2 records people decided differently, and nobody has settled it yet." in told
+    assert told.count("both decided about") == 1
+    said_of_reports = text_of(given, "Retrieval and full texts")
+    assert "both decided about 10 records and agreed on 10." in said_of_reports
+    page, markdown = written(given), write_markdown(given)
+    assert "<h3>Agreement of software and humans, and of humans</h3>" in page
+    for name, n in (("Reviewer A and Reviewer B", 100), ("Reviewer A and Reviewer B (full text)", 10)):
+        assert f'<th scope="row">{name}</th><td class="number">{n}</td>' in page
+        assert f"| {name} | {n} |" in markdown
+
+
+def test_the_model_alone_is_what_no_person_decided() -> None:
+    stage = COMPLETE.stages[0].model_copy(update={"passed_confirmed": 5})
+    flow = COMPLETE.model_copy(update={"stages": (stage,), "columns": ()})
+    said = text_of(complete_figures(flow=flow), "Use of AI and automation")
+    # 58 excluded by the model - 13 by a person too; 15 passed - 3 by a person - 5 by both
+    assert "A language model alone excluded 45 records and included 7 records." in said
+
+
+def test_what_people_have_not_decided_yet_is_told_and_warned_of() -> None:
+    reports = COMPLETE.reports
+    assert reports is not None
+    change = {"awaited": 2, "unassessed": 1, "conflicts": 1, "uncertain": 1, "included": 1, "studies": 1}
+    flow = SEARCHED.model_copy(
+        update={"reports": reports.model_copy(update=change | {"sought": 12, "excluded": tallies(Wrong_age=4)})}
+    )
+    given = complete_figures(flow=flow, batches=(batch(sources=SOURCES[:2]),))
+    said = text_of(given, "Retrieval and full texts")
+    assert "One study with one report was included." in said
+    assert said.endswith(
+        "5 reports are not decided about yet: 2 of which nobody has said whether they were retrieved, 1 retrieved and "
+        "not assessed, 1 on which reviewers disagree and 1 left open by a reviewer."
+    )
+    assert "5 reports are not decided about yet: the numbers from retrieval on will change." in warnings(given)
+    assert not given.finished
+    assert warnings(complete_figures()) == ()
+
+
+def test_the_page_says_how_far_the_figure_goes_and_lists_the_sources() -> None:
+    page = written(complete_figures())
+    assert "It goes from the searches to what is included." in page
+    assert "full texts come after it" not in page
+    assert '<th scope="row">Citation searching</th><td>other</td>' in page
+    assert "<h3>Sources</h3>" not in written(figures())
+    assert "full texts and human decisions come after it" in written(figures())
+
+
+def test_every_report_is_listed_with_its_reason_in_page_and_markdown() -> None:
+    rows = (
+        ReportRow(index=4, item_id="r4", title="Hips | knees", way=ReportWay.EXCLUDED, reason="Wrong <age>"),
+        ReportRow(
+            index=7, item_id="r7", title=None, way=ReportWay.INCLUDED, study="One cohort", reviewers=("Reviewer A",)
+        ),
+    )
+    given = complete_figures(reports=rows)
+    page, text = written(given), write_markdown(given)
+    assert "Wrong &lt;age&gt;" in page
+    assert "<td>One cohort</td><td>Reviewer A</td>" in page
+    assert "studies included in review" in page
+    assert r"| 5 | Hips \| knees | excluded | Wrong \<age\> |" in text
+    assert "| 8 | r7 | included | One cohort |" in text
+    assert 'id="reports"' not in written(figures())
+    assert "## Reports" not in write_markdown(figures())
+
+
+def written(given: Figures) -> str:
+    stream = io.StringIO()
+    write_page(given, [], stream)
+    return stream.getvalue()
