@@ -8,6 +8,7 @@ COPY schemas schemas
 COPY producer producer
 COPY worker worker
 COPY review review
+COPY cli cli
 RUN python3 -m venv /opt/tamis \
     && if ls wheels/*.whl > /dev/null 2>&1; then \
          /opt/tamis/bin/pip install --quiet --no-cache-dir --no-index --find-links wheels --constraint constraints.txt \

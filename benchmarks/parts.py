@@ -20,11 +20,11 @@ import psycopg
 import redis
 
 from llm_double import Double
+from tamis_cli.embedded.postgres import Postgres
+from tamis_cli.embedded.valkey import Valkey
+from tamis_cli.embedded.worker import Worker
 from tamis_producer import Client, ProducerSettings
 from tamis_schemas.ledger.migrate import upgrade
-from tamis_worker.embedded.postgres import Postgres
-from tamis_worker.embedded.valkey import Valkey
-from tamis_worker.embedded.worker import Worker
 
 from .records import MODEL
 

@@ -13,10 +13,10 @@ import httpx2 as httpx
 from sqlalchemy import text
 
 from llm_double import Double
+from tamis_cli.embedded.gateway import Gateway
 from tamis_producer import Batch
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
-from tamis_worker.embedded.gateway import Gateway
 
 from .many_items import SMALL, peak_memory
 from .options import Options

@@ -113,7 +113,7 @@ def main() -> None:
         )
 
         def run_plan(plan: Path) -> None:
-            command = [sys.executable, "-m", "tamis_worker", "review", "run", str(plan)]
+            command = [sys.executable, "-m", "tamis_cli", "review", "run", str(plan)]
             subprocess.run(command, cwd=folder, env=environment, check=True, timeout=WITHIN)
 
         with running.workers(1, ledger, double):

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import httpx2
 
 from llm_double import Double
+from tamis_cli.embedded.http_check import answers
+from tamis_cli.embedded.part import Part
+from tamis_cli.embedded.ports import HOST, free_port
+from tamis_cli.embedded.process import Command
 from tamis_producer.gateway.api_keys import Scope, create
-from tamis_worker.embedded.http_check import answers
-from tamis_worker.embedded.part import Part
-from tamis_worker.embedded.ports import HOST, free_port
-from tamis_worker.embedded.process import Command
 
 from .options import Options
 from .parts import Parts, clean_environment
@@ -47,7 +47,7 @@ class Gateway(Part):
     def prepare(self) -> Command:
         return Command(
             name=self.name,
-            argv=(sys.executable, "-m", "tamis_worker", "serve", "--port", str(self._port)),
+            argv=(sys.executable, "-m", "tamis_cli", "serve", "--port", str(self._port)),
             log=self._log,
             env=self._environment,
         )

@@ -19,7 +19,7 @@ from sqlalchemy import text
 
 from llm_double import Double
 from stage import wait_until
-from tamis_worker.embedded.process import Command, Process
+from tamis_cli.embedded.process import Command, Process
 
 from .options import BARE, CONTESTANTS, NAIVE, TAMIS, Options
 from .parts import Cpu, Ledger, Parts, clean_environment

@@ -20,9 +20,9 @@ from uuid import uuid4
 from playwright.sync_api import Locator, Page, expect
 
 from stage.browser import chromium
+from tamis_cli.embedded.gateway import Gateway
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
-from tamis_worker.embedded.gateway import Gateway
 
 from .parts import Ledger, Parts, clean_environment, parts
 from .records import MODEL, records

@@ -24,11 +24,11 @@ from stage.clusters import copied_clusters, prepare_cluster
 from stage.ledgers import Ledgers
 from stage.reckoning import PROPERTY, table
 from stage.statements import share_compiled
+from tamis_cli.embedded.postgres import Postgres
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.config.settings import next_database
 from tamis_producer.ledger import connect
-from tamis_worker.embedded.postgres import Postgres
-from tamis_worker.embedded.valkey import Valkey
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would every command that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():

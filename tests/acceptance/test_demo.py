@@ -27,7 +27,7 @@ class Terminal:
         self._end, child = os.openpty()
         self._read = bytearray()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tamis_worker", "demo", *options],
+            [sys.executable, "-m", "tamis_cli", "demo", *options],
             cwd=folder,
             env={**os.environ, "TMPDIR": str(folder), "TERM": "xterm", "COLUMNS": "120", **env},
             stdin=child,

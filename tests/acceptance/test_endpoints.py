@@ -12,11 +12,11 @@ from nursery import shared
 from stage import WorkerProcess
 from stage.endpoint_table import BEGINS, ENDS, ITEMS, OPERATIONS, QUESTIONS, ROWS, Cell, Row, items_of, table
 from stage.ledgers import Ledgers
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.config.settings import next_database
 from tamis_schemas import BatchPaused, PauseKind
 from tamis_schemas.ledger import dialects
-from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.llm.rung import Rung
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "endpoints.md"

@@ -17,6 +17,8 @@ from sqlalchemy import text
 from llm_double import Fault, Kind, Scripted
 from stage import House, WorkerProcess, abstracts, wait_until
 from stage.written import written_batches
+from tamis_cli.embedded.llm import MODEL_NAME, Llm
+from tamis_cli.embedded.model import fetch_model, model_folder
 from tamis_producer import AIEvaluationService, Client, get_ai_evaluation_service
 from tamis_schemas import (
     EvaluationResult,
@@ -25,8 +27,6 @@ from tamis_schemas import (
     InvalidParameters,
     WaitTimeout,
 )
-from tamis_worker.embedded.llm import MODEL_NAME, Llm
-from tamis_worker.embedded.model import fetch_model, model_folder
 
 StartWorker = Callable[..., WorkerProcess]
 Call = Callable[[AIEvaluationService], Coroutine[Any, Any, object]]

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from llm_double import Fault, Kind, Scripted
 from stage import Finished, House, abstracts, tamis
+from tamis_cli.commands.app import app, load_commands
 from tamis_producer import Batch
 from tamis_schemas import Filter
-from tamis_worker.cli.app import app, load_commands
 
 CRITERIA = "research_question: Does it?\ninclusion_criteria: [humans]\n"
 PLAN = "title: T\nrecords: records.jsonl\nstages:\n  - filter: {criteria: 'Is it?'}\n"

@@ -123,7 +123,7 @@ def test_own_packages_and_those_of_tamis_do_not_hide_each_other_and_a_client_imp
     assert told["tables"] == ["wip_articles"]
     loaded = set(told["modules"])
     assert "tamis_producer.client.client" in loaded
-    assert not {"tamis_worker.cli", "tamis_producer.gateway"} & loaded
+    assert not {"tamis_cli.commands", "tamis_producer.gateway"} & loaded
     packages = {name.split(".")[0] for name in loaded}
     assert not packages & {"tamis_worker", "typer", "rich", *WORKERS_PARTS}
     assert not packages & {"celery", "redis"}  # before something is published

@@ -18,10 +18,10 @@ from stage import Crew, wait_until
 from stage.fresh_project import ROOT, FreshProject
 from stage.ledgers import Ledgers
 from stage.rabbitmq import RabbitMq, needs_rabbitmq
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.config.settings import next_database
 from tamis_producer.transport.broker import make_app
-from tamis_worker.embedded.valkey import Valkey
 
 pytestmark = [
     pytest.mark.timeout(400),

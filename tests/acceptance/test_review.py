@@ -117,7 +117,7 @@ def test_a_review_interrupted_and_left_without_workers_goes_on_where_it_stopped(
 ) -> None:
     double.script(latency=0.3)
     worker = start_worker(concurrency="4", lease_seconds="2", sweep_interval="1")
-    command = [sys.executable, "-m", "tamis_worker", "review", "run", "plan.yaml"]
+    command = [sys.executable, "-m", "tamis_cli", "review", "run", "plan.yaml"]
     with subprocess.Popen(
         command,
         env={**os.environ, **environment},

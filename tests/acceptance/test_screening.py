@@ -179,7 +179,7 @@ def test_ctrl_c_detaches_and_the_batch_goes_on(
     start_worker(concurrency="4")
     items = tmp_path / "items.jsonl"
     items.write_text("".join(f'{{"id": "{n}", "title": "T{n}"}}\n' for n in range(40)), "utf-8")
-    command = [sys.executable, "-m", "tamis_worker", "filter", str(items), "--criteria", "Is it?"]
+    command = [sys.executable, "-m", "tamis_cli", "filter", str(items), "--criteria", "Is it?"]
     with subprocess.Popen(
         command, env={**os.environ, **environment}, cwd=tmp_path, stdout=subprocess.PIPE, text=True
     ) as screening:

@@ -21,10 +21,10 @@ import redis
 from llm_double import Double, Fault, Kind
 from nursery import shared
 from stage import WorkerProcess, tamis, wait_until
+from tamis_cli.embedded.flower import Flower
+from tamis_cli.embedded.postgres import Postgres
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer.config.settings import next_database
-from tamis_worker.embedded.flower import Flower
-from tamis_worker.embedded.postgres import Postgres
-from tamis_worker.embedded.valkey import Valkey
 
 # As nobody would write them by chance; with characters that are written otherwise in URLs, in JSON and in base64.
 BROKER_PASSWORD = 'brk/Zq7@pw:Vx3"+ä9'

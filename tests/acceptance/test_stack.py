@@ -27,7 +27,7 @@ from stage.shared_data import DATA, needs_real_records
 from tamis_producer.config.redaction import shown_url
 from tamis_producer.config.stack_file import StackFile
 
-# With the real small model. The stack without it: test_demo.py and tests/integration/worker/embedded/test_stack.py.
+# With the real small model. The stack without it: test_demo.py and tests/integration/cli/embedded/test_stack.py.
 pytestmark = pytest.mark.night
 
 CRITERIA = """\

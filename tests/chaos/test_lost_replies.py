@@ -8,9 +8,9 @@ import pytest
 
 from llm_double import Double
 from stage import Faults, TcpProxy, WorkerProcess, abstracts, reckon, wait_until
+from tamis_cli.embedded.postgres import PORT, Postgres
 from tamis_producer import Batch, Client
 from tamis_schemas import Filter
-from tamis_worker.embedded.postgres import PORT, Postgres
 
 pytestmark = pytest.mark.chaos
 

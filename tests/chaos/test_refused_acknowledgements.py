@@ -12,9 +12,9 @@ import redis
 
 from llm_double import Double
 from stage import WorkerProcess, abstracts, reckon, wait_until
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client, ProducerSettings
 from tamis_schemas import Filter
-from tamis_worker.embedded.valkey import Valkey
 
 pytestmark = pytest.mark.chaos
 

@@ -149,7 +149,7 @@ def test_of_two_who_retry_at_once_one_begins_the_round_and_the_other_is_told(
 ) -> None:
     _, batch = with_failures(client, start_worker, double, 50)
     double.script(latency=30.0)
-    command = [sys.executable, "-m", "tamis_worker", "retry", batch.id]
+    command = [sys.executable, "-m", "tamis_cli", "retry", batch.id]
     both = [
         subprocess.Popen(
             command, env={**os.environ, **environment}, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -174,7 +174,7 @@ def test_ctrl_c_while_a_round_is_followed_leaves_it_to_the_workers(
     _, batch = with_failures(client, start_worker, double, 50)
     double.script(latency=3.0)  # it is still going on when the signal comes, on a busy machine too
     following = subprocess.Popen(
-        [sys.executable, "-m", "tamis_worker", "retry", batch.id, "--watch"],
+        [sys.executable, "-m", "tamis_cli", "retry", batch.id, "--watch"],
         env={**os.environ, **environment}, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL, text=True,
     )  # fmt: skip

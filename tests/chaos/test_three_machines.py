@@ -11,9 +11,9 @@ import pytest
 from llm_double import Double
 from stage import Faults, TcpProxy, WorkerProcess, abstracts, reckon, through, wait_until
 from stage.machines import Machine, machines, needs_machines
+from tamis_cli.embedded.postgres import PORT, Postgres
 from tamis_producer import Client
 from tamis_schemas import Filter
-from tamis_worker.embedded.postgres import PORT, Postgres
 
 pytestmark = pytest.mark.chaos
 

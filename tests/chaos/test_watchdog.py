@@ -11,12 +11,12 @@ import pytest
 from llm_double import Double
 from stage import Faults, WorkerProcess, abstracts, reckon, wait_until
 from stage.proven_dialect import prove_dialect
+from tamis_cli.embedded.stack import Stack
 from tamis_producer import Client
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import Filter
 from tamis_schemas.batches import wire
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.embedded.stack import Stack
 from tamis_worker.ledger.connection import IDLE_WITHIN
 from tamis_worker.liveness.watchdog import EXIT_STALLED
 

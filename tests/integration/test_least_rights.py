@@ -14,6 +14,8 @@ from sqlalchemy.exc import ProgrammingError
 from llm_double import Double
 from stage import WorkerProcess, abstracts, wait_until
 from stage.kept import write_kept_review
+from tamis_cli.embedded.flower import Flower
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import connect
 from tamis_producer.retention.purge import purge
@@ -32,8 +34,6 @@ from tamis_review import (
 from tamis_review.decisions.audits import AuditDecision
 from tamis_schemas import Callback, ConfigurationError, Filter
 from tamis_schemas.ledger.rights import GATEWAY, WORKER, grant, grants
-from tamis_worker.embedded.flower import Flower
-from tamis_worker.embedded.valkey import Valkey
 
 TEXT = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
 QUESTION = Filter(criteria="Is it a trial?")

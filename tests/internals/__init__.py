@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = "docs/celery-internals.md"
-FLOORS = ("schemas", "producer", "worker", "review")
+FLOORS = ("schemas", "producer", "worker", "review", "cli")
 
 Check = Callable[[], None]
 

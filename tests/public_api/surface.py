@@ -10,13 +10,13 @@ from typing import Any, get_origin
 
 from pydantic import BaseModel
 
+from tamis_cli.commands.command_list import COMMANDS
 from tamis_schemas.batches import wire
 from tamis_schemas.operations import OPERATIONS, operation_name
-from tamis_worker.cli.command_list import COMMANDS
 from tamis_worker.config.settings import WorkerSettings
 
 RECORDED = Path(__file__).with_name("recorded.txt")
-PACKAGES = ("tamis_schemas", "tamis_producer", "tamis_worker", "tamis_review")
+PACKAGES = ("tamis_schemas", "tamis_producer", "tamis_worker", "tamis_review", "tamis_cli")
 PLAIN = (bool, int, float, str, type(None))  # defaults that are shown; any other is "..."
 
 

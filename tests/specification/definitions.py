@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-PACKAGES = ("schemas", "producer", "worker", "review")
+PACKAGES = ("schemas", "producer", "worker", "review", "cli")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("schemas", "producer", "worker", "review")  # whose docstrings are the reference
+SOURCES = ("schemas", "producer", "worker", "review", "cli")  # whose docstrings are the reference
 BUILT_WITHIN = 120.0  # s
 NOWHERE = "http://127.0.0.1:9"  # a proxy that nobody is
 

@@ -15,13 +15,13 @@ from sqlalchemy import Row, text
 
 from llm_double import Double
 from nursery import shared
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.config.settings import next_database
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import Filter
 from tamis_schemas.batches import wire
 from tamis_worker.celery import _app
-from tamis_worker.embedded.valkey import Valkey
 
 from .celery_command import APP, CeleryWorker
 from .items import abstracts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tamis_worker.embedded.postgres import Postgres
+from tamis_cli.embedded.postgres import Postgres
 
 make_cluster = Postgres._make_cluster
 

@@ -40,7 +40,7 @@ def tamis(*arguments: str, env: Mapping[str, str], cwd: Path, within: float = FI
                 child.kill()
         else:
             code = subprocess.run(
-                [sys.executable, "-m", "tamis_worker", *arguments],
+                [sys.executable, "-m", "tamis_cli", *arguments],
                 env=environment,
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,

@@ -11,12 +11,12 @@ from sqlalchemy import text
 
 from llm_double import Double
 from nursery import shared
+from tamis_cli.embedded.part import Part
+from tamis_cli.embedded.postgres import Postgres
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_schemas import Filter
 from tamis_schemas.ledger.migrate import upgrade
-from tamis_worker.embedded.part import Part
-from tamis_worker.embedded.postgres import Postgres
-from tamis_worker.embedded.valkey import Valkey
 
 from .items import abstracts
 from .waiting import wait_until

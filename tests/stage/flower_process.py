@@ -17,9 +17,9 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page
 from prometheus_client.parser import text_string_to_metric_families
 
+from tamis_cli.embedded.http_check import answers
+from tamis_cli.embedded.ports import free_port
 from tamis_producer import ProducerSettings
-from tamis_worker.embedded.http_check import answers
-from tamis_worker.embedded.ports import free_port
 
 from .waiting import wait_until
 
@@ -105,7 +105,7 @@ def flower(folder: Path, environment: Mapping[str, str]) -> Iterator[FlowerProce
     port = free_port(None)
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tamis_worker", "flower", "--port", str(port)],
+            [sys.executable, "-m", "tamis_cli", "flower", "--port", str(port)],
             env={**os.environ, **environment},
             cwd=folder,
             stdin=subprocess.DEVNULL,

@@ -9,6 +9,7 @@ from functools import cache, partial
 import httpx2 as httpx
 import uvicorn
 
+from tamis_cli.dry_run.first_questions import rehearse as rehearse_with
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
@@ -16,7 +17,6 @@ from tamis_producer.gateway.app import create_app
 from tamis_producer.gateway.protocol import PatientProtocol
 from tamis_producer.runs.dry_run import Planned, Rehearsal
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.dry_run.first_questions import rehearse as rehearse_with
 
 from .plain_http import http_client
 from .waiting import wait_until

@@ -13,7 +13,7 @@ from typing import IO
 import httpx2 as httpx
 
 from nursery import Child, shared
-from tamis_worker.embedded.ports import free_port
+from tamis_cli.embedded.ports import free_port
 
 from .command import Finished, text_of
 from .plain_http import NO_TLS
@@ -56,7 +56,7 @@ def serving(
             )
         else:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tamis_worker", *command], env=given, cwd=folder, stdout=out, stderr=err
+                [sys.executable, "-m", "tamis_cli", *command], env=given, cwd=folder, stdout=out, stderr=err
             )
         try:
             wait_until(lambda: is_healthy(url), within=START_WITHIN, what="the gateway answers")

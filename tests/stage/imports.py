@@ -37,7 +37,7 @@ class Missing(MetaPathFinder):
 sys.meta_path.insert(0, Missing())
 """
 COMMAND = """
-from tamis_worker.start import main
+from tamis_cli.start import main
 sys.argv = ["tamis", *{arguments!r}]
 main()
 """

@@ -9,8 +9,8 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
+from tamis_cli.embedded.postgres import Postgres
 from tamis_schemas.ledger.migrate import upgrade
-from tamis_worker.embedded.postgres import Postgres
 
 TEMPLATE = "template_ledger"
 KEPT = "alembic_version"  # has a row in every ledger

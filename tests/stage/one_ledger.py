@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client, ProducerSettings
-from tamis_worker.embedded.valkey import Valkey
 
 from .gateway import gateway
 

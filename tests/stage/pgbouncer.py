@@ -8,9 +8,9 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from tamis_worker.embedded.part import Part
-from tamis_worker.embedded.ports import HOST, free_port
-from tamis_worker.embedded.process import Command, server_environment
+from tamis_cli.embedded.part import Part
+from tamis_cli.embedded.ports import HOST, free_port
+from tamis_cli.embedded.process import Command, server_environment
 
 PROGRAM = Path("/usr/sbin/pgbouncer")
 

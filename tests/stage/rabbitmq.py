@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import pytest
 
-from tamis_worker.embedded.part import Part
-from tamis_worker.embedded.ports import HOST, free_port
-from tamis_worker.embedded.process import Command, server_environment
+from tamis_cli.embedded.part import Part
+from tamis_cli.embedded.ports import HOST, free_port
+from tamis_cli.embedded.process import Command, server_environment
 
 PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # the one in sbin would become another user first
 GREETING = b"AMQP\x00\x00\x09\x01"  # a server that serves answers with a frame of methods

@@ -62,7 +62,7 @@ def running_stack(folder: Path, *options: str, **env: str) -> Iterator[RunningSt
     log = folder / "up.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tamis_worker", "up", *options],
+            [sys.executable, "-m", "tamis_cli", "up", *options],
             cwd=folder,
             env=usual | env,
             stdin=subprocess.DEVNULL,

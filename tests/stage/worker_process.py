@@ -43,7 +43,7 @@ class WorkerProcess:
                 )
             else:
                 self.process = Popen(
-                    [*prefix, sys.executable, "-m", "tamis_worker", *command],
+                    [*prefix, sys.executable, "-m", "tamis_cli", *command],
                     env=environment,
                     cwd=folder,
                     stdin=subprocess.DEVNULL,

@@ -13,6 +13,8 @@ from typer.main import get_command
 
 from stage.command_words import parse
 from stage.documents import DOCUMENTS, ROOT, Block, blocks
+from tamis_cli.commands.app import app, load_commands
+from tamis_cli.commands.commands import pages
 from tamis_producer.config.price_file import read_prices
 from tamis_producer.config.settings import ProducerSettings
 from tamis_review.intake import read_records
@@ -20,8 +22,6 @@ from tamis_review.page.files import FileTerms
 from tamis_review.plans.criteria_file import read_criteria
 from tamis_review.plans.plan_file import read_plan
 from tamis_schemas import EvaluationResult, parse_operation
-from tamis_worker.cli.app import app, load_commands
-from tamis_worker.cli.commands import pages
 from tamis_worker.config.settings import WorkerSettings
 
 load_commands()

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tamis_cli.doctor.postgres_server import CONNECTIONS_OF_A_WORKER
 from tamis_producer.config.redaction import SECRET_NAMES, secrets_in
 from tamis_producer.config.settings import ProducerSettings
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.doctor.postgres_server import CONNECTIONS_OF_A_WORKER
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))

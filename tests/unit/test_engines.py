@@ -8,7 +8,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(
-    path for floor in ("schemas", "producer", "worker", "review", "examples") for path in (ROOT / floor).rglob("*.py")
+    path
+    for floor in ("schemas", "producer", "worker", "review", "cli", "examples")
+    for path in (ROOT / floor).rglob("*.py")
 )
 MAKERS = frozenset({"create_engine", "create_async_engine", "engine_from_config", "async_engine_from_config"})
 

@@ -9,9 +9,9 @@ import pytest
 import typer
 import yaml
 
+from tamis_cli.commands.app import app, load_commands
 from tamis_producer.config.redaction import SECRET_NAMES
 from tamis_schemas.batches import wire
-from tamis_worker.cli.app import app, load_commands
 from tamis_worker.config.settings import WorkerSettings
 
 load_commands()

@@ -8,7 +8,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(
-    path for floor in ("schemas", "producer", "worker", "review", "benchmarks") for path in (ROOT / floor).rglob("*.py")
+    path
+    for floor in ("schemas", "producer", "worker", "review", "cli", "benchmarks")
+    for path in (ROOT / floor).rglob("*.py")
 )
 # Called with SQL as the first argument, whatever they are called on.
 TAKES_SQL = frozenset(

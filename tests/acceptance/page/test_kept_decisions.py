@@ -14,9 +14,9 @@ from stage.browser import needs_chromium
 from stage.gateway_page import Open, everything_is_sent
 from stage.gateway_process import serving
 from stage.screened import CRITERIA, SCREENING
+from tamis_cli.embedded.ports import free_port
 from tamis_producer import Client
 from tamis_review import list_overrides
-from tamis_worker.embedded.ports import free_port
 
 pytestmark = [needs_chromium, pytest.mark.chaos]
 

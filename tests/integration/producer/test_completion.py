@@ -22,7 +22,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 def test_tab_completes_in_bash(tmp_path: Path) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()
-    (folder / "tamis").write_text(f'#!/bin/sh\nexec {sys.executable} -m tamis_worker "$@"\n', "utf-8")
+    (folder / "tamis").write_text(f'#!/bin/sh\nexec {sys.executable} -m tamis_cli "$@"\n', "utf-8")
     (folder / "tamis").chmod(0o755)
     done = subprocess.run(
         [str(BASH), "--norc", "-c", TAB.format(words='tamis keys ""', at=2)],

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from stage import abstracts
 from stage.gateway import signed_in
+from tamis_cli.commands import app
 from tamis_producer import Batch, Client
 from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import (
@@ -25,10 +26,9 @@ from tamis_schemas import (
     TierFallback,
 )
 from tamis_schemas.ledger import batches
-from tamis_worker.cli import app
 
 # Imported for its command.
-from tamis_worker.cli import status  # noqa: F401  # isort: skip
+from tamis_cli.commands import status  # noqa: F401  # isort: skip
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 SECRET = "hunter2-hunter2"

@@ -11,13 +11,13 @@ from sqlalchemy import insert
 from llm_double import Double
 from stage import WorkerProcess, abstracts, tamis
 from stage.sample_revision import next_release
+from tamis_cli.doctor.examination import examine
+from tamis_cli.doctor.finding import Finding, Level
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client
 from tamis_schemas import Filter
 from tamis_schemas.ledger import dialects
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.doctor.examination import examine
-from tamis_worker.doctor.finding import Finding, Level
-from tamis_worker.embedded.valkey import Valkey
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 KEY = "sk-a-key-that-nobody-may-see"

@@ -9,10 +9,10 @@ import pytest
 
 from llm_double import Double, Fault, Kind
 from stage import tamis
+from tamis_cli.doctor.examination import examine
+from tamis_cli.doctor.finding import Finding, Level
 from tamis_producer.config.stack_file import StackFile
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.doctor.examination import examine
-from tamis_worker.doctor.finding import Finding, Level
 
 KEY = "sk-a-key-that-nobody-may-see"
 

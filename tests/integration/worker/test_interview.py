@@ -9,9 +9,9 @@ import pytest
 
 from llm_double import Double, Fault, Kind
 from stage.command import python_path
+from tamis_cli.doctor.interview import AskedQuestion, interview
+from tamis_cli.doctor.sample_questions import SampleQuestion, sample_questions
 from tamis_schemas import ErrorKind
-from tamis_worker.doctor.interview import AskedQuestion, interview
-from tamis_worker.doctor.sample_questions import SampleQuestion, sample_questions
 from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import CallError
@@ -94,7 +94,7 @@ async def test_the_models_are_listed_at_no_cost_or_an_error_says_why_not(double:
 def test_ctrl_c_ends_it_at_once_and_without_a_traceback(double: Double, tmp_path: Path) -> None:
     double.script(latency=60.0)
     process = subprocess.Popen(
-        [sys.executable, "-m", "tamis_worker", "doctor", "--endpoint"],
+        [sys.executable, "-m", "tamis_cli", "doctor", "--endpoint"],
         env={"TAMIS_LLM_BASE_URL": double.base_url, "TAMIS_MODEL": "m", "PYTHONPATH": python_path()},
         cwd=tmp_path,
         stdin=subprocess.DEVNULL,

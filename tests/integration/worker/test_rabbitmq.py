@@ -14,6 +14,9 @@ from llm_double import Double, Fault, Kind
 from nursery import shared
 from stage import Crew, TcpProxy, abstracts, reckon, through, wait_until
 from stage.rabbitmq import CONSUMER_TIMEOUT, RabbitMq, needs_rabbitmq
+from tamis_cli.doctor.examination import examine
+from tamis_cli.doctor.finding import Level
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.config.settings import next_database
 from tamis_producer.transport import broker as broker_module
@@ -22,9 +25,6 @@ from tamis_schemas import BrokerUnavailable, Filter, Priority
 from tamis_schemas.batches import wire
 from tamis_worker.celery_adapter.foreign_message import BODY_MOST
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.doctor.examination import examine
-from tamis_worker.doctor.finding import Level
-from tamis_worker.embedded.valkey import Valkey
 
 pytestmark = [
     needs_rabbitmq,

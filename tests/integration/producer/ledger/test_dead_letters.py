@@ -12,6 +12,9 @@ from sqlalchemy import insert, text
 from typer.testing import CliRunner
 
 from stage import Finished
+from tamis_cli.commands.app import app, load_commands, out
+from tamis_cli.doctor.dead_letter_count import read_dead_letter_count
+from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import AsyncClient, Client
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.ledger.dead_letters import DeadLetter, count_dead_letters
@@ -20,9 +23,6 @@ from tamis_producer.transport.broker import make_app
 from tamis_schemas import BrokerUnavailable, InvalidRequest
 from tamis_schemas.ledger import dead_letters
 from tamis_worker.celery_adapter.foreign_message import dead_letter
-from tamis_worker.cli.app import app, load_commands, out
-from tamis_worker.doctor.dead_letter_count import read_dead_letter_count
-from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.ledger.connection import LedgerEngines
 from tamis_worker.ledger.dead_letters import DeadLetterTable, Gathered
 

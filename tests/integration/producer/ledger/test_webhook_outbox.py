@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from stage import Finished, abstracts
 from stage.screened import Place, decided, write_batch, write_review
+from tamis_cli.commands.app import app, load_commands
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
@@ -26,7 +27,6 @@ from tamis_schemas import (
     ReviewStage,
     SearchCriteria,
 )
-from tamis_worker.cli.app import app, load_commands
 
 HOOK = "https://hooks.example/tamis"
 QUESTION = Filter(criteria="Is it a trial?")

@@ -10,8 +10,8 @@ import redis
 from kombu import Connection
 from kombu.transport.virtual import QoS
 
+from tamis_cli.embedded.valkey import Valkey
 from tamis_worker.celery_adapter.redis_channel import install_resilient_qos
-from tamis_worker.embedded.valkey import Valkey
 
 
 class Consumer:

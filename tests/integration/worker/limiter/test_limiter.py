@@ -15,8 +15,8 @@ import pytest
 from redis.asyncio import Redis
 
 from limit_world.formulas import request_pace, token_pace
+from tamis_cli.embedded.valkey import Valkey
 from tamis_schemas.batches import wire
-from tamis_worker.embedded.valkey import Valkey
 from tamis_worker.limiter.allotment import FRESH
 from tamis_worker.limiter.gcra import AHEAD
 from tamis_worker.limiter.limiter import Limiter, Limits, Permit

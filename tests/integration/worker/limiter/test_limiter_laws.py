@@ -16,7 +16,7 @@ from redis import Redis
 
 from limit_world import Begun, Process, World
 from limit_world.formulas import request_pace, token_pace
-from tamis_worker.embedded.valkey import Valkey
+from tamis_cli.embedded.valkey import Valkey
 from tamis_worker.limiter.allotment import FRESH
 from tamis_worker.limiter.gcra import AHEAD
 from tamis_worker.limiter.rate_headers import RateHeaders

@@ -9,7 +9,7 @@ from redis import Redis
 
 from limit_world import Begun, Endpoint, World
 from limit_world.endpoint import Kind
-from tamis_worker.embedded.valkey import Valkey
+from tamis_cli.embedded.valkey import Valkey
 from tamis_worker.limiter.rate_headers import RateHeaders
 from tamis_worker.limiter.script import Limits
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from celery import Celery
 
+from tamis_cli.doctor.webhook_backlog import read_backlog
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import Callback, InvalidParameters
-from tamis_worker.doctor.webhook_backlog import read_backlog
 from tamis_worker.webhooks.deliverer import Deliverer
 from tamis_worker.webhooks.outbox import CLAIMED_FOR, claim
 from tamis_worker.webhooks.schedule import WAITS

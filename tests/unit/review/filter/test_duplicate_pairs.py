@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tamis_cli.commands.intake import say_what_was_read
 from tamis_review.filter.duplicate_pairs import COLUMNS, PairKind, find_pairs, write_pairs
 from tamis_review.filter.identification import identify
 from tamis_schemas import InputError
-from tamis_worker.cli.intake import say_what_was_read
 
 TITLE = "=Walking and the mood of older people in small towns"
 PUBMED = f"id,title,year,authors,journal\np1,{TITLE},2014,Ames A,J Walk\np2,Another one,2013,Bond B,J Walk\n"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tamis_cli.commands.intake import say_notes
 from tamis_review.intake import Format, bibtex, endnote_xml, enw, nbib_tags, read_file, ris_tags, wos
 from tamis_review.intake.columns import canonical_name
 from tamis_review.intake.formats import READERS, WRITERS
-from tamis_worker.cli.intake import say_notes
 
 PAGE = (Path(__file__).parents[4] / "docs" / "files.md").read_text("utf-8")
 OF_TAGS: Mapping[Format, Mapping[str, tuple[str, ...]]] = {

@@ -1,0 +1,5 @@
+"""`python -m tamis_cli` is `tamis`."""
+
+from .start import main
+
+main()

@@ -1,0 +1,163 @@
+"""The command line's frame: the application, its consoles, and how errors end it."""
+
+import gc
+import logging
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from importlib import import_module
+from types import TracebackType
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from tamis_producer.config.redaction import Redaction
+from tamis_schemas import TamisError
+from tamis_worker.telemetry.tracing import traced
+
+from .command_list import COMMANDS
+from .commands import ByTheme, Commands
+from .console import PlainConsole
+from .exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_USE
+
+NAME = "tamis"
+COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could complete, as Typer names it
+
+INTERRUPT_AGAIN_AFTER = 0.01  # s, by which the finaliser has ended that swallowed the interrupt
+GARBAGE_AFTER = 20_000  # new objects; after the usual 700, a fifth of a start is searching modules for garbage
+RUNS_A_WORKER = "worker"  # the command that sets up traces itself, under its own name
+MANUAL = "manual"  # the module of `help` and `completion`, which tell of all the others
+
+out = PlainConsole()
+err = PlainConsole(stderr=True)
+
+app = Commands(
+    name=NAME,
+    cls=ByTheme,
+    help="Push records through LLM evaluation and keep what passes.",
+    no_args_is_help=True,
+    # Typer's own options for it rewrite start-up files, and in PowerShell lift the policy on scripts for the user:
+    # `tamis completion` prints the script instead.
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from tamis_schemas.release import described
+
+        typer.echo(described())
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_say_version)
+    ] = False,
+) -> None:
+    """The options of `tamis` itself."""
+
+
+def run() -> None:
+    """Run the command line; one clear line for whatever a user can put right. No secret is in anything it says.
+
+    What it submits begins a trace, where the environment asks for traces.
+    """
+    gc.set_threshold(GARBAGE_AFTER)
+    redact = Redaction.of_environment()
+    sys.excepthook = partial(_print_exception, redact)
+    threading.excepthook = lambda args: _print_exception(
+        redact, args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
+    )
+    sys.unraisablehook = partial(_print_unraisable, redact)
+    # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(_Redacting(redact))
+    logging.basicConfig(level=logging.WARNING, handlers=[shown])
+    with nullcontext() if sys.argv[1:2] == [RUNS_A_WORKER] else traced(NAME, redact=redact):
+        try:
+            _load_what_is_called()
+            gc.freeze()  # ends what `start` began: what is imported by now stays, and is not searched at the end either
+            gc.enable()
+            app(prog_name=NAME)
+        except TamisError as error:
+            say_error(error, redact)
+            sys.exit(EXIT_WRONG_USE)
+        except KeyboardInterrupt:
+            sys.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:  # `tamis results ... | head`
+            sys.stderr.close()
+            sys.exit(EXIT_OK)
+
+
+def _load_what_is_called() -> None:
+    if COMPLETE_VARIABLE in os.environ:
+        know_the_shells()
+        load_commands()
+    elif (words := sys.argv[2:] if sys.argv[1:2] == ["--"] else sys.argv[1:]) and not words[0].startswith("-"):
+        load_commands(words[0])
+    else:  # nothing, or an option of `tamis` itself: names and summaries are listed, and nothing is called
+        for row in COMMANDS:
+            app.command(row.name, help=row.summary)(_listed)
+
+
+def load_commands(name: str | None = None) -> None:
+    """Add all commands to `app`; of one that is called alone its module only, and what that imports."""
+    homes = {row.module for row in COMMANDS if row.name == name} - {MANUAL}
+    for module in homes or dict.fromkeys(row.module for row in COMMANDS):
+        import_module(f".{module}", __package__)
+
+
+def _listed() -> None:
+    raise NotImplementedError("a command that is called is imported by load_commands")
+
+
+def know_the_shells() -> None:
+    """Have Typer know how each shell asks; it learns that only where its own `--install-completion` is offered."""
+    from typer.main import get_install_completion_arguments
+
+    get_install_completion_arguments()
+
+
+def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
+    """An error on standard error: what is wrong, and the next step, where a note of the error names one."""
+    message = redact(str(error))
+    before = "\n" if "\n" in message else " "  # a message that quotes a log has many lines; any other stays one line
+    steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))
+    err.say(f"[bold red]tamis:[/] {escape(message)}{steps}")
+
+
+class _Redacting(logging.Formatter):
+    """The message alone, and the traceback where there is one; without secrets."""
+
+    def __init__(self, redact: Redaction) -> None:
+        super().__init__("%(message)s")
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._redact(super().format(record))
+
+
+def _print_exception(
+    redact: Redaction, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print an exception as Python does, redacted: messages of libraries hold URLs, and these hold passwords."""
+    sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
+
+
+def _print_unraisable(redact: Redaction, args: "sys.UnraisableHookArgs") -> None:
+    """Print it likewise; but a Ctrl-C that came while an object was finalised comes again, where it can be raised."""
+    if issubclass(args.exc_type, KeyboardInterrupt):
+        main = threading.main_thread().ident or 0
+        threading.Timer(INTERRUPT_AGAIN_AFTER, signal.pthread_kill, (main, signal.SIGINT)).start()
+    else:
+        _print_exception(redact, args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback)

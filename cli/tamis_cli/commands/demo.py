@@ -1,0 +1,207 @@
+"""`tamis demo`: a small screening of made-up citations, on a stack of its own that leaves nothing behind."""
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
+from rich.table import Table
+
+from tamis_producer import Client
+from tamis_producer.client.batch import Batch
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.results.results_file import replacing
+from tamis_review.example import CITATIONS, CRITERIA
+from tamis_review.filter.identification import identify
+from tamis_review.plans.criteria_file import read_criteria
+from tamis_review.report import ReportForm, write_report
+from tamis_review.report.reading import read_figures, snapshot
+from tamis_review.report.steps import flow_lines
+from tamis_review.report.subject import find_subject
+from tamis_schemas import Inclusion, SearchCriteria, TamisError
+from tamis_schemas.batches.flow import Flow
+from tamis_worker.config.settings import WorkerSettings
+
+from ..embedded.commands import flower_place, page_place
+from ..embedded.fetch_bar import fetch_with_bar
+from ..embedded.llm import MODEL_NAME
+from ..embedded.stack import LlmChoice, Stack
+from .decision_list import print_decisions, print_failed
+from .progress import watch
+from .render import percent
+
+Model: TypeAlias = Literal["recorded", "small", "own"]
+
+LLMS: dict[Model, LlmChoice] = {"recorded": "recorded", "small": "local", "own": "remote"}
+STOP_WITHIN = 2.0  # seconds: nobody misses what an interrupted demonstration would have decided
+
+WORTH = {
+    "recorded": "[yellow]The answers are recorded: written by hand beforehand, no model is asked.[/] All else is real.",
+    "small": f"[yellow]{MODEL_NAME} is far too small to screen: its decisions are worth nothing.[/] All else is real.",
+    "own": "The LLM is the one that the environment names.",
+}
+NEXT = """\
+To screen records of your own with a real model:
+{path}
+  export TAMIS_LLM_API_KEY=...           # your key
+  export TAMIS_MODEL=...                 # for example gpt-5-mini
+  export TAMIS_LLM_BASE_URL=https://...  # only for endpoints other than OpenAI's
+  tamis up                               # in one terminal
+  tamis criteria init                    # a template of criteria.yaml
+  tamis screen records.ris --criteria criteria.yaml   # in another"""
+
+
+def demo(console: Console, *, model: Model = "recorded", workers: int = 1, report: Path | None = None) -> int:
+    """Screen the citations from start to end and show the decisions; the process's exit status.
+
+    `model`: `recorded` answers, the `small` embedded model, or the `own` one that the environment names. `report`:
+    where its report is kept, as HTML; None: nowhere. Servers that the environment names are left alone: the
+    demonstration runs on its own, in a temporary folder.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="tamis-demo-"))
+    try:
+        with _unset() if model == "recorded" else nullcontext():
+            _run(console, folder, model, workers, report)
+    except KeyboardInterrupt:
+        console.print("Interrupted; everything is stopped.")
+        return 1
+    except TamisError as error:
+        console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
+        return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    console.print("Everything is stopped and the temporary folder is removed.")
+    return 0
+
+
+@contextmanager
+def _unset() -> Iterator[None]:
+    """Take what the environment says to Tamis out of it: a first run must not depend on that, nor spend money."""
+    taken = {name: text for name, text in os.environ.items() if name.startswith(("TAMIS_", "OPENAI_"))}
+    for name in taken:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(taken)
+
+
+def _stack(console: Console, progress: Status, folder: Path, model: Model, workers: int) -> Stack:
+    own = {"home": folder, "broker_url": None, "database_url": None, "result_backend_url": None, "limiter_url": None}
+    return Stack(
+        WorkerSettings.load().model_copy(update=own),
+        workers=workers,
+        llm=LLMS[model],
+        page=True,
+        usual_ports=False,
+        worker_patience=STOP_WITHIN,
+        announce=lambda line: console.print(escape(line)),
+        starting=lambda name: progress.update(f"starting {name}"),
+        fetch=partial(fetch_with_bar, console),
+    )
+
+
+def _run(console: Console, folder: Path, model: Model, workers: int, report: Path | None) -> None:
+    progress = console.status("starting")
+    stack = _stack(console, progress, folder, model, workers)
+    console.print(WORTH[model])
+    console.print("Starting Postgres, Redis, a worker, Flower and the page in a temporary folder ...")
+    with progress, stack:
+        progress.stop()
+        settings = ProducerSettings(
+            home=folder, broker_url=stack.broker_url, database_url=stack.database_url, model=stack.model
+        )
+        criteria = read_criteria(CRITERIA)
+        with Client(settings) as client:
+            batch = _submitted(client, criteria, console)
+            watch(batch, console)
+            if model == "recorded":  # with the others it would take their time, and perhaps money
+                _retry(batch, console)
+            _show(client, batch, criteria, console)
+            if report is not None:
+                with replacing(report) as stream:
+                    write_report(client.engine, batch.id, ReportForm.HTML, stream)
+                console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True)
+        console.print(_next_steps(), markup=False, soft_wrap=True)
+        if console.is_terminal and sys.stdin.isatty():
+            _stay(stack, console)
+        else:
+            console.print("\nOn a terminal all of it stays up, with a page to look at, until Enter is pressed.")
+
+
+def _submitted(client: Client, criteria: SearchCriteria, console: Console) -> Batch:
+    """Submit the citations, and say so."""
+    identified = identify(CITATIONS, initial_filter=criteria)
+    console.print(
+        f"Screening {len(identified.records)} fictional citations against {len(criteria.labelled())} criteria. The "
+        f"initial filter rejects {identified.rejected} by rules; the other {len(identified.asked)} are asked about."
+    )
+    return client.submit(
+        Inclusion(criteria=criteria),
+        identified.records,
+        label=CITATIONS.name,
+        exclusions=identified.exclusions,
+        source=identified.sources,
+    )
+
+
+def _retry(batch: Batch, console: Console) -> None:
+    """Show what failed, and ask about it once more."""
+    rows = [row for row in batch.results() if row.error_kind is not None]
+    if not rows:
+        return
+    print_failed(rows, console)
+    console.print(f"Asking again about exactly {'this one' if len(rows) == 1 else f'these {len(rows)}'} (tamis retry):")
+    places = [row.index for row in rows]
+    batch.retry()
+    watch(batch, console)
+    for row in batch.results(places):
+        if row.decision is not None:
+            console.print(f"  {escape(row.item_id)} is decided in round 2: {row.decision.status.value}")
+    console.print()
+
+
+def _show(client: Client, batch: Batch, criteria: SearchCriteria, console: Console) -> None:
+    print_decisions(list(batch.results()), criteria.labelled(), console)
+    with snapshot(client.engine) as connection:
+        figures = read_figures(connection, find_subject(connection, batch.id))
+    console.print("\n[bold]Flow of records (PRISMA 2020)[/]")
+    _print_flow(figures.flow, console)
+    console.print(f"Pass rate: {percent(figures.screening.pass_rate)}\n")
+
+
+def _print_flow(flow: Flow, console: Console) -> None:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column()
+    table.add_column(justify="right")
+    for line in flow_lines(flow):
+        lead, style = (("", "bold"), ("  \u2192 ", ""), ("      ", "dim"))[line.depth]
+        table.add_row(f"{lead}{escape(line.text)}", str(line.n), style=style)
+    console.print(table)
+
+
+def _next_steps() -> str:
+    """Return the commands to go on with; the first one lets the shell find `tamis`, unless it does already."""
+    path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
+    return NEXT.format(path=path)
+
+
+def _stay(stack: Stack, console: Console) -> None:
+    """Show where to look, and return when Enter or Ctrl-C is pressed; the stack runs meanwhile."""
+    if stack.gateway is not None:
+        console.print(f"\n[bold]Page[/]    {escape(page_place(stack.gateway, stack, console))}", soft_wrap=True)
+    if stack.flower is not None:
+        console.print(f"[bold]Flower[/]  {escape(flower_place(stack.flower, stack, console))}", soft_wrap=True)
+    console.print("[bold]Both stay up: press Enter to stop everything.[/]")
+    try:
+        sys.stdin.readline()
+    except KeyboardInterrupt:
+        console.print()

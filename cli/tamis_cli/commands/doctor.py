@@ -1,0 +1,68 @@
+"""`tamis doctor`: what Tamis needs, looked at, with the remedy for each thing that is wrong."""
+
+import logging
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.padding import Padding
+
+from tamis_worker.config.settings import WorkerSettings
+
+from ..doctor.finding import Finding, Level
+from .app import app, out
+from .exit_codes import EXIT_FAILED, EXIT_OK
+from .json_document import AsJson, print_json
+
+LEARNING = "tamis_worker.llm"  # logs what it finds out of the endpoint
+MARKS = {Level.OK: "[green]ok[/]     ", Level.WARNING: "[yellow]warning[/]", Level.FAILURE: "[red]failure[/]"}
+SUBJECT_WIDTH = 12
+
+
+@app.command(examples=("tamis doctor", "tamis doctor --endpoint", "tamis doctor --no-call --json"))
+def doctor(
+    as_json: AsJson = False,
+    endpoint: Annotated[
+        bool, typer.Option("--endpoint", help="Look at the LLM alone, which needs no servers and no stack.")
+    ] = False,
+    call: Annotated[
+        bool, typer.Option("--call/--no-call", help="Ask the model one question of each operation; they are paid for.")
+    ] = True,
+) -> None:
+    """Examine servers, tables, LLM, clocks and workers, and say how to mend what is wrong.
+
+    The model is asked seven short questions about a made-up record, and what they cost is told: with a model of $0.25
+    and $2 per million tokens about a fifth of a cent. Exit code 0 without failures, 1 with one.
+    """
+    from ..doctor.examination import examine
+
+    logging.getLogger(LEARNING).setLevel(logging.ERROR)  # what is learned on the way is among the findings
+    settings = WorkerSettings.load()
+    if as_json:
+        findings = list(examine(settings, call=call, endpoint_only=endpoint))
+        print_json(findings)
+        raise typer.Exit(EXIT_FAILED if any(finding.level is Level.FAILURE for finding in findings) else EXIT_OK)
+    with out.status("looking") as doing:
+        well = _show(examine(settings, call=call, endpoint_only=endpoint, tell=doing.update))
+    raise typer.Exit(EXIT_OK if well else EXIT_FAILED)
+
+
+def _show(findings: Iterable[Finding]) -> bool:
+    """Print the findings as they come; True where none is a failure."""
+    counted = dict.fromkeys(Level, 0)
+    last = None
+    for finding in findings:
+        counted[finding.level] += 1
+        subject = "" if finding.subject == last else finding.subject
+        last = finding.subject
+        out.say(f"{MARKS[finding.level]}  [bold]{subject:<{SUBJECT_WIDTH}}[/]{escape(finding.what)}")
+        if finding.mend is not None:
+            mend = Padding(f"-> {escape(finding.mend)}", (0, 0, 0, 9 + SUBJECT_WIDTH), expand=False)
+            out.print(mend)
+    failures, warnings = (
+        f"{counted[level]} {name}{'' if counted[level] == 1 else 's'}"
+        for level, name in ((Level.FAILURE, "failure"), (Level.WARNING, "warning"))
+    )
+    out.print(f"\n{failures}, {warnings}, {counted[Level.OK]} ok")
+    return counted[Level.FAILURE] == 0

@@ -1,0 +1,176 @@
+"""`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal, Sample
+from tamis_producer.submission.bounds import Bounds
+from tamis_producer.submission.new_batch import parameters, rows_of
+from tamis_schemas import PanelPolicy, dollars
+from tamis_schemas.extras import needs
+from tamis_schemas.operations import panel_of
+from tamis_schemas.values.printable import printable
+from tamis_worker.config.settings import WorkerSettings
+
+from .app import out
+from .json_document import print_json
+from .tables import facts_by_name
+
+
+def dry_run(
+    planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None, as_json: bool = False
+) -> None:
+    """Rehearse a batch and show it; raises as `rehearsed` does."""
+    if as_json:
+        print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
+        return
+    rehearsals = [rehearsed(one) for one in planned.by_model]
+    for place, rehearsal in enumerate(rehearsals):
+        shown = replace(rehearsal, samples=()) if place else rehearsal  # every model gets the same prompts
+        show(shown, out, max_cost=None if len(rehearsals) > 1 else max_cost, note=note)
+    if len(rehearsals) > 1:
+        _show_panel(_panel(planned, rehearsals), max_cost)
+
+
+def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
+    """A rehearsal for programs, of a panel one for each model; raises as `rehearsed` does."""
+    rehearsals = [rehearsed(one) for one in planned.by_model]
+    if len(rehearsals) == 1:
+        return _facts(rehearsals[0]) | {"max_cost": max_cost}
+    panel = _panel(planned, rehearsals)
+    sums = {"calls": panel.calls, "cost": panel.cost, "most_cost": panel.most_cost, "max_cost": max_cost}
+    return {"panel": [_facts(one) for one in rehearsals], "policy": panel.policy, **sums}
+
+
+def _facts(rehearsal: Rehearsal) -> dict[str, Any]:
+    return {**asdict(rehearsal), "calls": rehearsal.calls}
+
+
+def _panel(planned: Planned, rehearsals: Sequence[Rehearsal]) -> PanelRehearsal:
+    panel = panel_of(planned.operation)
+    assert panel is not None  # noqa: S101 - one model alone has one rehearsal
+    return PanelRehearsal(panel.policy, tuple(rehearsals))
+
+
+def rehearsed(planned: Planned) -> Rehearsal:
+    """Return what a batch would ask and cost.
+
+    Raises `ConfigurationError` where what renders prompts is not installed, and what submitting it would raise.
+    """
+    with needs("worker"):
+        from ..dry_run.first_questions import rehearse
+    if planned.items:  # what could not be submitted is not rehearsed either
+        bounds = Bounds.of(ProducerSettings.load())
+        parameters(planned.operation, bounds=bounds)
+        rows_of(planned.items, bounds=bounds, operations=[planned.operation])
+    return rehearse(planned, WorkerSettings.load())
+
+
+def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
+    """Print up to three prompts, then the figures."""
+    system_shown = None
+    for number, sample in enumerate(rehearsal.samples, 1):
+        system_shown = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, system_shown)
+    console.rule("[bold]dry run: nothing was submitted[/]", style="dim")
+    if note:
+        console.print(f"[dim]{escape(note)}[/]")
+    console.print(facts_by_name(_figures(rehearsal, max_cost).items()))
+
+
+def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
+    """Print what the models of a panel take together."""
+    cascade = panel.policy is PanelPolicy.CASCADE
+    further = f", and at most {panel.models[-1].calls:,} of the last, where the others doubt" if cascade else ""
+    rows = {"policy": panel.policy.value, "calls": f"{panel.calls:,}{further}"}
+    if panel.cost is None or panel.most_cost is None:
+        rows["cost"] = "[yellow]price not known[/] of a model of the panel: see above"
+    else:
+        without = " without the last model" if cascade else ""
+        rows["cost"] = f"[bold]about {dollars(panel.cost)}[/]{without}, at most {dollars(panel.most_cost)}"
+        if max_cost is not None and panel.cost_of_all is not None:
+            rows["budget"] = _budget(max_cost, panel.cost_of_all)
+    out.rule(f"[bold]the panel of {len(panel.models)} models together[/]", style="dim")
+    out.print(facts_by_name(rows.items()))
+
+
+def _show_sample(sample: Sample, title: str, console: Console, system_shown: str | None) -> str:
+    """The system message once, as long as it stays the same; it is what is returned."""
+    console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
+    system = ""
+    for message in sample.messages:
+        if message.role == "system":
+            system = message.content
+        if message.role == "system" and message.content == system_shown:
+            console.print("[dim]system: as above[/]")
+            continue
+        console.print(f"[dim]{message.role}[/]")
+        console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False))
+    return system
+
+
+def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
+    rows = {"model": _model(rehearsal), "records": f"{rehearsal.items:,}"}
+    if rehearsal.unasked:
+        rows["records"] += f", {rehearsal.unasked:,} without anything to ask"
+    if rehearsal.unseen is not None:
+        rows["cache"] = f"[yellow]not looked at[/]: {escape(rehearsal.unseen)}"
+    elif rehearsal.cached:
+        rows["cache"] = f"{rehearsal.cached:,} of {rehearsal.questions:,} questions are answered already, at no cost"
+    further = " in the first round; further rounds follow from the answers" if rehearsal.more_rounds else ""
+    rows["calls"] = f"{rehearsal.calls:,}{further}"
+    rows["tokens"] = (
+        f"about {rehearsal.prompt_tokens:,} of prompts and {rehearsal.answer_tokens:,} of answers "
+        f"[dim]({rehearsal.basis}; at most {rehearsal.most_answer_tokens:,})[/]"
+    )
+    if rehearsal.beginning is not None:
+        rows["in common"] = rehearsal.beginning.words
+    rows["cost"] = _cost(rehearsal)
+    for tier, cost in rehearsal.other_tiers.items():
+        rows[f"at {tier}"] = f"about {dollars(cost)} [dim]with --tier {tier}[/]"
+    if max_cost is not None and rehearsal.cost is not None:
+        rows["budget"] = _budget(max_cost, rehearsal.cost)
+    seconds = rehearsal.duration.seconds
+    clock = "under a second" if seconds < 1 else f"{timedelta(seconds=round(seconds))}"
+    rows["time"] = f"{clock} at {rehearsal.duration.bound}"
+    rows["not in it"] = f"[dim]{_left_out(rehearsal)}[/]"
+    return rows
+
+
+def _model(rehearsal: Rehearsal) -> str:
+    name = "[yellow]not known here[/]" if rehearsal.model is None else escape(rehearsal.model)
+    return name if rehearsal.model_note is None else f"{name} [dim]({escape(rehearsal.model_note)})[/]"
+
+
+def _left_out(rehearsal: Rehearsal) -> str:
+    price = rehearsal.price
+    saved = price is not None and price.cached_input is not None and price.cached_input < price.input
+    return "retries and repairs of unusable answers" + ("; what the endpoint's prompt cache saves" if saved else "")
+
+
+def _cost(rehearsal: Rehearsal) -> str:
+    if rehearsal.cost is None or rehearsal.most_cost is None or rehearsal.price is None:
+        if rehearsal.model is None:
+            return "[yellow]price not known[/], because the model is not"
+        at_tier = "" if rehearsal.tier is None else f" at the tier {escape(rehearsal.tier)}"
+        return f"[yellow]price not known[/]{at_tier}: state the model's price in a file, and name that in TAMIS_PRICES"
+    at_tier = "" if rehearsal.tier is None else f" at {escape(rehearsal.tier)}"
+    return (
+        f"[bold]about {dollars(rehearsal.cost)}[/]{at_tier}, at most {dollars(rehearsal.most_cost)} "
+        f"[dim]({dollars(rehearsal.price.input)} of prompts and {dollars(rehearsal.price.output)} of answers per "
+        "million tokens)[/]"
+    )
+
+
+def _budget(max_cost: Decimal, cost: Decimal) -> str:
+    if cost <= max_cost:
+        return f"{dollars(max_cost)} is enough for about all of it"
+    return f"[yellow]{dollars(max_cost)} is enough for about {max_cost / cost:.0%} of it[/]; the batch pauses there"

@@ -1,0 +1,45 @@
+"""`tamis worker` and `tamis health`: one worker process, and the probe of it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tamis_schemas.extras import needs
+from tamis_worker.liveness.alive_file import FRESH, health_at
+
+from .app import RUNS_A_WORKER, app, out
+from .exit_codes import EXIT_FAILED, EXIT_OK
+from .json_document import AsJson, print_json
+
+
+@app.command(RUNS_A_WORKER, examples=("tamis worker", "tamis worker --alive-file /tmp/alive"))
+def worker(
+    ready_file: Annotated[Path | None, typer.Option(help="Created once the worker consumes; for supervisors.")] = None,
+    alive_file: Annotated[
+        Path | None, typer.Option(help="Written every few seconds as long as it works; for `tamis health`.")
+    ] = None,
+    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
+) -> None:
+    """Run one worker process against the servers that the environment names."""
+    with needs("worker"):
+        from tamis_worker.process.run import run
+    from tamis_worker.config.settings import WorkerSettings
+
+    settings = WorkerSettings.load()
+    raise typer.Exit(run(settings, ready_file=ready_file, alive_file=alive_file, log_level=log_level.upper()))
+
+
+@app.command(examples=("tamis health /tmp/alive", "tamis health /tmp/alive --within 60"))
+def health(
+    alive_file: Annotated[Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker here.")],
+    within: Annotated[float, typer.Option(min=1, help="Seconds since it was last written, at most.")] = FRESH,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether a worker on this machine works, for probes: exit code 0 where it does, 1 where it does not."""
+    state = health_at(alive_file, within=within)
+    if as_json:
+        print_json(state)
+    else:
+        out.say(state.line, markup=False)
+    raise typer.Exit(EXIT_OK if state.well else EXIT_FAILED)

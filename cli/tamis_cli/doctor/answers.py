@@ -1,0 +1,187 @@
+"""The answers of an interview: can they be used, how the model had to be asked for them, and what they say of it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from tamis_schemas import ErrorKind
+from tamis_worker.llm.chat import Answer, CallError
+from tamis_worker.llm.dialect import NEWER_BUDGET, OLDER_BUDGET
+from tamis_worker.llm.prompt_cache import KEY
+from tamis_worker.llm.rung import WITH_SCHEMA, Rung
+from tamis_worker.llm.token_probability import PARAMETERS as OF_TOKENS
+
+from .endpoint import Endpoint, judge_error
+from .finding import Finding, failure, ok, warning
+from .interview import AskedQuestion, Call
+
+LONGEST_SHOWN = 120  # characters of an answer
+
+# How the model is told the shape of an answer, by rung.
+SHAPE_BY_RUNG = {
+    Rung.STRICT: "by a strict schema",
+    Rung.BOUNDED: "by a strict schema with every bound written out",
+    Rung.JSON_OBJECT: "in the messages, with JSON mode",
+    Rung.TEXT: "in the messages alone",
+    Rung.REMINDED: "in the messages, and their last words say that it counts",
+}
+
+# Parameters that are sent without having been asked for, and what becomes of answers without them.
+OWN = {"temperature": " (answers vary as the model likes)", KEY: "", **dict.fromkeys(OF_TOKENS, "")}
+
+# Of a harmless question: how bad it is, and what to do.
+OF_ONE_QUESTION = {
+    ErrorKind.TRUNCATED: (
+        warning,
+        "raise TAMIS_MAX_OUTPUT_TOKENS, which reasoning is spent from too; workers ask once more with twice as much",
+    ),
+    ErrorKind.EMPTY: (failure, "raise TAMIS_MAX_OUTPUT_TOKENS, or name another model in TAMIS_MODEL"),
+    ErrorKind.REFUSED: (warning, "the record is harmless: name another model in TAMIS_MODEL"),
+    ErrorKind.CONTENT_FILTER: (warning, "the record is harmless: have the endpoint's filter loosened"),
+    ErrorKind.TIMEOUT: (
+        warning,
+        "it is slow, or busy with others: workers wait for TAMIS_CALL_TIMEOUT, and ask no more at once than "
+        "TAMIS_LIMIT_CONCURRENCY",
+    ),
+}
+
+
+def judge_answers(endpoint: Endpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
+    """Return what to say of the answers; only why there are none where no question was answered."""
+    findings = [*_used(questions), *_unusable(questions), *_unanswered(endpoint, questions)]
+    answers = [call for question in questions for call in question.calls if isinstance(call.reply, Answer)]
+    if not answers:
+        return findings
+    return [
+        *findings,
+        *_shape(questions),
+        *_parameters(questions, answers),
+        *_probabilities(questions),
+        _model(endpoint, answers),
+        _limits(questions),
+    ]
+
+
+def _used(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
+    read = [question for question in questions if question.last.read]
+    if read:
+        took = median(question.last.reply.latency_ms for question in read)
+        which = "its answer" if len(read) == 1 else "their answers"
+        seconds = f"{took / 1000:.1f} s" if took >= 100 else f"{took:.0f} ms"
+        yield ok("answers", f"{_named(read)}: {which} can be used; {seconds} a call")
+
+
+def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
+    """One finding for all answers that cannot be used for the same reason, with the first of them."""
+    alike: dict[str, list[AskedQuestion]] = defaultdict(list)
+    for question in questions:
+        if question.last.problem is not None:
+            alike[question.last.problem].append(question)
+    for problem, same in alike.items():
+        first = same[0].last.reply
+        content = " ".join(first.content.split()) if isinstance(first, Answer) else ""
+        shown = content if len(content) <= LONGEST_SHOWN else f"{content[: LONGEST_SHOWN - 3]}..."
+        what = f"{_named(same)}: no answer that can be used: {problem}; {same[0].operation} was answered {shown!r}"
+        mend = "name another model in TAMIS_MODEL: this one does not follow the shape, however it is told"
+        yield failure("answers", what, mend)
+
+
+def _unanswered(endpoint: Endpoint, questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
+    """One finding for all questions that ended alike."""
+    alike: dict[ErrorKind, list[AskedQuestion]] = defaultdict(list)
+    errors: dict[ErrorKind, CallError] = {}
+    for question in questions:
+        if isinstance(question.last.reply, CallError):
+            alike[question.last.reply.kind].append(question)
+            errors.setdefault(question.last.reply.kind, question.last.reply)
+    answers = any(isinstance(question.last.reply, Answer) for question in questions)
+    for kind, error in errors.items():
+        if kind in OF_ONE_QUESTION and (answers or kind is not ErrorKind.TIMEOUT):
+            level, mend = OF_ONE_QUESTION[kind]
+            yield level("answers", f"{_named(alike[kind])}: {error.message}", mend)
+        else:
+            yield judge_error(endpoint, error)
+
+
+def _shape(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
+    by_rung: dict[Rung, list[AskedQuestion]] = defaultdict(list)
+    for question in questions:
+        if question.last.read:
+            by_rung[question.last.dialect.rung].append(question)
+    for rung, same in by_rung.items():
+        text = f"the shape is told {SHAPE_BY_RUNG[rung]} ({rung})"
+        if len(by_rung) > 1:
+            text = f"{_named(same)}: {text}"
+        wasted = [call for question in same for call in question.calls[:-1]]
+        finding_out = f"; to find out took {len(wasted)} call{'' if len(wasted) == 1 else 's'}" if wasted else ""
+        if rung in WITH_SCHEMA:
+            yield ok("shape", f"{text}, which is followed{finding_out}")
+        elif any(call.dialect.rung in WITH_SCHEMA for call in wasted):
+            mend = "nothing has to be done, workers do the same; where a schema is enforced, fewer answers are unusable"
+            yield warning("shape", f"it takes a schema and does not hold to it: {text}{finding_out}", mend)
+        else:
+            yield ok("shape", f"{text}: the endpoint refuses a strict schema, at no cost{finding_out}")
+
+
+def _parameters(questions: Iterable[AskedQuestion], answers: Sequence[Call]) -> Iterator[Finding]:
+    budget = answers[-1].dialect.budget
+    refused = {name for call in answers for name in call.dialect.left_out}
+    taken = sorted({name for question in questions for name in question.optional} - refused)
+    text = f"taken: {', '.join((budget, *taken))}"
+    without = [*([OLDER_BUDGET] if budget == NEWER_BUDGET else []), *sorted(refused & set(OWN))]
+    if without:
+        text += f"; refused, and done without: {', '.join(name + OWN.get(name, '') for name in without)}"
+    yield ok("parameters", text)
+    for name in sorted(refused - set(OWN)):
+        mend = "take it out of the settings, or name an endpoint and a model that know it"
+        yield warning("parameters", f"{name} is refused and left out: it has no effect", mend)
+
+
+def _probabilities(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
+    """What the tokens of the decisions say, where their probabilities were asked for."""
+    deciding = [one for one in questions if one.last.read and one.decision and OF_TOKENS[0] in one.optional]
+    if not deciding:
+        return
+    weighed = [one for one in deciding if one.probability is not None]
+    if weighed:
+        yield ok("probability", f"{_named(weighed)}: the tokens of the answer give the decision a probability")
+        return
+    refused = any(OF_TOKENS[0] in one.last.dialect.left_out for one in deciding)
+    came = any(isinstance(one.last.reply, Answer) and one.last.reply.tokens for one in deciding)
+    why = "it refuses those of tokens" if refused else "those of its tokens are no use" if came else "it gives none"
+    yield ok("probability", f"none: {why}; records are put in order by the stated confidence, or by a grade (--graded)")
+
+
+def _model(endpoint: Endpoint, answers: Sequence[Call]) -> Finding:
+    names = sorted({call.reply.model for call in answers if isinstance(call.reply, Answer)})
+    if names == [""]:
+        return warning("model", "the answers name no model", "none is needed; which one it was is not in the results")
+    others = [name for name in names if not _is_of(endpoint.model, name)]
+    if others:
+        what = f"{endpoint.model} was asked, and {', '.join(others)} answers"
+        return warning("model", what, "look at the endpoint's names: the price is that of the model that is asked")
+    under = "under this name" if names == [endpoint.model] else f"as {', '.join(names)}"
+    return ok("model", f"{endpoint.model} answers {under}")
+
+
+def _is_of(model: str, answering: str) -> bool:
+    """True for the model itself, a snapshot of it, and the same under a provider's or a folder's name."""
+    short, named = model.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
+    return named == short or named.startswith((f"{short}-", f"{short}:", f"{short}@")) or short.startswith(f"{named}:")
+
+
+def _limits(questions: Iterable[AskedQuestion]) -> Finding:
+    rates = [call.reply.rate for question in questions for call in question.calls if call.reply.rate is not None]
+    if not rates:
+        return ok("limits", "the endpoint says nothing of its limits: those of TAMIS_LIMIT_* hold")
+    latest = rates[-1]
+    known = [
+        f"{limit:,} {of}"
+        for limit, of in ((latest.limit_requests, "requests"), (latest.limit_tokens, "tokens"))
+        if limit is not None
+    ]
+    return ok("limits", f"the endpoint says its limits, which workers keep to: {' and '.join(known) or 'what is left'}")
+
+
+def _named(questions: Iterable[AskedQuestion]) -> str:
+    return ", ".join(question.operation for question in questions)

@@ -1,0 +1,122 @@
+"""The LLM endpoint: is it there, does it take the key, does it know the model; and what is wrong where it does not."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tamis_schemas import ErrorKind
+from tamis_worker.llm.chat import CallError, Obstacle
+from tamis_worker.llm.model_list import ModelList
+
+from .finding import Finding, failure, ok, warning
+
+SUBJECT: Final = "LLM"
+SHOWN = 5  # models
+
+NAMES_IT = "put TAMIS_LLM_BASE_URL right"
+NAMES_BOTH = "put TAMIS_MODEL right, or the path in TAMIS_LLM_BASE_URL, which usually ends in /v1"
+ASKS_IT = "`tamis doctor` without --no-call asks the model, which is paid for"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Which endpoint is looked at, and on whose word."""
+
+    base_url: str  # without user and password
+    model: str
+    has_key: bool = True  # one is set here
+    of_stack: bool = False  # named by the stack that runs in another terminal, not here
+
+
+def out_of_reach(error: CallError) -> bool:
+    """True where no other request would be answered either: there is no way there, or the key is refused."""
+    return not error.sent or error.kind is ErrorKind.AUTHENTICATION or _redirects(error)
+
+
+def judge_list(endpoint: Endpoint, listed: ModelList | CallError, *, asking: bool) -> list[Finding]:
+    """Return what to say of the list of models; a missing one is no fault where the model itself is asked."""
+    url, model = endpoint.base_url, endpoint.model
+    if isinstance(listed, CallError):
+        return _unlisted(endpoint, listed, asking=asking)
+    if model in listed:
+        return [ok(SUBJECT, f"{url} answers and lists {model}")]
+    some = ", ".join(sorted(listed)[:SHOWN]) + (" ..." if len(listed) > SHOWN else "") or "none"
+    if asking:
+        return [ok(SUBJECT, f"{url} answers; {model} is not among the models that it lists: {some}")]
+    mend = f"put TAMIS_MODEL right; not every endpoint lists all: {ASKS_IT}"
+    return [warning(SUBJECT, f"{url} answers; it does not list the model {model!r}; it lists {some}", mend)]
+
+
+def _unlisted(endpoint: Endpoint, error: CallError, *, asking: bool) -> list[Finding]:
+    if out_of_reach(error):
+        return [judge_error(endpoint, error)]
+    if asking:
+        return []
+    if error.kind in (ErrorKind.TIMEOUT, ErrorKind.CONNECTION, ErrorKind.RATE_LIMITED) or (error.status or 0) >= 500:
+        return [judge_error(endpoint, error)]
+    status = "" if error.status is None else f" ({error.status})"
+    what = f"{endpoint.base_url} answers but lists no models{status}: key and model are not checked"
+    return [warning(SUBJECT, what, ASKS_IT)]
+
+
+def judge_error(endpoint: Endpoint, error: CallError) -> Finding:
+    """Return what to say of an endpoint that gave no answer."""
+    url = endpoint.base_url
+    if error.obstacle is not None:
+        return _no_way(url, error)
+    if _redirects(error):
+        mend = "name in TAMIS_LLM_BASE_URL where it leads to"
+        return failure(SUBJECT, f"{url} sends elsewhere: {error.message}", mend)
+    if error.status in (401, 403) and not endpoint.has_key:
+        return _keyless(endpoint, error)
+    match error.kind:
+        case ErrorKind.AUTHENTICATION if not error.sent:
+            return failure(SUBJECT, error.message, "put TAMIS_LLM_API_KEY, or what it comes from, right")
+        case ErrorKind.AUTHENTICATION:
+            return failure(SUBJECT, f"{url} refuses the key ({error.status})", "put TAMIS_LLM_API_KEY right")
+        case ErrorKind.PERMISSION if error.everyone:
+            mend = "fill up the account of the key, or use another key in TAMIS_LLM_API_KEY"
+            return failure(SUBJECT, f"{url} wants to be paid: {error.message}", mend)
+        case ErrorKind.PERMISSION:
+            mend = "give the key access to it, or use another key in TAMIS_LLM_API_KEY"
+            return failure(SUBJECT, f"{url} does not let this key in ({error.status})", mend)
+        case ErrorKind.MODEL_NOT_FOUND:
+            return failure(SUBJECT, f"{url} knows no model {endpoint.model!r} ({error.status})", NAMES_BOTH)
+        case ErrorKind.RATE_LIMITED if error.no_capacity:
+            return warning(SUBJECT, f"{url} has no room on this tier now", "ask later, or on the standard tier")
+        case ErrorKind.RATE_LIMITED:
+            mend = "wait, or look at the account's quota: workers wait for a rate limit, and pause at an empty account"
+            return warning(SUBJECT, f"{url} has had too many requests ({error.status})", mend)
+        case ErrorKind.TIMEOUT:
+            within = f"within {error.latency_ms / 1000:.0f} s" if error.latency_ms >= 1000 else "in time"
+            return failure(SUBJECT, f"{url} does not answer {within}", "look at the endpoint, and at firewalls between")
+        case ErrorKind.CONNECTION:
+            return failure(SUBJECT, f"{url} breaks the connection: {error.message}", "look at the endpoint")
+        case ErrorKind.SERVER if (error.status or 0) >= 500:
+            mend = "look at the endpoint: workers try again, and an item fails after TAMIS_ITEM_DEADLINE"
+            return failure(SUBJECT, f"{url} is in trouble: {error.message}", mend)
+        case _:
+            return failure(SUBJECT, f"{url} answers nothing that can be used: {error.message}", NAMES_BOTH)
+
+
+def _redirects(error: CallError) -> bool:
+    return error.status is not None and 300 <= error.status < 400
+
+
+def _keyless(endpoint: Endpoint, error: CallError) -> Finding:
+    url = endpoint.base_url
+    if endpoint.of_stack:
+        what = f"{url} asks for a key, and none is set here; the workers of the running stack have their own"
+        names = f"TAMIS_LLM_BASE_URL={url} and TAMIS_MODEL={endpoint.model}"
+        return warning(SUBJECT, what, f"to ask it from this terminal, set TAMIS_LLM_API_KEY here too, with {names}")
+    return failure(SUBJECT, f"{url} asks for a key ({error.status}), and none is set", "set TAMIS_LLM_API_KEY")
+
+
+def _no_way(url: str, error: CallError) -> Finding:
+    match error.obstacle:
+        case Obstacle.NAME:
+            return failure(SUBJECT, f"the host of {url} is not known", NAMES_IT)
+        case Obstacle.REFUSED:
+            return failure(SUBJECT, f"nothing listens at {url}", f"start it, or {NAMES_IT}")
+        case _:
+            mend = "trust its certificate (SSL_CERT_FILE names a file of authorities), or put the host name right"
+            return failure(SUBJECT, f"TLS to {url} fails: {error.message}", mend)

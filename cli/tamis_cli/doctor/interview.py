@@ -1,0 +1,109 @@
+"""An interview: one real question of each operation, put to the endpoint over the workers' own seam.
+
+The first question finds out, alone, how the model wants to be asked; the others are then asked side by side. An answer
+is read as the engine reads it, and teaches how to ask as it teaches the workers; nobody but this process learns of it.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tamis_schemas import ErrorKind
+from tamis_worker.llm.answer_reading import read_answer
+from tamis_worker.llm.chat import Answer, CallError, Reply
+from tamis_worker.llm.dialect import Dialect
+from tamis_worker.llm.json_answer import Malformed
+from tamis_worker.llm.llm import Llm
+from tamis_worker.llm.token_probability import DecisionField, probability_of
+from tamis_worker.operations import InvalidAnswer
+
+from .endpoint import out_of_reach
+from .sample_questions import SampleQuestion
+
+# After these no other question is answered either, or it would only wait as long again.
+HOPELESS = frozenset({ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.RATE_LIMITED})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One paid call: in which dialect it was made, and what came."""
+
+    dialect: Dialect
+    reply: Reply
+    problem: str | None = None  # why an answer cannot be read
+
+    @property
+    def read(self) -> bool:
+        """True where there is an answer, and it can be used."""
+        return isinstance(self.reply, Answer) and self.problem is None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """One operation's question, and the calls that it took; at least one."""
+
+    operation: str
+    calls: tuple[Call, ...]
+    optional: Mapping[str, Any] = field(default_factory=dict)  # parameters that the request can do without
+    decision: DecisionField | None = None  # of its answer; None: it includes and excludes nothing
+
+    @property
+    def probability(self) -> float | None:
+        """The probability that the tokens of the answer give its decision; None: they give none."""
+        reply = self.last.reply
+        if self.decision is None or not isinstance(reply, Answer):
+            return None
+        return probability_of(reply.content, reply.tokens, self.decision)
+
+    @property
+    def last(self) -> Call:
+        """The call that decides."""
+        return self.calls[-1]
+
+
+async def interview(llm: Llm, questions: Sequence[SampleQuestion], *, within: float) -> tuple[AskedQuestion, ...]:
+    """Return what became of the questions, in their order; only the first where that shows that none is answered.
+
+    `within`: seconds for all of them; a question that takes longer counts as not answered.
+    """
+    until = asyncio.get_running_loop().time() + within
+    first = await _asked(llm, questions[0], until)
+    reply = first.last.reply
+    if isinstance(reply, CallError) and (reply.everyone or reply.kind in HOPELESS or out_of_reach(reply)):
+        return (first,)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_asked(llm, question, until)) for question in questions[1:]]
+    return (first, *(task.result() for task in tasks))
+
+
+async def _asked(llm: Llm, question: SampleQuestion, until: float) -> AskedQuestion:
+    calls: list[Call] = []
+    request = question.request
+    try:
+        async with asyncio.timeout_at(until):
+            anew = True
+            while anew:
+                with llm.dialect_turn(request) as turn:
+                    await turn.wait()
+                    reply = await llm.ask(request)
+                    dialect = llm.dialect_of(request)
+                    call = Call(replace(dialect, rung=reply.rung or dialect.rung), reply, _problem(question, reply))
+                    calls.append(call)
+                    anew = (await llm.learn(request, reply, usable=call.read)).ask_again
+    except TimeoutError:
+        calls.append(Call(llm.dialect_of(request), CallError(ErrorKind.TIMEOUT, "no answer in time")))
+    parameters = {"temperature": request.temperature, **request.options}
+    optional = {name: value for name, value in parameters.items() if value is not None}
+    return AskedQuestion(question.operation, tuple(calls), optional, request.decision)
+
+
+def _problem(question: SampleQuestion, reply: Reply) -> str | None:
+    """Return why the engine could not use an answer; None where it could, or where there is none."""
+    if isinstance(reply, CallError):
+        return None
+    try:
+        question.parse(read_answer(reply.content, question.request.schema).value)
+    except (Malformed, InvalidAnswer) as reason:
+        return str(reason)
+    return None

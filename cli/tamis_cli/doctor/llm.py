@@ -1,0 +1,150 @@
+"""The LLM as the workers would ask it: its list of models, one question of each operation, its key, its bill."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from tamis_producer.config.price_file import known_prices
+from tamis_producer.config.redaction import shown_url
+from tamis_schemas import ConfigurationError, TamisError
+from tamis_worker.config.settings import WorkerSettings
+from tamis_worker.engine.call_policy import CallPolicy
+from tamis_worker.llm.api_key import KeySource, key_source
+from tamis_worker.llm.chat import CallError
+from tamis_worker.llm.key_command import NoKey
+from tamis_worker.llm.llm import Llm
+from tamis_worker.llm.model_list import ModelList
+
+from .answers import judge_answers
+from .bill import judge_bill
+from .endpoint import SUBJECT, Endpoint, judge_list, out_of_reach
+from .finding import Finding, failure, warning
+from .interview import AskedQuestion, interview
+from .llm_key import KeyOrigin, expiry_of, judge_key
+from .sample_questions import SampleQuestion, sample_questions
+
+LISTS_WITHIN = 15.0  # s; longer than the wait for a connection, so that it is known that there was none
+ANSWERS_WITHIN = 120.0  # s for one question, or TAMIS_CALL_TIMEOUT where that is shorter
+ALL_ANSWER_WITHIN = 300.0  # s for all questions; a small model on a busy CPU takes a minute for each
+
+# The client sends a key, and takes no second way of saying who it is.
+NO_USER = "take them out of TAMIS_LLM_BASE_URL: an endpoint is told who asks by TAMIS_LLM_API_KEY"
+
+
+@dataclass(frozen=True)
+class _Interview:
+    """The endpoint's list of models, the answers to the questions, and when the key expires."""
+
+    listed: ModelList | CallError
+    answered: tuple[AskedQuestion, ...]  # none: nobody was asked
+    expires: datetime | None  # the key
+
+
+def examine_llm(
+    settings: WorkerSettings, *, call: bool, tell: Callable[[str], object], learn: Callable[[str], object]
+) -> Iterator[Finding]:
+    """Yield what is found of the LLM; `call`: it is asked, which is paid for.
+
+    `tell` takes what is being done; `learn` is told of each key before it is used, so that nothing says it.
+    """
+    try:
+        url = _url_of(settings)
+        endpoint = Endpoint(
+            base_url=shown_url(url),
+            model=settings.default_model,
+            has_key=_origin_of(settings) is not KeyOrigin.NONE,
+            of_stack=not settings.names_an_llm,
+        )
+        if urlsplit(url).username:
+            yield failure(SUBJECT, f"user and password in the URL of {endpoint.base_url} cannot be sent", NO_USER)
+            return
+        questions = sample_questions(endpoint.model, CallPolicy.of(settings), settings.steering)
+        prices = known_prices(settings.prices)
+        tell(f"listing the models of {endpoint.base_url}")
+        held = asyncio.run(_ask(url, settings, questions, call, tell, learn))
+    except ConfigurationError as error:
+        yield failure(SUBJECT, str(error), "see docs/settings.md")
+        return
+    except TamisError as error:
+        yield failure(SUBJECT, str(error), "put TAMIS_PRICES right")
+        return
+    yield from _beside_the_stack(settings, endpoint)
+    yield from judge_list(endpoint, held.listed, asking=bool(held.answered))
+    if held.answered:
+        yield from judge_answers(endpoint, held.answered)
+        yield from judge_bill(endpoint.model, held.answered, prices)
+    yield from judge_key(_origin_of(settings), held.expires, datetime.now(UTC))
+
+
+async def _ask(
+    url: str,
+    settings: WorkerSettings,
+    questions: tuple[SampleQuestion, ...],
+    call: bool,
+    tell: Callable[[str], object],
+    learn: Callable[[str], object],
+) -> _Interview:
+    """The list of models, and the interview; nobody is interviewed who cannot be reached."""
+    keys = key_source(
+        settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
+        file=settings.llm_api_key_file,
+        command=settings.llm_api_key_command,
+        ttl=settings.llm_api_key_ttl,
+        learn=learn,
+    )
+    llm = Llm(
+        url,
+        keys,
+        timeout=min(settings.call_timeout, ANSWERS_WITHIN),
+        connections=len(questions),
+        max_answer_bytes=settings.max_answer_bytes,
+        compiles_grammars=settings.bounded_schema,
+    )
+    try:
+        answered: tuple[AskedQuestion, ...] = ()
+        listed = await llm.models(within=LISTS_WITHIN, headers=questions[0].request.headers)
+        if call and not (isinstance(listed, CallError) and out_of_reach(listed)):
+            tell(f"asking {questions[0].request.model} {len(questions)} questions")
+            answered = await interview(llm, questions, within=ALL_ANSWER_WITHIN)
+        return _Interview(listed, answered, await _expiry(keys))
+    finally:
+        await llm.close()
+
+
+async def _expiry(keys: KeySource) -> datetime | None:
+    try:
+        return expiry_of(await keys.current())
+    except NoKey:
+        return None
+
+
+def _url_of(settings: WorkerSettings) -> str:
+    """The endpoint of this terminal; where it names none, that of the stack in another one.
+
+    Only then: a key of this terminal is sent nowhere but to the endpoint that it names itself.
+    """
+    stack = settings.stack
+    if not settings.names_an_llm and stack is not None and stack.llm_base_url is not None:
+        return stack.llm_base_url
+    return settings.endpoint
+
+
+def _beside_the_stack(settings: WorkerSettings, endpoint: Endpoint) -> Iterator[Finding]:
+    stack = settings.stack
+    if stack is None or stack.llm_base_url is None:
+        return
+    theirs = shown_url(stack.llm_base_url)
+    if theirs != endpoint.base_url:
+        what = f"the workers of the running stack ask {stack.model or 'a model'} at {theirs}, not {endpoint.base_url}"
+        mend = "what follows is about this terminal's; start `tamis up` anew where its workers should ask it"
+        yield warning(SUBJECT, what, mend)
+
+
+def _origin_of(settings: WorkerSettings) -> KeyOrigin:
+    if settings.llm_api_key_file is not None:
+        return KeyOrigin.FILE
+    if settings.llm_api_key is not None:
+        return KeyOrigin.SETTING
+    return KeyOrigin.NONE if settings.llm_api_key_command is None else KeyOrigin.COMMAND

@@ -1,0 +1,227 @@
+"""A rehearsal of a batch: its first questions rendered as they would be sent, looked up in the cache, and counted."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from itertools import islice
+
+from sqlalchemy import Connection, Float, cast, func, select, true
+
+from tamis_producer.config.price_file import known_prices
+from tamis_producer.ledger import connect, ledger_errors
+from tamis_producer.runs.dry_run import Duration, Planned, Rehearsal, RehearsedMessage, Sample
+from tamis_schemas import (
+    ConfigurationError,
+    Item,
+    LedgerUnavailable,
+    Operation,
+    Prices,
+    Steering,
+    Usage,
+    resolve_item_id,
+    tier_name,
+)
+from tamis_schemas.ledger import batches, llm_cache, results
+from tamis_worker import operations
+from tamis_worker.config.settings import WorkerSettings
+from tamis_worker.engine.cache import fingerprint
+from tamis_worker.engine.call_policy import CallPolicy
+from tamis_worker.engine.conversation import chat_request
+from tamis_worker.limiter.token_estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
+from tamis_worker.llm.chat import ChatRequest
+from tamis_worker.operations.program import EvaluationFailed, Question
+
+from .prompt_beginning import beginning_of
+from .workers_model import latest_model, workers_model
+
+SAMPLES = 3
+KEYS_AT_ONCE = 1000
+ASSUMED_CALL = 2.0  # s, where no earlier call of the model says better
+LATEST_BATCHES = 5
+ENOUGH = 20  # results from which an average is taken
+STANDARD, FLEX = "standard", "flex"  # tiers whose costs are told side by side
+
+
+@dataclass(frozen=True)
+class _FirstQuestion:
+    """One question of an item's first round."""
+
+    item_id: str
+    request: ChatRequest
+    sample: int
+    key: str
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The schema of the answer is part of what is sent."""
+        characters = sum(len(message.content) for message in self.request.messages)
+        return (characters + len(json.dumps(self.request.schema))) // CHARACTERS_PER_TOKEN
+
+
+@dataclass(frozen=True)
+class _Experience:
+    """The ledger's experience with batches like this one."""
+
+    cached: frozenset[str]
+    answer_tokens: float | None  # of one call
+    seconds: float | None  # of one call
+
+
+def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
+    """Return what the workers would ask with these settings; nothing is submitted and no model is asked.
+
+    The model is the one that the workers will ask, which may be known to the running stack or to the ledger alone;
+    where nobody here knows it, there is no price. Where the ledger does not answer, nothing is taken for cached, and
+    `unseen` says why.
+
+    Raises:
+        InputError: TAMIS_PRICES names a file that cannot be read.
+    """
+    asked_of = workers_model(planned.model, settings, lambda: _latest(settings))
+    model = asked_of.name or ""
+    prices = known_prices(settings.prices)
+    patience = CallPolicy.of(settings)
+    steering = planned.steering.over(settings.steering)
+    tier = steering.tier
+    rounds = [list(_first_round(planned.operation, item, model, patience, steering)) for item in planned.items]
+    questions = [question for first_round in rounds for question in first_round]
+    experience, unseen = (
+        _Experience(frozenset(), None, None),
+        None if asked_of.name else "what it answers depends on the model",
+    )
+    try:
+        experience = experience if unseen else _look(settings, planned, model, questions)
+    except (ConfigurationError, LedgerUnavailable) as error:
+        unseen = str(error)
+    to_ask = [question for question in questions if question.key not in experience.cached]
+    answer = experience.answer_tokens or EXPECTED_ANSWER
+    usage = Usage(
+        sum(question.prompt_tokens for question in to_ask),
+        round(sum(min(answer, question.request.max_tokens) for question in to_ask)),
+    )
+    most = sum(question.request.max_tokens for question in to_ask)
+    return Rehearsal(
+        model=asked_of.name,
+        model_note=asked_of.note,
+        samples=tuple(_samples(to_ask or questions)),
+        items=len(planned.items),
+        unasked=sum(not first_round for first_round in rounds),
+        questions=len(questions),
+        cached=None if unseen or not planned.use_cache else len(questions) - len(to_ask),
+        unseen=unseen,
+        more_rounds=any(operations.may_ask_again(planned.operation, item) for item in planned.items),
+        prompt_tokens=usage.prompt_tokens,
+        answer_tokens=usage.completion_tokens,
+        most_answer_tokens=most,
+        basis="the latest answers of this model" if experience.answer_tokens else f"{EXPECTED_ANSWER} tokens an answer",
+        tier=tier_name(tier),
+        price=None if (price := prices.of(model)) is None else price.at(tier),
+        cost=prices.cost(model, usage, tier) if prices.knows(model, tier) else None,
+        most_cost=prices.at_most(model, usage.prompt_tokens, most, tier),
+        other_tiers=_other_tiers(prices, model, usage, tier),
+        duration=_duration(settings, len(to_ask), usage.total_tokens, experience.seconds),
+        beginning=beginning_of(questions[0].request) if questions else None,
+    )
+
+
+def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> dict[str, Decimal]:
+    """Return what it would cost about at the tiers that are not asked for."""
+    others = [other for other in (STANDARD, FLEX) if tier_name(other) != tier_name(tier) and prices.knows(model, other)]
+    return {other: cost for other in others if (cost := prices.cost(model, usage, other)) is not None}
+
+
+def _latest(settings: WorkerSettings) -> str | None:
+    with suppress(ConfigurationError, LedgerUnavailable), _reading(settings) as connection:
+        return latest_model(connection)
+    return None
+
+
+@contextmanager
+def _reading(settings: WorkerSettings) -> Iterator[Connection]:
+    engine = connect(settings.database)
+    try:
+        with ledger_errors(), engine.connect() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def _first_round(
+    operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
+) -> Iterator[_FirstQuestion]:
+    """Nothing where the item has nothing to ask about, or is decided without a call."""
+    if operations.lacks_content(operation, item):
+        return
+    fitted = operations.fitted(operation, item, patience.max_prompt_chars)
+    program = operations.program_of(operation, fitted.item, shown=fitted.shown)
+    questions: tuple[Question[object], ...] = ()
+    with suppress(StopIteration, EvaluationFailed):
+        questions = next(program)
+    program.close()
+    for question in questions:
+        request = chat_request(question, model, patience, steering)
+        yield _FirstQuestion(resolve_item_id(item), request, question.sample, fingerprint(request, question.sample))
+
+
+def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
+    of_items = {question.item_id: question for question in reversed(questions)}  # the first question of each
+    for question in islice(reversed(of_items.values()), SAMPLES):
+        messages = tuple(RehearsedMessage(message.role, message.content) for message in question.request.messages)
+        yield Sample(question.item_id, messages)
+
+
+def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
+    keys = [question.key for question in questions] if planned.use_cache else []
+    cached: set[str] = set()
+    days = settings.cache_days
+    young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
+    with _reading(settings) as connection:
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
+            cached.update(connection.execute(wanted).scalars())
+        own = _own(settings, planned, model)  # of batches that name none
+        return _experience(connection, planned.operation.operation, model, own, frozenset(cached))
+
+
+def _own(settings: WorkerSettings, planned: Planned, model: str) -> str | None:
+    stack = None if settings.stack is None else settings.stack.model
+    return stack or settings.model or (None if planned.model else model)
+
+
+def _experience(
+    connection: Connection, operation: str, model: str, own: str | None, cached: frozenset[str]
+) -> _Experience:
+    """Return how long the answers of the latest batches like this one were, and how long they took."""
+    like = (
+        select(batches.c.id)
+        .where(batches.c.operation == operation, func.coalesce(batches.c.model, own) == model)
+        .order_by(batches.c.created_at.desc())
+        .limit(LATEST_BATCHES)
+    )
+    each = results.c.completion_tokens / cast(results.c.calls, Float)
+    averages = select(
+        func.count().label("n"),
+        func.avg(each).label("tokens"),
+        func.percentile_cont(0.5).within_group(results.c.latency_ms).label("ms"),
+    ).where(results.c.batch_id.in_(like), results.c.calls > 0, results.c.error_kind.is_(None))
+    row = connection.execute(averages).one()
+    if row.n < ENOUGH:
+        return _Experience(cached, None, None)
+    return _Experience(cached, float(row.tokens) or None, None if row.ms is None else float(row.ms) / 1000)
+
+
+def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:
+    """The longest of what each limit makes of it: calls / rpm, tokens / tpm, calls x seconds / calls in flight."""
+    each = seconds or ASSUMED_CALL
+    taken = "as the latest ones took" if seconds else "assumed"
+    flight = settings.limit_concurrency
+    longest = 0.0 if calls == 0 else max(each, calls * each / flight)
+    durations = [Duration(longest, f"{flight:,} calls in flight, {each:.1f} s each ({taken})")]
+    if settings.limit_rpm is not None:
+        durations.append(Duration(60 * calls / settings.limit_rpm, f"{settings.limit_rpm:,} requests a minute"))
+    if settings.limit_tpm is not None:
+        durations.append(Duration(60 * tokens / settings.limit_tpm, f"{settings.limit_tpm:,} tokens a minute"))
+    return max(durations, key=lambda duration: duration.seconds)

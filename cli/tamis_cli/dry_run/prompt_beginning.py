@@ -1,0 +1,22 @@
+"""How much of a prompt is the same for every record: an estimate, and whether an endpoint would keep it."""
+
+from typing import Any
+
+from tamis_producer.runs.dry_run import Beginning
+from tamis_schemas import Operation
+from tamis_worker import operations
+from tamis_worker.limiter.token_estimates import CHARACTERS_PER_TOKEN
+from tamis_worker.llm.chat import ChatRequest
+from tamis_worker.llm.prompt_cache import MINIMUM, characters_in_common
+from tamis_worker.operations.program import Question
+
+
+def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
+    """Return what a question has in common with those about other records."""
+    return Beginning(characters_in_common(asked.messages, asked.schema) // CHARACTERS_PER_TOKEN, MINIMUM)
+
+
+def beginning_of_all(operation: Operation) -> Beginning:
+    """Return the same of an operation that asks about any record with a title."""
+    (question, *_) = next(operations.program_of(operation, {"title": "any"}))
+    return beginning_of(question)

@@ -1,0 +1,142 @@
+"""What `tamis up` does, without the command line around it."""
+
+from functools import partial
+from typing import Literal
+
+from rich.console import Console
+from rich.markup import escape
+
+from tamis_producer.config.redaction import shown_url
+from tamis_worker.config.settings import WorkerSettings
+
+from .fetch_bar import fetch_with_bar
+from .flower import Flower
+from .flower_options import PASSWORD_FILE, USER
+from .gateway import KEY_FILE, Gateway
+from .llm import MODEL_NAME, why_no_server
+from .local_endpoints import local_endpoints
+from .ports import HOST
+from .stack import LlmChoice, Stack
+
+INTERRUPTED = 130  # as shells count it: 128 + SIGINT
+
+
+def up(
+    settings: WorkerSettings,
+    *,
+    workers: int,
+    llm: Literal["auto", "local", "remote"],
+    flower: bool,
+    page: bool,
+    console: Console,
+) -> int:
+    """Run the stack in the foreground until a signal stops it; the process's exit status.
+
+    `auto` serves the small model where the environment names no LLM. Where that cannot be served either, everything
+    but the workers runs, and the settings that name an LLM are printed.
+
+    Raises:
+        ConfigurationError, OperationFailed: as `Stack.start` does.
+    """
+    choice = _choice(settings, llm)
+
+    progress = console.status("starting")
+
+    def announce(line: str) -> None:
+        console.print(escape(line))
+
+    stack = Stack(
+        settings,
+        workers=0 if choice == "none" else workers,  # a worker does not start without an LLM
+        llm=choice,
+        flower=flower,
+        page=page,
+        announce=announce,
+        starting=lambda name: progress.update(f"starting {name}"),
+        fetch=partial(fetch_with_bar, console),
+    )
+    console.print(f"Starting in {escape(str(stack.home))} ...")
+    try:
+        with progress, stack:
+            progress.stop()
+            for name, place in _places(stack, console).items():
+                # Never wrapped or cut: it is there to be copied.
+                console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True)
+            if choice == "local":
+                console.print(
+                    f"[yellow]{MODEL_NAME} shows that everything works; its decisions are worth nothing.[/] A real "
+                    "model: set TAMIS_LLM_API_KEY, TAMIS_MODEL and, for others than OpenAI, TAMIS_LLM_BASE_URL."
+                )
+            if choice == "none":
+                _say_how_to_name_one(console)
+            console.print("[bold]Ctrl-C stops everything.[/]")
+            stack.run_until_stopped()
+    except KeyboardInterrupt:
+        console.print("Stopped while it was starting.")
+        return INTERRUPTED
+    console.print("Stopped.")
+    return 0
+
+
+def _choice(settings: WorkerSettings, llm: Literal["auto", "local", "remote"]) -> LlmChoice:
+    if llm != "auto":
+        return llm
+    if settings.names_an_llm:
+        return "remote"
+    return "local" if why_no_server() is None else "none"
+
+
+def _say_how_to_name_one(console: Console) -> None:
+    lines = [
+        f"No LLM is named, and the small model cannot be served here ({why_no_server()}): no worker runs, and what is "
+        "submitted waits. Start again with TAMIS_LLM_API_KEY and TAMIS_MODEL and, for others than OpenAI, "
+        "TAMIS_LLM_BASE_URL.",
+        *(f"One answers on this machine: {endpoint}" for endpoint in local_endpoints()),
+    ]
+    for line in lines:
+        console.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+
+
+def _places(stack: Stack, console: Console) -> dict[str, str]:
+    """Return where each part listens."""
+    places = {
+        "Postgres": f"{stack.database_url} ({stack.postgres.program})"
+        if stack.postgres
+        else "the one of TAMIS_DATABASE_URL",
+        # Shown without its password: that is for programs, which read it in the stack file.
+        "Redis": f"redis://{HOST}:{stack.valkey.port}/0 ({stack.valkey.program})"
+        if stack.valkey
+        else "the one of TAMIS_BROKER_URL",
+        "LLM": _llm_place(stack),
+        "Workers": f"{len(stack.workers)} process{'' if len(stack.workers) == 1 else 'es'}",
+    }
+    if stack.flower is not None:
+        places["Flower"] = flower_place(stack.flower, stack, console)
+    if stack.gateway is not None:
+        places["Page"] = page_place(stack.gateway, stack, console)
+    return places | {"Logs": str(stack.home / "log")}
+
+
+def _llm_place(stack: Stack) -> str:
+    if stack.llm is not None:
+        return f"{stack.llm.base_url} ({stack.llm.model})"
+    if stack.settings.names_an_llm:
+        return f"{shown_url(stack.settings.endpoint)} ({stack.settings.model})"
+    return "none"
+
+
+def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
+    """Return where Flower is and who enters: to copy where `console` is a terminal, else without the password.
+
+    A terminal is its reader's own; what else is written to may be kept, and read by others.
+    """
+    own = stack.settings.flower_password is not None
+    if console.is_terminal and not own:
+        return flower.url
+    where = "TAMIS_FLOWER_PASSWORD" if own else stack.home / PASSWORD_FILE
+    return f"http://{flower.place} (user {USER}, password in {where})"
+
+
+def page_place(gateway: Gateway, stack: Stack, console: Console) -> str:
+    """Return where the page is: with the key where `console` is a terminal, else without, for the same reason."""
+    return gateway.sign_in_url if console.is_terminal else f"{gateway.url} (key in {stack.home / KEY_FILE})"

@@ -1,0 +1,65 @@
+"""How Flower is run: behind a password, read-only, with a history that outlives it.
+
+Whatever it is to be told stands in its environment, as a command line is everybody's to read.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from tamis_worker.config.settings import WorkerSettings
+
+USER = "tamis"
+USUAL_PORT = 5555
+PASSWORD_FILE = "flower.password"  # noqa: S105 - the name of a file
+SAVE_EVERY = 60_000  # milliseconds: what a killed Flower forgets
+FLOWER = (sys.executable, "-m", "celery", "--app", "tamis_cli.embedded.flower_app:app", "flower")
+
+
+def flower_environment(
+    home: Path, environment: Mapping[str, str], *, address: str, port: int, password: str
+) -> dict[str, str]:
+    """The environment that Flower is started with; its history and its cookies' secret are kept under `home`."""
+    from .secret_file import kept_secret  # with what draws it, for which other commands need not wait
+
+    inherited = {name: value for name, value in environment.items() if not name.startswith("FLOWER_")}
+    return inherited | {
+        "FLOWER_ADDRESS": address,
+        "FLOWER_PORT": str(port),
+        "FLOWER_BASIC_AUTH": f"{USER}:{password}",
+        "FLOWER_COOKIE_SECRET": kept_secret(home / "flower.cookie"),
+        "FLOWER_PERSISTENT": "true",
+        "FLOWER_DB": str(home / "flower.db"),
+        "FLOWER_STATE_SAVE_INTERVAL": str(SAVE_EVERY),
+        "FLOWER_READ_ONLY": "true",
+        # The arguments name the item.
+        "FLOWER_TASKS_COLUMNS": "name,args,state,result,exception,received,runtime,worker",
+        # Otherwise a flowerconfig.py in the folder where we stand would be run.
+        "FLOWER_CONF": os.devnull,
+    }
+
+
+def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
+    """Flower in the place of this process, for the servers of `settings`; signals reach it directly.
+
+    The password is that of the settings, else the random one that is kept in `flower.password`.
+
+    Raises:
+        ConfigurationError: no servers are named and no stack runs.
+    """
+    from .secret_file import kept_secret
+
+    home = settings.home.absolute()
+    _ = settings.broker  # said here, in one line, where there is none
+    password = settings.flower_password.get_secret_value() if settings.flower_password else None
+    environment = flower_environment(
+        home,
+        os.environ,
+        address=settings.flower_address,
+        port=port,
+        password=password or kept_secret(home / PASSWORD_FILE),
+    )
+    os.execve(FLOWER[0], FLOWER, environment)  # noqa: S606 - a fixed command, and no shell

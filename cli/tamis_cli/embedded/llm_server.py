@@ -1,0 +1,54 @@
+"""An OpenAI-compatible server for one GGUF model.
+
+`python -m tamis_cli.embedded.llm_server --model PATH --port PORT`
+
+A prompt that does not fit into its slot is answered with status 400 at once. Ends on SIGTERM without ado.
+"""
+
+import argparse
+import os
+import signal
+import threading
+from pathlib import Path
+
+from .ports import HOST
+
+PARALLEL = 2
+# Tokens of all slots together: each holds a prompt of 4,000 and an answer of 1,024, in whole blocks of 256.
+CONTEXT = PARALLEL * 5120
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve until ended by a signal."""
+    parser = argparse.ArgumentParser(prog="python -m tamis_cli.embedded.llm_server")
+    parser.add_argument("--model", type=Path, required=True, help="the GGUF file")
+    parser.add_argument("--alias", help="the name that requests and answers use; the file's name unless given")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--parallel", type=int, default=PARALLEL, help="requests answered at once")
+    parser.add_argument("--ctx", type=int, default=CONTEXT, help="tokens of context, all requests together")
+    options = parser.parse_args(arguments)
+
+    import xllamacpp  # after the arguments are known to be right: it loads for a while
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(options.model)
+    parameters.model_alias = {options.alias or options.model.stem}
+    parameters.hostnames = [HOST]
+    parameters.port = options.port
+    parameters.n_parallel = options.parallel
+    parameters.n_ctx = options.ctx
+    for threads in (parameters.cpuparams, parameters.cpuparams_batch):
+        threads.n_threads = _cores()
+        threads.poll = 0  # percent of busy waiting; with the default 50, two cores shared with anything crawl
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    server = xllamacpp.Server(parameters)
+    print(f"{options.model.name} listens on {server.listening_address}", flush=True)  # noqa: T201 - its log
+    threading.Event().wait()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+if __name__ == "__main__":
+    main()

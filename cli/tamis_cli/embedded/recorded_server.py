@@ -1,0 +1,146 @@
+"""An OpenAI-compatible server of recorded answers: no model is asked.
+
+`python -m tamis_cli.embedded.recorded_server --answers PATH --port PORT`
+
+The record is recognised by its title in the prompt; any other record is answered with status 400. The first `cut_off`
+answers about a record end in the middle, where its recording says so. Usage is counted as four characters a token.
+"""
+
+import argparse
+import json
+import re
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Self
+
+from .ports import HOST
+
+MODEL_NAME = "recorded-answers"
+LATENCY = 0.7  # seconds that an answer takes: progress is visible, and nobody waits for long
+CHARACTERS_OF_A_TOKEN = 4
+
+_TITLE = re.compile(r"^title: (.+)$", re.MULTILINE)  # as `source_data` shows a record
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The answer about one record."""
+
+    answer: str  # as the model is recorded to write it: JSON
+    cut_off: int = 0  # the answers, from the first on, that end in the middle
+
+
+class Recordings:
+    """The answers by title, and how often each was given."""
+
+    def __init__(self, recordings: dict[str, Recording]) -> None:
+        self._recordings = recordings
+        self._given: Counter[str] = Counter()
+        self._counting = threading.Lock()
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file such as `tamis_producer/example/answers.json`."""
+        rows = json.loads(path.read_text("utf-8"))
+        return cls(
+            {
+                row["title"]: Recording(json.dumps(row["answer"], ensure_ascii=False), row.get("cut_off", 0))
+                for row in rows
+            }
+        )
+
+    def answer(self, prompt: str) -> str | None:
+        """Return the next answer about the record of a prompt; None where none is recorded."""
+        title = match[1] if (match := _TITLE.search(prompt)) else ""
+        recording = self._recordings.get(title)
+        if recording is None:
+            return None
+        with self._counting:
+            self._given[title] += 1
+            whole = self._given[title] > recording.cut_off
+        return recording.answer if whole else recording.answer[: len(recording.answer) // 2]
+
+
+def completion(recordings: Recordings, request: Any) -> tuple[HTTPStatus, dict[str, Any]]:
+    """Return status and body of the response to a request for a chat completion."""
+    try:
+        prompt = "\n".join(message["content"] for message in request["messages"])
+    except (KeyError, TypeError):
+        return _error("the request has no messages, or one of them is no text")
+    content = recordings.answer(prompt)
+    if content is None:
+        return _error("no answer is recorded for this record: only those of the example are, and no model is asked")
+    usage = {"prompt_tokens": _tokens(prompt), "completion_tokens": _tokens(content)}
+    return HTTPStatus.OK, {
+        "id": "recorded",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": MODEL_NAME,
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
+        "usage": usage | {"total_tokens": sum(usage.values())},
+    }
+
+
+def serve(recordings: Recordings, port: int, *, latency: float = LATENCY) -> ThreadingHTTPServer:
+    """Return a server that listens on 127.0.0.1 and answers once it is run; `latency` in seconds."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"  # connections stay open
+        wbufsize = -1  # head and body leave together
+
+        def do_GET(self) -> None:
+            match self.path:
+                case "/health":
+                    self._send(HTTPStatus.OK, {"status": "ok"})
+                case "/v1/models":
+                    self._send(HTTPStatus.OK, {"object": "list", "data": [{"id": MODEL_NAME, "object": "model"}]})
+                case _:
+                    self._send(*_error(f"there is no {self.path}", HTTPStatus.NOT_FOUND))
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if self.path != "/v1/chat/completions":
+                return self._send(*_error(f"there is no {self.path}", HTTPStatus.NOT_FOUND))
+            try:
+                request = json.loads(body)
+            except ValueError:
+                return self._send(*_error("the request is no JSON"))
+            time.sleep(latency)
+            return self._send(*completion(recordings, request))
+
+        def _send(self, status: HTTPStatus, body: dict[str, Any]) -> None:
+            written = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(written)))
+            self.end_headers()
+            self.wfile.write(written)
+
+    return ThreadingHTTPServer((HOST, port), Handler)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serve until ended by a signal."""
+    parser = argparse.ArgumentParser(prog="python -m tamis_cli.embedded.recorded_server")
+    parser.add_argument("--answers", type=Path, required=True, help="the file of the recorded answers")
+    parser.add_argument("--port", type=int, required=True)
+    options = parser.parse_args(arguments)
+    with serve(Recordings.read(options.answers), options.port) as server:
+        server.serve_forever()
+
+
+def _error(message: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> tuple[HTTPStatus, dict[str, Any]]:
+    return status, {"error": {"message": message, "type": "invalid_request_error"}}
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text) // CHARACTERS_OF_A_TOKEN)
+
+
+if __name__ == "__main__":
+    main()

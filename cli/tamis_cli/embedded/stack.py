@@ -1,0 +1,293 @@
+"""The embedded stack: servers, LLM, workers, Flower and gateway as children of one process."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal, Self
+
+from tamis_producer.config.redaction import shown_url
+from tamis_producer.config.stack_file import StackFile
+from tamis_schemas import ConfigurationError
+from tamis_worker.config.settings import WorkerSettings
+
+from .endpoint import Endpoint
+from .flower import Flower
+from .flower_options import USUAL_PORT as FLOWER_PORT
+from .gateway import KEY_FILE, Gateway, keep_key
+from .gateway import USUAL_PORT as PAGE_PORT
+from .llm import Llm, need_server
+from .lock import HomeLock
+from .model import fetch_model, model_folder
+from .orphans import ChildrenFile
+from .part import Part
+from .postgres import Postgres
+from .recorded import RecordedAnswers
+from .stop_signals import StopSignals
+from .valkey import Valkey
+from .watch import Watch
+from .worker import STOP_WITHIN, Worker
+
+LlmChoice = Literal["local", "recorded", "remote", "none"]
+
+
+class Stack:
+    """Everything that Tamis needs on one machine, with data and logs under `settings.home`.
+
+    Where the settings name servers, those are used: then only workers, Flower and perhaps the model are started.
+    While it is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once, and make a stop that is under way
+    kill what still runs.
+
+    Use it in a thread that outlives it (the main thread): the kernel ends children with the thread that started them.
+    """
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        *,
+        workers: int = 2,
+        llm: LlmChoice = "none",
+        flower: bool = True,
+        page: bool = False,
+        usual_ports: bool = True,
+        worker_patience: float = STOP_WITHIN,
+        announce: Callable[[str], None] = lambda line: None,
+        starting: Callable[[str], None] = lambda name: None,
+        fetch: Callable[[], Path] = lambda: fetch_model(model_folder()),
+    ) -> None:
+        """Nothing is started yet.
+
+        Args:
+            settings: `home` is where data and logs are; with `broker_url` and `database_url` no server is started.
+            workers: worker processes.
+            llm: "local" serves the small model, "recorded" the recorded answers to the example's records, "remote"
+                insists on an LLM that the settings name.
+            flower: whether Flower runs.
+            page: whether the gateway runs, with its page; needs the extra `http`.
+            usual_ports: whether Flower and the gateway get their usual ports where these are free; else any.
+            worker_patience: seconds that calls in flight have to come back when the stack stops.
+            announce: told, line by line, what happens while the stack runs and stops.
+            starting: told the title of each part whose start is waited for.
+            fetch: brings the model's file; called for "local" only.
+        """
+        self.settings = settings
+        self.home = settings.home.absolute()
+        self._wanted_workers = workers
+        self._llm_choice = llm
+        self._wants_flower = flower
+        self._wants_page = page
+        self._usual_ports = usual_ports
+        self._worker_patience = worker_patience
+        self._announce = announce
+        self._starting = starting
+        self._fetch = fetch
+        self._lock = HomeLock(self.home)
+        self._children = ChildrenFile(self.home / "children.json")
+        self._signals = StopSignals()
+        self._watch: Watch | None = None
+        self._running = False
+        self.postgres: Postgres | None = None
+        self.valkey: Valkey | None = None
+        self.llm: Endpoint | None = None
+        self.flower: Flower | None = None
+        self.gateway: Gateway | None = None
+        self.workers: list[Worker] = []
+
+    @property
+    def broker_url(self) -> str:
+        """The URL that workers and producers use."""
+        return self.valkey.url if self.valkey else self.settings.broker
+
+    @property
+    def database_url(self) -> str:
+        """The URL that workers and producers use."""
+        return self.postgres.url if self.postgres else self.settings.database
+
+    @property
+    def model(self) -> str | None:
+        """The model of batches that name none."""
+        return self.llm.model if self.llm else self.settings.model
+
+    @property
+    def llm_base_url(self) -> str | None:
+        """The endpoint that the workers ask, for everybody who may read the stack file; None where none is named."""
+        if self.llm is not None:
+            return self.llm.base_url
+        return shown_url(self.settings.endpoint) if self.settings.names_an_llm else None
+
+    def start(self) -> None:
+        """Start everything and return when all of it does its work.
+
+        Raises:
+            ConfigurationError: where another stack runs from this folder, or something is missing.
+            OperationFailed: where a part does not get ready; quotes its log. What was started is stopped again.
+        """
+        if self._llm_choice == "remote":
+            _ = self.settings.endpoint  # raises where none is named: better now than in every worker
+        elif self._llm_choice == "local":
+            need_server()
+        make_home(self.home)
+        self._lock.acquire()
+        self._running = True
+        try:
+            self._clean_up_after_the_dead()
+            self._start_servers()
+            self._start_workers()
+            self._stack_file().write(self.home)
+        except BaseException:
+            self.stop()
+            raise
+        self._watch = Watch(self._parts(), self._announce)
+        self._watch.start()
+
+    def run_until_stopped(self) -> None:
+        """Return at the first SIGINT, SIGTERM or SIGHUP; parts that end by themselves are started again meanwhile."""
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            self._announce("stopping; once more Ctrl-C stops at once")
+
+    def stop(self) -> None:
+        """Stop everything, in an order that loses nothing: first who uses, then who serves."""
+        if not self._running:
+            return
+        self._signals.stopping()
+        if self._watch is not None:
+            self._watch.end()
+        StackFile.remove(self.home)
+        parts = self._parts()
+        for part in parts:
+            if part in (self.flower, self.gateway, *self.workers):
+                part.process.ask_to_stop()  # all of them at once; each is waited for below
+        for part in reversed(parts):
+            if not part.stop(self._signals.hurry):
+                self._announce(f"{part.name} did not stop by itself and was killed")
+        if self._watch is not None:
+            self._watch.release()
+            self._watch = None
+        self._children.path.unlink(missing_ok=True)
+        self._running = False
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        self._signals.__enter__()
+        try:
+            self.start()
+        except BaseException:
+            self._signals.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        try:
+            self.stop()
+        finally:
+            self._signals.__exit__(None, None, None)
+
+    def _clean_up_after_the_dead(self) -> None:
+        """We hold the lock: whatever an earlier supervisor left here belongs to nobody."""
+        if ended := self._children.end_survivors():
+            self._announce(f"ended what a killed stack had left running: {', '.join(ended)}")
+        StackFile.remove(self.home)
+
+    def _start_servers(self) -> None:
+        from tamis_schemas.ledger.migrate import upgrade  # alembic loads for a while
+
+        logs = self.home / "log"
+        if self.settings.broker_url is None:
+            self.postgres = Postgres(self.home / "postgres", log=logs / "postgres.log", children=self._children)
+            self.valkey = Valkey(self.home / "redis", log=logs / "valkey.log", children=self._children)
+        if self._llm_choice == "local":
+            self.llm = Llm(self._fetch(), logs / "llm.log", self._children)
+        elif self._llm_choice == "recorded":
+            self.llm = RecordedAnswers(logs / "llm.log", self._children)
+        if self.llm is not None:
+            self.llm.launch()  # it loads while the servers start
+        for server in (self.postgres, self.valkey):
+            if server is not None:
+                self._starting(server.title)
+                server.start()
+                for reason in server.program.passed_over:
+                    self._announce(f"{server.name} {server.program}: {reason}")
+        self._starting("the ledger")
+        upgrade(self.database_url)
+        if self.llm is not None:
+            self._wait_for(self.llm)
+
+    def _start_workers(self) -> None:
+        environment = self._environment()
+        self.workers = [
+            Worker(number, self.home, environment, self._children, stop_within=self._worker_patience)
+            for number in range(1, self._wanted_workers + 1)
+        ]
+        if self._wants_flower:
+            own = self.settings.flower_password
+            self.flower = Flower(
+                self.home,
+                environment,
+                self._children,
+                usual_port=FLOWER_PORT if self._usual_ports else None,
+                address=self.settings.flower_address,
+                password=None if own is None else own.get_secret_value(),
+            )
+        users: list[Part] = [part for part in (*self.workers, self.flower) if part is not None]
+        for part in users:
+            part.launch()
+        if self._wants_page:
+            keep_key(self.database_url, self.home / KEY_FILE)
+            links = {} if self.flower is None else {"TAMIS_FLOWER_URL": f"http://{self.flower.place}"}
+            port = PAGE_PORT if self._usual_ports else None
+            self.gateway = Gateway(self.home, {**environment, **links}, self._children, usual_port=port)
+            self.gateway.launch()
+            users.append(self.gateway)
+        for part in users:
+            self._wait_for(part)
+
+    def _wait_for(self, part: Part) -> None:
+        self._starting(part.title)
+        part.wait_until_healthy()
+
+    def _environment(self) -> Mapping[str, str]:
+        """Ours, and where everything is; an empty value counts as not set."""
+        environment = dict(os.environ)
+        environment |= {
+            "TAMIS_HOME": str(self.home),
+            "TAMIS_BROKER_URL": self.broker_url,
+            "TAMIS_DATABASE_URL": self.database_url,
+            "TAMIS_RESULT_BACKEND_URL": self.settings.result_backend_url or "",
+            "TAMIS_LIMITER_URL": self.settings.limiter_url or "",
+        }
+        if self.llm is not None:
+            environment |= self.llm.environment
+        return environment
+
+    def _stack_file(self) -> StackFile:
+        return StackFile(
+            broker_url=self.broker_url,
+            database_url=self.database_url,
+            flower_url=self.flower.url if self.flower else None,
+            page_url=self.gateway.url if self.gateway else None,
+            llm_base_url=self.llm_base_url,
+            llm_embedded=self.llm is not None,
+            model=self.model,
+            servers={part.name: part.program.told for part in (self.postgres, self.valkey) if part is not None},
+        )
+
+    def _parts(self) -> list[Part]:
+        """Every part that has been launched, in the order of the start."""
+        parts: list[Part | None] = [self.postgres, self.valkey, self.llm, *self.workers, self.flower, self.gateway]
+        return [part for part in parts if part is not None and part.launched]
+
+
+def make_home(home: Path) -> None:
+    """Make the folder, its owner's alone; as root others may pass through, as Postgres runs as another user.
+
+    Raises:
+        ConfigurationError: where it cannot be made, or not be written by us.
+    """
+    try:
+        if not home.exists():
+            home.mkdir(parents=True, mode=0o711 if os.geteuid() == 0 else 0o700)
+        (home / "log").mkdir(exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise ConfigurationError(f"{home} cannot be used ({error}): name another folder with TAMIS_HOME") from error

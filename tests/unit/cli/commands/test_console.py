@@ -1,0 +1,147 @@
+"""Foreign text can do nothing to a terminal: neither escape sequences nor rich's markup in it are obeyed."""
+
+import io
+import logging
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.markup import escape
+from rich.table import Table
+
+from tamis_cli.commands.console import PlainConsole, PrintableStream, for_data
+from tamis_cli.commands.render import print_summary, print_view, print_views
+from tamis_producer.ledger.batch_view import BatchView
+from tamis_schemas import (
+    BatchStatus,
+    ConfidenceDistribution,
+    Counts,
+    Pause,
+    PauseKind,
+    Summary,
+    wilson,
+)
+from tamis_schemas.values.printable import printable, printable_line
+
+HOSTILE = "[bold red]no[/] \x1b[2J\x1b]0;title\x07 \x9b31m \u202ereversed [/nonsense] [link=http://x]y[/link]"
+STEERING = ("\x1b", "\x07", "\x9b", "\u202e")
+
+
+def shown(print_it: object, *arguments: object) -> str:
+    stream = io.StringIO()
+    print_it(*arguments, PlainConsole(file=stream, width=300))  # type: ignore[operator]  # one of the renderers
+    return stream.getvalue()
+
+
+def plain(text: str) -> bool:
+    return not any(character in text for character in STEERING)
+
+
+def view(**changes: object) -> BatchView:
+    given: dict[str, object] = {
+        "id": "0a1b2c3d-0000-4000-8000-000000000000",
+        "label": HOSTILE,
+        "operation": "filter",
+        "model": HOSTILE,
+        "state": BatchStatus.PAUSED,
+        "round": 1,
+        "counts": Counts(n_items=1, pending=1),
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "created_at": datetime(2026, 1, 1, tzinfo=UTC),
+        "started_at": None,
+        "finished_at": None,
+        "elapsed_seconds": None,
+        "live_workers": 1,
+        "pause": Pause(kind=PauseKind.AUTHENTICATION, reason=HOSTILE),
+    }
+    return BatchView.model_validate(given | changes)
+
+
+def test_a_batch_s_label_model_and_reason_are_shown_as_text() -> None:
+    for text in (shown(print_view, view()), shown(print_views, [view()])):
+        assert plain(text)
+        assert "[bold red]no[/]" in text
+
+
+def test_a_summary_s_models_and_rules_are_shown_as_text() -> None:
+    summary = Summary(
+        batch_id="b",
+        round=1,
+        operation="filter",
+        counts=Counts(n_items=1, decided=1),
+        values={"true": 1},
+        pass_rate=wilson(1, 1),
+        errors={},
+        exclusions={HOSTILE: 1},
+        confidence=ConfidenceDistribution(),
+        prompt_tokens=1,
+        completion_tokens=1,
+        calls=1,
+        cut=7,
+        call_seconds_median=None,
+        call_seconds_p95=None,
+        wall_seconds=1.0,
+        models={HOSTILE: 1},
+        finished_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    text = shown(print_summary, summary)
+    assert plain(text)
+    assert text.count("[bold red]no[/]") == 2
+    assert "7 too long to be sent whole" in text
+
+
+def test_cells_and_lines_pass_through_the_same_gate() -> None:
+    stream = io.StringIO()
+    console = PlainConsole(file=stream, width=300)
+    table = Table()
+    table.add_column(escape(HOSTILE))
+    table.add_row(escape(HOSTILE))
+    console.print(table)
+    console.print(escape(HOSTILE))
+    console.rule(escape(HOSTILE))
+    assert plain(stream.getvalue())
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_data_goes_to_a_file_as_it_is_and_to_a_terminal_as_text() -> None:
+    file, terminal = io.StringIO(), Terminal()
+    for stream in (file, terminal):
+        for_data(stream).write(f"{HOSTILE}\r\n")
+    assert file.getvalue() == f"{HOSTILE}\r\n"
+    assert plain(terminal.getvalue())
+    assert isinstance(for_data(terminal), PrintableStream)
+
+
+@given(st.text())
+def test_what_is_printable_is_left_alone(text: str) -> None:
+    assert printable(printable(text)) == printable(text)
+    assert plain(printable(text))
+    assert len(printable_line(text).splitlines()) <= 1
+    if text.isprintable():
+        assert printable(text) == printable_line(text) == text
+
+
+def test_a_line_of_a_log_is_one_line_for_people_and_for_programs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tamis_worker.telemetry import log as log_setup
+
+    root = logging.getLogger()
+    before, level = root.handlers, root.level
+    try:
+        log_setup.configure()
+        logging.getLogger("x").info("item=%s", '1\n{"event": "forged"}\x1b[2J')
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "\x1b" not in line
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+        log_setup.configure()
+        logging.getLogger("x").info("item=%s", "\x1b[2Jgone")
+        assert "\x1b[2J" not in capsys.readouterr().err
+    finally:
+        root.handlers, root.level = before, level

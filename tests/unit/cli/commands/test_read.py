@@ -1,0 +1,49 @@
+"""The format of an export: the one in which the records came, else one that is chosen."""
+
+from pathlib import Path
+
+import pytest
+
+from tamis_cli.commands.read import _format_for
+from tamis_review.intake.recognise import Format
+from tamis_schemas import InvalidRequest
+
+RIS, CSV, JSONL = Format.RIS, Format.DELIMITED, Format.JSONL
+
+
+@pytest.mark.parametrize(
+    ("came_as", "output", "written", "said"),
+    [
+        ([RIS], "out.ris", RIS, ""),
+        ([RIS], "out", RIS, ""),
+        ([None], "out.ris", RIS, ""),  # a program's
+        ([None], "out", None, ""),  # which the writer refuses
+        ([CSV, RIS], "out.ris", RIS, "came as CSV and RIS and are written as RIS: of those that came otherwise the"),
+        ([CSV, None], "out.csv", CSV, "came as CSV and something that is only read and are written as CSV"),
+        ([CSV, RIS], "out.jsonl", JSONL, "came as CSV and RIS and are written as JSONL.\n"),
+    ],
+)
+def test_records_of_several_formats_are_written_in_one_and_it_is_said_what_is_lost(
+    came_as: list[Format | None], output: str, written: Format | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _format_for(came_as, Path(output)) is written
+    told = capsys.readouterr().err
+    assert said in told
+    assert bool(said) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("came_as", "output", "why"),
+    [
+        (
+            [RIS],
+            "out.csv",
+            "the records came as RIS, which keeps every field; out.csv looks like CSV: say --format RIS",
+        ),
+        ([CSV, RIS], "out", "the records came as CSV and RIS: say by --format in which one they are written"),
+    ],
+)
+def test_a_format_that_nobody_chose_is_asked_for(came_as: list[Format | None], output: str, why: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        _format_for(came_as, Path(output))
+    assert why in str(refused.value)

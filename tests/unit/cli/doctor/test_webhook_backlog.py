@@ -1,0 +1,34 @@
+"""What `tamis doctor` says of webhooks."""
+
+from dataclasses import replace
+
+import pytest
+
+from tamis_cli.doctor.finding import Level
+from tamis_cli.doctor.webhook_backlog import WebhookBacklog, judge_backlog
+
+QUIET = WebhookBacklog(waiting=0, failing=0, late=0, given_up=0, batches=0)
+
+
+@pytest.mark.parametrize(
+    ("told", "secret", "says"),
+    [
+        (QUIET, False, None),  # nobody is to be told: no secret is needed
+        (replace(QUIET, batches=1), True, None),
+        (replace(QUIET, waiting=2), True, None),
+        (
+            replace(QUIET, batches=1),
+            False,
+            "1 batches are to tell somebody, and TAMIS_WEBHOOK_SECRET is not set",
+        ),
+        (replace(QUIET, waiting=2, late=2), False, "2 wait, 0 batches"),
+        (replace(QUIET, waiting=2, late=2), True, "2 should have been sent, and no worker does"),
+        (replace(QUIET, waiting=3, failing=3), True, "3 failed and are tried again, 0 were given up within a day"),
+        (replace(QUIET, given_up=1), True, "0 failed and are tried again, 1 were given up"),
+    ],
+)
+def test_the_doctor_says_who_waits_to_be_told_and_why(told: WebhookBacklog, secret: bool, says: str | None) -> None:
+    (finding,) = judge_backlog(told, secret=secret)
+    assert finding.level is (Level.OK if says is None else Level.WARNING)
+    assert says is None or says in finding.what
+    assert finding.subject == "webhooks"

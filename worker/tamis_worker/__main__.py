@@ -1,5 +1,0 @@
-"""`python -m tamis_worker` is `tamis`."""
-
-from .start import main
-
-main()
