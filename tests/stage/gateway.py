@@ -16,6 +16,7 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
 from tamis_producer.gateway.protocol import PatientProtocol
 from tamis_producer.runs.dry_run import Planned, Rehearsal
+from tamis_review.page.application import Screening
 from tamis_worker.config.settings import WorkerSettings
 
 from .plain_http import http_client
@@ -28,8 +29,8 @@ STOP_WITHIN = 15.0  # s
 def gateway(client: Client, *, largest_body: int = 10_000, port: int = 0) -> Iterator[str]:
     """Its base URL, while it runs."""
     with _listening(port) as listening:
-        stops, rehearse = lambda: server.should_exit, partial(_rehearsed, client)
-        app = create_app(client, largest_body=largest_body, stops=stops, rehearse=rehearse)
+        application = Screening(partial(_rehearsed, client))
+        app = create_app(client, application=application, largest_body=largest_body, stops=lambda: server.should_exit)
         config = uvicorn.Config(app, http=PatientProtocol, log_level="critical", lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, name="gateway")

@@ -15,8 +15,8 @@ from stage.command_words import parse
 from stage.documents import DOCUMENTS, ROOT, Block, blocks
 from tamis_cli.commands.app import app, load_commands
 from tamis_cli.commands.commands import pages
-from tamis_producer.config.price_file import read_prices
 from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.files.price_file import read_prices
 from tamis_review.intake import read_records
 from tamis_review.page.files import FileTerms
 from tamis_review.plans.criteria_file import read_criteria

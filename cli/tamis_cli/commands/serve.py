@@ -51,6 +51,7 @@ def serve(
     """Answer HTTP requests: the gateway, in the foreground, until Ctrl-C."""
     with needs("http"):
         from tamis_producer.gateway.server import serve as run
+        from tamis_review.page.application import Screening
 
     def ready() -> None:
         out.say(
@@ -58,7 +59,7 @@ def serve(
         )
 
     with Client(pool=GATEWAY) as client:
-        run(client, host=host, port=port, ready=ready, rehearse=_rehearsed)
+        run(client, host=host, port=port, ready=ready, application=Screening(_rehearsed))
 
 
 def _rehearsed(planned: Planned) -> Rehearsal:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from tamis_producer.config.price_file import known_prices
 from tamis_producer.config.redaction import shown_url
+from tamis_producer.files.price_file import known_prices
 from tamis_schemas import ConfigurationError, TamisError
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.engine.call_policy import CallPolicy

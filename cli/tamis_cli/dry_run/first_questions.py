@@ -10,7 +10,7 @@ from itertools import islice
 
 from sqlalchemy import Connection, Float, cast, func, select, true
 
-from tamis_producer.config.price_file import known_prices
+from tamis_producer.files.price_file import known_prices
 from tamis_producer.ledger import connect, ledger_errors
 from tamis_producer.runs.dry_run import Duration, Planned, Rehearsal, RehearsedMessage, Sample
 from tamis_schemas import (

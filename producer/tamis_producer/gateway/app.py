@@ -1,7 +1,7 @@
 """The application: its routes, how it tells errors, and whether it is there."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from importlib.metadata import version
 
@@ -13,37 +13,17 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from sqlalchemy import text
 
-from tamis_review.page import (
-    audit_routes,
-    duplicates_route,
-    explanations,
-    export_route,
-    figure_routes,
-    files,
-    gold_routes,
-    judgement_routes,
-    mode_routes,
-    next_route,
-    override_routes,
-    page,
-    records,
-    remark_routes,
-    review_routes,
-    stop_routes,
-    work_route,
-)
-from tamis_review.page.upload import LONGEST_TERMS
 from tamis_schemas import LedgerUnavailable
 
 from ..client.client import Client
 from ..config.redaction import Redaction
 from ..ledger import ledger_errors
 from ..process.waiting import BesideLoop
-from . import batches, dry_run_route, overview, problems, services
+from . import batches, overview, problems, services
 from .compression import Compressed
 from .description import SERVERS, Described
-from .dry_run_route import AT_ONCE, Rehearse, nothing_renders
 from .etag import EntityTags
+from .extension import Application, EngineAlone
 from .frame import Frame
 from .lookout import Lookout, look
 from .metrics import CONTENT_TYPE, GatewayMetrics
@@ -51,20 +31,12 @@ from .pages import Pages
 from .pool_watch import STUCK_AFTER, PoolWatch
 from .streams import OpenStreams
 from .turns import Turns
-from .written import ReportWriters
 from .wrong_keys import WrongKeys
 
 _UNREADY = problems.described(HTTPStatus.SERVICE_UNAVAILABLE)
 KEYLESS = 2  # threads for callers without a key
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
-ROUTERS = tuple(
-    part.router
-    for part in (
-        *(audit_routes, batches, records, dry_run_route, duplicates_route, work_route, review_routes, explanations),
-        *(export_route, figure_routes, files, gold_routes, judgement_routes, overview, mode_routes, next_route),
-        *(override_routes, remark_routes, stop_routes, services, page),
-    )
-)
+ROUTERS = (batches.router, overview.router, services.router)
 
 
 def _called(route: APIRoute) -> str:
@@ -72,10 +44,13 @@ def _called(route: APIRoute) -> str:
     return route.name
 
 
-# One for all applications of a process: what FastAPI makes of included routes is most of what an application takes.
-ALL_ROUTES = APIRouter(generate_unique_id_function=_called)
-for _router in ROUTERS:
-    ALL_ROUTES.include_router(_router)
+@cache
+def _routes(routers: tuple[APIRouter, ...]) -> APIRouter:
+    """One for all applications of a process: what FastAPI makes of included routes is most of what one takes."""
+    together = APIRouter(generate_unique_id_function=_called)
+    for router in (*ROUTERS, *routers):
+        together.include_router(router)
+    return together
 
 
 class Health(BaseModel):
@@ -87,24 +62,25 @@ class Health(BaseModel):
 def create_app(
     client: Client,
     *,
+    application: Application | None = None,
     largest_body: int = LARGEST_BODY,
     stops: Callable[[], bool] = lambda: False,
-    rehearse: Rehearse = nothing_renders,
 ) -> FastAPI:
     """The gateway over one client, which stays open.
 
     Args:
         client: what answers.
+        application: what it is extended by; None: nothing.
         largest_body: bytes of a request.
         stops: whether the server is about to stop; streams without an end of their own end then.
-        rehearse: what a planned batch would ask and cost; prompts are rendered where they are sent from.
     """
+    application = application or EngineAlone()
     app = Described(
         title="Tamis",
         version=version("tamis"),
         summary="Push records through LLM evaluation and keep what passes.",
         servers=SERVERS,
-        routes=[*ALL_ROUTES.routes],
+        routes=[*_routes((*application.routers,)).routes],
         generate_unique_id_function=_called,
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,
@@ -114,18 +90,13 @@ def create_app(
     app.state.stops = stops
     app.state.streams = OpenStreams()
     app.state.pages = Pages(client.engine)
-    app.state.writers = ReportWriters()
-    app.state.rehearse = rehearse
-    app.state.dry_runs = anyio.CapacityLimiter(AT_ONCE)
-    app.state.previews = anyio.CapacityLimiter(duplicates_route.AT_ONCE)
+    app.state.application = application
     app.state.lookout = Lookout(partial(look, client), stops)
     app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))
 
-    of_files = client.settings.max_file_bytes + 2 * LONGEST_TERMS
-    of_batch = ("decisions", "evaluation", "calibration")
-    forms = ("/v1/files", "/v1/dry-run", "/v1/duplicates", *(f"/v1/batches/{{batch_id}}/{name}" for name in of_batch))
-    largest_of = {"/v1/batches": None} | dict.fromkeys(forms, of_files)
+    application.prepare(app, client)
+    largest_of = {"/v1/batches": None, **application.largest_bodies(client)}
     app.add_middleware(Frame, largest=largest_body, largest_of=largest_of)
     app.add_middleware(EntityTags)
     app.add_middleware(Compressed)

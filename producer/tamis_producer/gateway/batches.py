@@ -1,5 +1,6 @@
 """Routes of batches: submit, list, look, read, control."""
 
+from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated
@@ -10,19 +11,17 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from tamis_review.page.report_stream import REPORTS, report_stream
-from tamis_review.page.sight import check_open
-from tamis_review.remarks import labelled_places
-from tamis_review.report import ReportForm
 from tamis_schemas import ErrorKind, Priority, Summary
 
-from ..ledger import find_batch, ledger_errors, read_views
+from ..client.batch import Batch
+from ..ledger import find_batch, ledger_errors, read_labelled, read_views
 from . import problems
 from .access import Of, Operator, Reader, Submitter
 from .allowance import check_spending
 from .batch_status_view import BatchStatusView
 from .description import BatchId, OfReview, component
 from .etag import tagged
+from .extension import check_open
 from .pages import Pages
 from .progress import EVENTS, STREAMED, progress
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
@@ -154,7 +153,7 @@ async def get_results(
     """A page may have fewer items than its limit; the last one has no `Link`. While a batch runs, pages may differ."""
     batch, media_type = await run_in_threadpool(client.batch, batch_id), RESULT_TYPES[form]
     pages: Pages = request.app.state.pages
-    places = None if label is None else list(await run_in_threadpool(labelled_places, batch, " ".join(label.split())))
+    places = None if label is None else list(await run_in_threadpool(_labelled, batch, " ".join(label.split())))
     if limit is None:
         pieces = result_pieces(pages, UUID(batch.id), form, after=after, places=places)
         return Stream(pieces, of=request.app.state.streams, key=key, media_type=media_type)
@@ -173,20 +172,6 @@ def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     if written is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"batch {batch_id} has no summary yet: it is not completed")
     return written
-
-
-@router.get(
-    "/{batch_id}/report",
-    summary="The report: one page, its flow as SVG or PNG, its text as Markdown, or its figures as JSON",
-    response_class=Response,
-    responses=REPORTS | problems.UNCHANGED | problems.UNKNOWN,
-    dependencies=[Depends(check_open), Depends(tagged)],
-)
-async def get_report(
-    batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
-) -> Stream:
-    batch = await run_in_threadpool(client.batch, batch_id)
-    return await report_stream(request, client, key, batch.id, form)
 
 
 @router.post(
@@ -245,3 +230,8 @@ def set_priority(batch_id: BatchId, wanted: NewPriority, client: Of, _: Operator
     batch = client.batch(batch_id)
     batch.set_priority(wanted.priority)
     return BatchStatusView.of(batch.status())
+
+
+def _labelled(batch: Batch, label: str) -> Sequence[int]:
+    with batch.session.reading() as connection:
+        return read_labelled(connection, batch.uuid, label)

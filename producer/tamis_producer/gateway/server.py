@@ -13,7 +13,7 @@ from tamis_schemas import ConfigurationError
 
 from ..client.client import Client
 from .app import create_app
-from .dry_run_route import Rehearse
+from .extension import Application
 from .protocol import PatientProtocol
 
 STOP_WITHIN = 10  # s, for requests that are being answered
@@ -35,10 +35,10 @@ class _Server(uvicorn.Server):
         gc.freeze()  # what stands now stands to the end; to look through it again took 150 ms at a time
 
 
-def serve(client: Client, *, host: str, port: int, ready: Callable[[], None], rehearse: Rehearse) -> None:
+def serve(client: Client, *, host: str, port: int, ready: Callable[[], None], application: Application) -> None:
     """Answer until SIGTERM or Ctrl-C; on the main thread. `ready` is called once requests are taken.
 
-    `rehearse`: as `create_app` takes it.
+    `application`: as `create_app` takes it.
 
     Behind a proxy that speaks TLS, where requests come from other machines.
 
@@ -55,7 +55,7 @@ def serve(client: Client, *, host: str, port: int, ready: Callable[[], None], re
     sys.setswitchinterval(TURN)
     with listening:
         ready()
-        app = create_app(client, stops=lambda: server.should_exit, rehearse=rehearse)
+        app = create_app(client, application=application, stops=lambda: server.should_exit)
         # Its log lines go where those of the command line go, and through the same filter.
         config = uvicorn.Config(
             app,

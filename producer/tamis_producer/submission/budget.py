@@ -7,7 +7,7 @@ from pathlib import Path
 from tamis_schemas import InvalidParameters
 from tamis_schemas.values.money import NANO
 
-from ..config.price_file import known_prices
+from ..files.price_file import known_prices
 
 MOST = Decimal(1_000_000_000)  # dollars; the ledger's columns hold no more
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
+from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
 from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError
 
 from ..intake.cell_rows import CellRow, CellRows
-from ..intake.decode import MAX_FILE_BYTES, read_decoded
 from ..intake.delimited_writing import DELIMITERS
 from ..intake.notes import Notes
 from ..intake.reading import read_records

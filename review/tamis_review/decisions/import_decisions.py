@@ -9,12 +9,12 @@ from uuid import UUID
 
 from sqlalchemy import Connection, func, select
 
+from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_producer.ledger import read_operation
 from tamis_producer.ledger.overrides import one_at_a_time, standing
 from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest, Operation
 from tamis_schemas.values.frozen import Frozen
 
-from ..intake.decode import MAX_FILE_BYTES
 from .decision_words import Meaning, NamedWords, WordCount, meaning_by_word, meanings_of
 from .foreign_columns import TableColumns
 from .foreign_file import ForeignFile, read_foreign, reviewers_of

@@ -7,10 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self, TextIO
 
+from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_producer.results.formula_guard import guarded
 from tamis_schemas import resolve_item_id
 
-from ..intake.decode import MAX_FILE_BYTES
 from ..intake.duplicates import find_duplicates, reason_of
 from ..intake.notes import Note
 from ..intake.sourced_records import SourceRead, read_sources

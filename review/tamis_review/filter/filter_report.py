@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_producer.results.formula_guard import guarded
 from tamis_schemas import SearchCriteria, resolve_item_id
 from tamis_schemas.answers.filter_result import FilterResult
 
-from ..intake.decode import MAX_FILE_BYTES
 from ..intake.labels import included_by, label_column
 from ..intake.notes import Note
 from ..intake.sourced_records import read_sources

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_schemas import Exclusion, InputError, SearchCriteria, Source
 from tamis_schemas.answers.exclusion import DUPLICATE
 
-from ..intake.decode import MAX_FILE_BYTES
 from ..intake.duplicates import Doubt, Duplicate, Duplicates, find_duplicates, rank
 from ..intake.duplicates import exclusion_of as exclusion_of_copy
 from ..intake.filling import filled

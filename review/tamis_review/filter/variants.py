@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from tamis_schemas.extras import needs
+from tamis_schemas.values.spelling import SPELLINGS
 
 from .soft_hyphens import without_soft_hyphens
 
@@ -19,74 +20,6 @@ MOST = 64  # variants of one keyword
 
 _BETWEEN_WORDS = re.compile(r"[\s\u2010-\u2015\u2212\ufe58\ufe63\uff0d-]+")
 _APOSTROPHES = "'\u2018\u2019\u02bc"
-# Both ways; a spelling that no language has is never found and does no harm.
-_SPELLINGS = (
-    ("isation", "ization"),
-    ("ising", "izing"),
-    ("ised", "ized"),
-    ("ise", "ize"),
-    ("yse", "yze"),
-    ("ysing", "yzing"),
-    ("aemi", "emi"),
-    ("haem", "hem"),
-    ("paed", "ped"),
-    ("oedema", "edema"),
-    ("oestr", "estr"),
-    ("foet", "fet"),
-    ("gynaec", "gynec"),
-    ("anaesth", "anesth"),
-    ("caesar", "cesar"),
-    ("coeliac", "celiac"),
-    ("rrhoea", "rrhea"),
-    ("oesoph", "esoph"),
-    ("orthopaed", "orthoped"),
-    ("leukaem", "leukem"),
-    ("ischaem", "ischem"),
-    ("behaviour", "behavior"),
-    ("tumour", "tumor"),
-    ("colour", "color"),
-    ("labour", "labor"),
-    ("odour", "odor"),
-    ("neighbour", "neighbor"),
-    ("centre", "center"),
-    ("fibre", "fiber"),
-    ("litre", "liter"),
-    ("metre", "meter"),
-    ("theatre", "theater"),
-    ("modelling", "modeling"),
-    ("modelled", "modeled"),
-    ("labelled", "labeled"),
-    ("counselling", "counseling"),
-    ("travelling", "traveling"),
-    ("programme", "program"),
-    ("catalogue", "catalog"),
-    ("dialogue", "dialog"),
-    ("ageing", "aging"),
-    ("sulph", "sulf"),
-    ("grey", "gray"),
-    ("defence", "defense"),
-    ("favour", "favor"),
-    ("flavour", "flavor"),
-    ("honour", "honor"),
-    ("humour", "humor"),
-    ("rigour", "rigor"),
-    ("vapour", "vapor"),
-    ("vigour", "vigor"),
-    ("pnoea", "pnea"),
-    ("aesthe", "esthe"),
-    ("faec", "fec"),
-    ("leucocyt", "leukocyt"),
-    ("homoeo", "homeo"),
-    ("manoeuv", "maneuv"),
-    ("titre", "titer"),
-    ("calibre", "caliber"),
-    ("analogue", "analog"),
-    ("signalling", "signaling"),
-    ("enrolment", "enrollment"),
-    ("fulfilment", "fulfillment"),
-    ("judgement", "judgment"),
-    ("skilful", "skillful"),
-)
 
 
 def variants(keyword: str) -> list[str]:
@@ -111,13 +44,6 @@ def folded(text: str) -> str:
         for at, word in enumerate(words)
         if not (word in ("the", "a", "an") and at > 0 and words[at - 1] in PREPOSITIONS and at + 1 < len(words))
     )
-
-
-def american(word: str) -> str:
-    """The word, in small letters, in American spelling."""
-    for british, spelled in _SPELLINGS:
-        word = word.replace(british, spelled)
-    return word
 
 
 def pattern(variant: str) -> str:
@@ -147,7 +73,7 @@ def _ascii_word(char: str) -> bool:
 
 def _spellings(word: str) -> set[str]:
     spellings = {word}
-    for british, american in _SPELLINGS:
+    for british, american in SPELLINGS:
         for one in tuple(spellings):
             if british in one:
                 spellings.add(one.replace(british, american))

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from tamis_producer.files.decode import LINE_END
+
 from .between import note_between
 from .decision import is_withdrawn
-from .decode import LINE_END
 from .fields import fields_of
 from .nbib_tags import PLACES, record_of
 from .notes import Notes

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tamis_producer.files.decode import LINE_END
+
 from .between import note_between
-from .decode import LINE_END
 from .notes import Notes
 from .recognise import Format
 from .record import assemble

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tamis_producer.files.decode import MAX_FILE_BYTES, Replaced, read_decoded
 from tamis_schemas import InputError
 
-from .decode import MAX_FILE_BYTES, Replaced, read_decoded
 from .formats import READERS
 from .notes import Note, NoteKind, Notes
 from .recognise import Format, recognise

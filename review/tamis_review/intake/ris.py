@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from tamis_producer.files.decode import LINE_END
+
 from .between import note_between
 from .decision import is_withdrawn
-from .decode import LINE_END
 from .details import IN_RIS, other_fields
 from .fields import FieldPlace, fields_of
 from .notes import Notes

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_schemas import Source, SourceFile, SourceKind
 
 from .completion import complete, in_two_forms
 from .databases import database_of, database_of_table
-from .decode import MAX_FILE_BYTES
 from .reading import Intake, read_file
 from .recognise import Format
 from .source import entries_of

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tamis_producer.files.decode import LINE_END
+
 from .between import note_between
-from .decode import LINE_END
 from .notes import Notes
 from .only_read import Scheme, TaggedText, record_of
 from .recognise import Format

@@ -8,7 +8,6 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from tamis_producer.ledger import ledger_errors
-from tamis_producer.ledger.panel_records import read_disputed
 from tamis_schemas import (
     InvalidParameters,
     InvalidRequest,
@@ -21,6 +20,7 @@ from tamis_schemas import (
 from tamis_schemas.operations import panel_of
 from tamis_schemas.records.random_order import check_draw
 
+from ..quality.panel_records import read_disputed
 from .candidates import Candidate, checked_operation, read_candidates, read_human
 from .exploration import EXPLORE
 from .offering import Offered, by_number, offered

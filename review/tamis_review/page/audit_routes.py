@@ -19,7 +19,7 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.audit_verdict import AuditVerdict, verdict
 from ..decisions.audits import AuditDecision
-from .sight import check_audit_open, check_open, sight_of
+from .sight import check_audit_open, check_batch_open, sight_of
 
 router = APIRouter(prefix="/v1", tags=["audits"], responses=problems.KEYED | problems.UNKNOWN)
 
@@ -102,7 +102,7 @@ class AuditRecorded(Frozen):
     responses=problems.OF_BODIES,
 )
 def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -> AuditView:
-    check_open(batch_id, client, key)
+    check_batch_open(batch_id, client, key)
     return AuditView.of(audits.draw_audit(client.batch(batch_id), wanted.n, seed=wanted.seed, stratum=wanted.stratum))
 
 

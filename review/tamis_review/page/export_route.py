@@ -10,8 +10,8 @@ from tamis_producer.client.batch import Batch
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.description import BatchId
+from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.streams import Stream
-from tamis_producer.gateway.written import ReportWriters
 from tamis_review.remarks import labelled_places
 from tamis_schemas.batches.wire import SHORT_ID
 
@@ -19,7 +19,7 @@ from ..decisions.decided_records import decided_records
 from ..intake.formats import WRITERS
 from ..intake.recognise import Format
 from ..intake.writing import format_to_write
-from .sight import check_open
+from .written import ReportWriters
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.description import BatchId
+from tamis_producer.gateway.extension import check_open
 from tamis_producer.ledger import ledger_errors
 from tamis_review.evaluation import measure_agreement, measure_panel
 from tamis_review.reports import read_failures
@@ -16,7 +17,6 @@ from tamis_schemas import HumanStage, RetryBias
 from ..decisions.agreement_records import AgreementAmong, AgreementRecords, CellQuery, read_cell
 from ..decisions.human_agreement import AgreementFigures
 from .panel_view import PanelView
-from .sight import check_open
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["figures"], responses=problems.KEYED | problems.UNKNOWN)
 

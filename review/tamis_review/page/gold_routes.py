@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.description import BatchId, component
+from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import evaluation
 from tamis_review.evaluation import calibrate, evaluate
@@ -30,7 +31,6 @@ from ..quality.matching import check_decides
 from ..report.gold_page import write_gold_page
 from ..report.reliability_svg import draw_reliability
 from .gold_views import CalibrationView, EvaluationView, EvaluationWords
-from .sight import check_open
 from .upload import MEDIA_TYPE, answered_by_file
 
 router = APIRouter(

@@ -13,7 +13,7 @@ from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Submitter
 from tamis_producer.gateway.batch_status_view import BatchStatusView
 from tamis_producer.gateway.description import BatchId
-from tamis_producer.gateway.dry_run_route import Estimate, Rehearse, estimated, rehearsable
+from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.submission_body import Terms
 from tamis_producer.gateway.submitting import SUBMITTED, submit_terms
 from tamis_producer.runs.dry_run import Planned
@@ -21,7 +21,7 @@ from tamis_producer.submission.judge_items import judgement_label
 from tamis_review.stages import judge_items
 from tamis_schemas import Judge
 
-from .sight import check_open
+from .dry_run_route import Estimate, Rehearse, estimated, rehearsable
 
 router = APIRouter(
     prefix="/v1/batches/{batch_id}/judgement",

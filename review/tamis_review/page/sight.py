@@ -93,14 +93,14 @@ def sight_of(client: Client, batch_id: str, key: ApiKey) -> Sight:
         return Sight(str(found), read_mode(connection, found), key.label, frozenset(hidden))
 
 
-def check_open(batch_id: BatchId, client: Of, key: Reader) -> None:
-    """A dependency: 403 while a record of the batch, or of another stage of its review, is hidden from the caller."""
+def check_batch_open(batch_id: str, client: Client, key: ApiKey) -> None:
+    """Raise `Blinded` while a record of the batch, or of another stage of its review, is hidden from the caller."""
     for stage in _stages(client, batch_id):
         sight_of(client, str(stage), key).check_whole()
 
 
 def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
-    """A dependency: as `check_open`, but an audit that people read blind is told, for it holds nothing of the model."""
+    """A dependency: as `check_open`, but audits that people read blind are shown: they hold nothing of the model."""
     for stage in _stages(client, batch_id):
         sight = sight_of(client, str(stage), key)
         if sight.mode is not ScreeningMode.MODEL_AUDITED:

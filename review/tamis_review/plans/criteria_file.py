@@ -8,10 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tamis_producer.files.yaml_file import Location, YamlFile, read_yaml
 from tamis_schemas import SearchCriteria
 from tamis_schemas.operations.criteria import WordedCriterion
-
-from .yaml_file import Location, YamlFile, read_yaml
 
 EXAMPLE = """\
 research_question: Does exercise ease depression in adults?

@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tamis_producer.files.decode import read_text
+from tamis_producer.files.yaml_file import Location, YamlFile, read_yaml
 from tamis_schemas import (
     NO_STEERING,
     ExtractFields,
@@ -21,11 +23,9 @@ from tamis_schemas import (
 )
 from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 
-from ..intake.decode import read_text
 from ..intake.stated_source import StatedSource
 from .criteria_file import criteria_of, read_criteria
 from .schema_file import read_schema
-from .yaml_file import Location, YamlFile, read_yaml
 
 EXAMPLE = """\
 title: Exercise and depression

@@ -6,9 +6,8 @@ from typing import Any
 
 import yaml
 
+from tamis_producer.files.decode import read_text
 from tamis_schemas import InputError
-
-from ..intake.decode import read_text
 
 
 def read_schema(path: Path | str) -> dict[str, Any]:

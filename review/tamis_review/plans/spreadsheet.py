@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tamis_producer.files.decode import read_text
 from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError
 
 from ..intake.cell_rows import CellRows
-from ..intake.decode import read_text
 from ..intake.delimited_writing import DELIMITERS
 from ..intake.notes import Notes
 

@@ -6,7 +6,6 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine
 
 from tamis_producer.ledger import ledger_errors, read_results
-from tamis_producer.ledger.panel_records import read_disputed
 from tamis_producer.ledger.stop_samples import read_open_sample
 from tamis_schemas import Criterion, Inclusion, ItemResult, Operation, ScreeningMode
 from tamis_schemas.operations import panel_of
@@ -17,6 +16,7 @@ from ..decisions.screening_mode import hidden_from, read_mode
 from ..order.candidates import checked_operation
 from ..order.next_records import NextQuery, Refits, keep_order
 from ..order.order_store import count_items, read_order
+from ..quality.panel_records import read_disputed
 from .table import table_facts
 from .work_audit import AuditReading, WorkAudit, read_audit_reading
 from .work_filter import read_kept_out, read_matching, read_ruled, read_said, search

@@ -14,7 +14,7 @@ from llm_double.account import Account
 from llm_double.personalities.personality import Personality
 from stage import WorkerProcess, abstracts
 from tamis_producer import Batch, Client, ProducerSettings
-from tamis_producer.config.price_file import known_prices
+from tamis_producer.files.price_file import known_prices
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, ItemStatus, Provenance
 from tamis_worker.engine.budget import cost_of

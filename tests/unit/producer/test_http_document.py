@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import ROUTERS, create_app
+from tamis_review.page.application import Screening
 
 ROOT = Path(__file__).parents[3]
 NOWHERE = ProducerSettings(
@@ -38,10 +39,10 @@ def test_the_document_names_every_route_and_its_scope() -> None:
     text = (ROOT / "docs" / "http.md").read_text("utf-8")
     told = set(re.findall(r"^\| `([A-Z]+) (/\S*)` \| (`\w+`(?:, `\w+`)*|none) \|", text, re.MULTILINE))
     with Client(NOWHERE) as client:
-        app = create_app(client)
+        app = create_app(client, application=Screening())
     routes = {
         (method, route.path, scopes_of(route))
-        for routes in (app.routes, *(router.routes for router in ROUTERS))
+        for routes in (app.routes, *(router.routes for router in (*ROUTERS, *Screening.routers)))
         for route in routes
         if isinstance(route, APIRoute)
         for method in route.methods

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis_producer.config.price_file import read_prices
+from tamis_producer.files.price_file import read_prices
 from tamis_producer.results.results_file import replacing
 from tamis_review import read_records, write_records
 from tamis_review.decisions.audit_file import read_sample

@@ -7,8 +7,8 @@ from typing import Any
 
 import redis.asyncio as redis
 
-from tamis_producer.config.price_file import known_prices
 from tamis_producer.config.redaction import Redaction
+from tamis_producer.files.price_file import known_prices
 from tamis_producer.transport.dispatch import Dispatcher
 
 from ..config.settings import WorkerSettings

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
 
-from tamis_review.filter.variants import american
+from tamis_schemas.values.spelling import american
 
 from .number_words import NUMBER_WORDS, UNITS
 

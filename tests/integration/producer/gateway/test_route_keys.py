@@ -11,6 +11,7 @@ from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
+from tamis_review.page.application import Screening
 from tamis_schemas import Filter
 
 # What a key needs; None: whoever reaches the gateway may ask.
@@ -93,7 +94,7 @@ def scopes(needed: Scope | tuple[Scope, ...] | None) -> tuple[Scope, ...]:
 
 
 def test_every_route_asks_for_the_scope_that_it_needs_and_no_other(client: Client) -> None:
-    assert set(routes_of(create_app(client).routes)) == NEEDED.keys()
+    assert set(routes_of(create_app(client, application=Screening()).routes)) == NEEDED.keys()
     batch = client.submit(Filter(criteria="Is this about oncology?"), abstracts(1))
     keys = {needed: api_keys.create(client.engine, "exact", scopes(needed)) for needed in {*NEEDED.values()} - {None}}
     lacking = {scope: api_keys.create(client.engine, "others", {*Scope} - {scope}) for scope in Scope}

@@ -17,6 +17,7 @@ from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
 from tamis_producer.runs.stages import advance
+from tamis_review.page.application import Screening
 from tamis_schemas import (
     Callback,
     Filter,
@@ -143,7 +144,7 @@ def test_command_line_http_and_reviews_name_whom_to_tell(client: Client, run: Ru
     ids = [run(*submit, "--callback-url", HOOK).out.strip()]
     assert "callback" in run(*submit, "--callback-url", "https://user:password@hooks.example/").err
     key = api_keys.create(client.engine, "Reviewer A", [Scope.SUBMIT])
-    with TestClient(create_app(client)) as http:
+    with TestClient(create_app(client, application=Screening())) as http:
         body = {"operation": {"operation": "filter", "criteria": "Is it?"}, "items": [{"id": "1"}]}
         asked = {"headers": {"Authorization": f"Bearer {key}"}}
         given = http.post("/v1/batches", json=body | {"callback": {"url": HOOK, "failed_share": 0.5}}, **asked)

@@ -9,8 +9,8 @@ from stage.gateway import signed_in
 from stage.gateway_page import few, record
 from stage.screened import Ledgered, write_batch
 from tamis_producer import Client
-from tamis_producer.gateway import dry_run_route
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review.page import dry_run_route
 from tamis_schemas import ItemStatus, Judge, Priority
 
 TERMS = {"operation": {"guidelines": "Only words of the abstract.", "noun": "Abstract"}, "model": "gpt-5-mini"}

@@ -1,7 +1,7 @@
 """What the embedded model costs."""
 
 from tamis_cli.embedded.llm import MODEL_NAME
-from tamis_producer.config.price_file import known_prices
+from tamis_producer.files.price_file import known_prices
 from tamis_schemas import Usage
 
 

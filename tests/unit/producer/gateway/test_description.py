@@ -8,6 +8,7 @@ import pytest
 
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway.app import create_app
+from tamis_review.page.application import Screening
 
 NOWHERE = ProducerSettings(
     broker_url="redis://127.0.0.1:1/0", database_url="postgresql+psycopg://user@127.0.0.1:1/tamis"
@@ -18,7 +19,7 @@ METHODS = {"get", "post", "put", "patch", "delete"}
 @pytest.fixture(scope="module")
 def described() -> dict[str, Any]:
     with Client(NOWHERE) as client:
-        return create_app(client).openapi()
+        return create_app(client, application=Screening()).openapi()
 
 
 def operations(described: dict[str, Any]) -> list[dict[str, Any]]:

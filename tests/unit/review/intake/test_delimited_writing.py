@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from stage.hostile import TEXT, without_source
 from stage.independent_counts import RECORD_FILES
 from stage.shared_data import DATA, needs_real_records
+from tamis_producer.files.decode import read_decoded
 from tamis_producer.results.formula_guard import guarded, unguarded
-from tamis_review.intake.decode import read_decoded
 from tamis_review.intake.delimited import read_delimited
 from tamis_review.intake.delimited_writing import write_csv, write_tsv
 from tamis_review.intake.recognise import Format

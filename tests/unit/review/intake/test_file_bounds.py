@@ -6,9 +6,9 @@ from time import process_time
 import pytest
 
 from tamis_producer.config.settings import ProducerSettings
+from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_review.filter.identification import identify
 from tamis_review.intake import read_file, read_records
-from tamis_review.intake.decode import MAX_FILE_BYTES
 from tamis_review.plans.criteria_file import read_criteria
 from tamis_schemas import InputError
 

@@ -10,11 +10,11 @@ import pytest
 
 from stage.gateway import signed_in
 from tamis_producer import Client
-from tamis_producer.gateway import dry_run_route
 from tamis_producer.gateway.api_keys import Scope
-from tamis_producer.gateway.dry_run_route import nothing_renders
 from tamis_producer.runs.dry_run import Planned
 from tamis_review.example import CITATIONS, CRITERIA
+from tamis_review.page import dry_run_route
+from tamis_review.page.dry_run_route import nothing_renders
 from tamis_review.plans.criteria_file import read_criteria
 from tamis_schemas import ConfigurationError, Filter
 

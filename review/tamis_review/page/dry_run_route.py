@@ -13,18 +13,17 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.datastructures import UploadFile
 
+from tamis_producer.client.client import Client
+from tamis_producer.gateway import problems
+from tamis_producer.gateway.access import Of, Submitter
+from tamis_producer.gateway.description import component
+from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal
 from tamis_review.page.files import FileForm, FileNote, FileTerms, identified_of, notes_of
 from tamis_review.page.upload import MEDIA_TYPE, uploaded
 from tamis_schemas import ConfigurationError, InvalidParameters, Item, PanelPolicy
 from tamis_schemas.batches.review_plan import ReviewStage
 from tamis_schemas.operations import panel_of
 from tamis_schemas.values.frozen import Frozen
-
-from ..client.client import Client
-from ..runs.dry_run import PanelRehearsal, Planned, Rehearsal
-from . import problems
-from .access import Of, Submitter
-from .description import component
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES)
 

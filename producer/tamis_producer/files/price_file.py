@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from tamis_schemas import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices
 
 if TYPE_CHECKING:  # YAML loads for a while, and few have a file of their own
-    from tamis_review.plans.yaml_file import Location, YamlFile
+    from .yaml_file import Location, YamlFile
 
 EXAMPLE = """\
 models:
@@ -33,7 +33,7 @@ def known_prices(own: Path | None) -> Prices:
 
 def read_prices(path: Path | str) -> PriceTable:
     """The prices in a file; raises as `known_prices` does."""
-    from tamis_review.plans.yaml_file import read_yaml
+    from .yaml_file import read_yaml
 
     file = read_yaml(path, what="the prices of models", example=EXAMPLE)
     file.check_names(PriceTable.model_fields)

@@ -5,12 +5,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Float, Numeric, cast, func, select
 
+from tamis_producer.ledger.outcomes import PANEL
 from tamis_review.quality.panel_record import PanelRecord, panel_record
 from tamis_schemas import ItemStatus
 from tamis_schemas.ledger import items, results
 from tamis_schemas.operations.panel import HALF
-
-from .outcomes import PANEL
 
 AT_ONCE = 1_000  # rows: with the verdicts of each model they are long
 

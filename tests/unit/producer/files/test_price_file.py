@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis_producer.config.price_file import EXAMPLE, known_prices, read_prices
+from tamis_producer.files.price_file import EXAMPLE, known_prices, read_prices
 from tamis_producer.submission.budget import amount_of, budget_of
 from tamis_schemas import InputError, InvalidParameters
 

@@ -10,7 +10,7 @@ import yaml
 
 from tamis_schemas import InputError
 
-from ..intake.decode import read_text
+from .decode import read_text
 
 Location = tuple[int | str, ...]  # the way to a value: names of fields, places in lists from 0
 

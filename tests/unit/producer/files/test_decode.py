@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis_producer.files.decode import Replaced, decode, read_text
 from tamis_review.intake import read_records
-from tamis_review.intake.decode import Replaced, decode, read_text
 from tamis_schemas import InputError
 
 NOBODY = 65534

@@ -1,0 +1,1 @@
+"""Files that people write by hand: their text, their YAML, the prices in them."""
