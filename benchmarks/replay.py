@@ -17,7 +17,7 @@ from pathlib import Path
 
 from llm_double import Double
 from tamis_producer import Batch, Client
-from tamis_review import write_report_file
+from tamis_review import find_review, list_reviews, write_report_file
 from tamis_schemas import HumanStage
 from tamis_schemas.batches.flow import Flow
 
@@ -51,7 +51,7 @@ def replay(client: Client, run_plan: Callable[[Path], object], folder: Path, *, 
     placed = place(exported_records(), screened_titles())
     found = searches(REVIEW, folder, placed, short=short)
     run_plan(write_plan(found, hearing_review().criteria, folder))
-    review = client.review(client.reviews(1)[0].id)
+    review = find_review(client, list_reviews(client, 1)[0].id)
     (batch,) = review.stages()
     tables = bring_decisions(batch, found, placed, folder)
     figures = [write_report_file(review, folder / name) for name in FORMS][-1]

@@ -1,9 +1,7 @@
 from .client.async_batch import AsyncBatch as AsyncBatch
 from .client.async_client import AsyncClient as AsyncClient
-from .client.async_review import AsyncReview as AsyncReview
 from .client.batch import Batch as Batch
 from .client.client import Client as Client
-from .client.review import Review as Review
 from .config.settings import ProducerSettings as ProducerSettings
 from .ledger.batch_view import BatchView as BatchView
 from .ledger.batch_view import ReviewView as ReviewView

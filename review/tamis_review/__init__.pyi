@@ -28,6 +28,11 @@ from .overrides import list_conflicts as list_conflicts
 from .overrides import list_overrides as list_overrides
 from .overrides import override as override
 from .overrides import withdraw_override as withdraw_override
+from .plans.reviews import Review as Review
+from .plans.reviews import find_batch_or_review as find_batch_or_review
+from .plans.reviews import find_review as find_review
+from .plans.reviews import list_reviews as list_reviews
+from .plans.reviews import submit_review as submit_review
 from .reading import close_stop_sample as close_stop_sample
 from .reading import draw_stop_sample as draw_stop_sample
 from .reading import get_screening_mode as get_screening_mode

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from tamis_producer.client.batch import Batch
-from tamis_producer.client.review import Review
 from tamis_producer.results.result_frames import FrameLibrary, frame_of
 from tamis_producer.runs.retry_bias import read_retry_bias
 from tamis_schemas import RetryBias
 
 from . import report
 from .explanation import Explanation, read_explanation
+from .plans.reviews import Review
 from .report import Figures, ReportForm
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from tamis_producer import ledger, runs
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
-from tamis_producer.submission.judge_items import judge_item
 from tamis_schemas import InvalidRequest, Item
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .filter.known_records import KnownRecords
+from .plans.judge_items import judge_item
 
 
 def has_later_stage(batch: Batch) -> bool:

@@ -18,7 +18,13 @@ from stage.command import python_path
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "add-an-operation.md").read_text("utf-8")
 BLOCK = re.compile(r'^```(python|diff) title="(\S+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-PACKAGES = ("schemas/tamis_schemas", "producer/tamis_producer", "worker/tamis_worker")
+PACKAGES = (
+    "schemas/tamis_schemas",
+    "producer/tamis_producer",
+    "worker/tamis_worker",
+    "review/tamis_review",
+    "cli/tamis_cli",
+)
 SCRIPT = "use_it.py"  # of the reader, and no part of the source
 MOST_FILES = 4
 

@@ -6,8 +6,8 @@ import typer
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
-from tamis_producer.client.review import Review
 from tamis_producer.submission.budget import amount_of
+from tamis_review.plans.reviews import Review, find_batch_or_review
 from tamis_schemas import Priority
 
 from .app import app, out
@@ -22,7 +22,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="A batch or a review, or h
 def pause(of: Id, as_json: AsJson = False) -> None:
     """Begin no further item; calls in flight are finished, and `tamis resume` goes on."""
     with Client() as client:
-        subject = client.batch_or_review(of)
+        subject = find_batch_or_review(client, of)
         subject.pause()
         _say(
             subject, "is paused; calls in flight are finished", f"tamis resume {subject.id}", "goes on", as_json=as_json
@@ -38,7 +38,7 @@ def resume(
     """Go on with what was paused; with a new budget where the old one is used up."""
     amount = None if max_cost is None else amount_of(max_cost)
     with Client() as client:
-        subject = client.batch_or_review(of)
+        subject = find_batch_or_review(client, of)
         subject.resume(amount)
         command = "tamis status" if isinstance(subject, Batch) else "tamis review status"
         _say(subject, "goes on", f"{command} {subject.id} --watch", "follows it", as_json=as_json)
@@ -48,7 +48,7 @@ def resume(
 def cancel(of: Id, as_json: AsJson = False) -> None:
     """End it: what has not begun is cancelled; calls in flight are finished, and results are kept."""
     with Client() as client:
-        subject = client.batch_or_review(of)
+        subject = find_batch_or_review(client, of)
         subject.cancel()
         command = "tamis results" if isinstance(subject, Batch) else "tamis review status"
         done = "is cancelled; calls in flight are finished"
@@ -69,7 +69,7 @@ def priority(
 ) -> None:
     """Put it before, or behind, other batches; effective on all workers within seconds."""
     with Client() as client:
-        subject = client.batch_or_review(of)
+        subject = find_batch_or_review(client, of)
         subject.set_priority(level)
         command = "tamis status" if isinstance(subject, Batch) else "tamis review status"
         done = f"has priority {level.value} from now on"

@@ -10,6 +10,7 @@ from tamis_producer.client.client import Client
 from tamis_review import reports
 from tamis_review.decisions.override_file import find_record
 from tamis_review.explanation.words import sections
+from tamis_review.plans.reviews import find_batch_or_review
 
 from .app import app, out
 from .arguments import Record
@@ -24,7 +25,7 @@ def explain(
 ) -> None:
     """Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, people, and the bill."""
     with Client() as client:
-        subject = client.batch_or_review(of)
+        subject = find_batch_or_review(client, of)
         batch = subject if isinstance(subject, Batch) else subject.stages()[0]
         explanation = reports.explain(batch, find_record(record, batch.item_ids()))
     if as_json:

@@ -9,8 +9,8 @@ from tamis_schemas import Summary
 
 if TYPE_CHECKING:
     from tamis_producer.client.batch import Batch
-    from tamis_producer.client.review import Review
     from tamis_producer.ledger import HumanCounts
+    from tamis_review.plans.reviews import Review
 
 
 def view_facts(view: BatchView) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from .app import err
 
 if TYPE_CHECKING:
     from tamis_producer.client.batch import Batch
-    from tamis_producer.client.review import Review
+    from tamis_review.plans.reviews import Review
 
 LINE_EVERY = 0.1  # of a batch, where there is no terminal
 

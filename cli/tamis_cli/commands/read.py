@@ -15,6 +15,7 @@ from tamis_producer.results.results_file import replacing, replacing_bytes, writ
 from tamis_review.decisions.decided_records import decided_records
 from tamis_review.intake.recognise import Format, format_named
 from tamis_review.intake.source import source_format
+from tamis_review.plans.reviews import find_batch_or_review
 from tamis_schemas import InvalidRequest
 
 from .app import app, err
@@ -93,7 +94,7 @@ def export(
     from tamis_review.intake import write_records  # all formats of files, of which only this command knows
 
     with Client() as client:
-        subject = client.batch_or_review(of)
+        subject = find_batch_or_review(client, of)
         batch = subject if isinstance(subject, Batch) else subject.stages()[0]
         with decided_records(batch.id, batch.results(labelled(batch, label)), only) as records:
             count = len(records)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tamis_producer.client.client import Client
+from tamis_review.plans.reviews import find_batch_or_review
 from tamis_review.report import ReportForm, form_of, write_report
 from tamis_review.reports import write_report_file
 from tamis_schemas import InvalidRequest
@@ -47,7 +48,7 @@ def report(
     if form is None:
         form = ReportForm.HTML if output is None else form_of(output)
     with Client() as client:
-        reported = client.batch_or_review(subject)
+        reported = find_batch_or_review(client, subject)
         if output is None and form is ReportForm.PNG and sys.stdout.isatty():
             raise InvalidRequest("a PNG is no text for a terminal: say -o prisma.png")
         if output is None and form is ReportForm.HTML:

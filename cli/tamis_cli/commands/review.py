@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from tamis_producer.client.client import Client
-from tamis_producer.client.review import Review
 from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.ledger.batch_view import ReviewView
 from tamis_producer.runs.dry_run import Planned
 from tamis_review.filter.identification import identify
 from tamis_review.plans.plan_file import read_plan
+from tamis_review.plans.reviews import Review, find_review, list_reviews, submit_review
 from tamis_schemas import BatchPaused, InvalidRequest, Item, ReviewPlan, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 
@@ -62,7 +62,8 @@ def run(
         rehearse(steered, identified.asked, use_cache=submission.use_cache)
         return
     with Client() as client:
-        review = client.submit_review(
+        review = submit_review(
+            client,
             planned.plan,
             identified.records,
             label=planned.title,
@@ -100,7 +101,7 @@ def status(
     if watch and as_json:
         raise InvalidRequest("--watch and --json do not go together")
     with Client() as client:
-        review = client.review(review_id)
+        review = find_review(client, review_id)
         if watch:
             raise typer.Exit(follow(review))
         if as_json:
@@ -116,7 +117,7 @@ def list_(
 ) -> None:
     """List the latest reviews."""
     with Client() as client:
-        views = client.reviews(limit)
+        views = list_reviews(client, limit)
     if as_json:
         print_json([review_view_facts(view) for view in views])
         return

@@ -1,4 +1,4 @@
-"""The asynchronous client: what `Client`, `Batch` and `Review` do, without blocking the event loop.
+"""The asynchronous client: what `Client` and `Batch` do, without blocking the event loop.
 
 What a call does is written once, in the synchronous classes. Here it runs in a greenlet on the caller's event loop,
 over connections of psycopg's asyncio driver. What publishes to the broker, or reads whole batches, runs on a thread.
@@ -13,16 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from ..config.settings import ProducerSettings
 from ..ledger import connected
 from .async_batch import AsyncBatch, async_batch
-from .async_review import AsyncReview, async_review
 from .batch import Batch
 from .client import Client, Retried
 from .loop_client import Bridge
 from .mirroring import Mirror, awaited, awaited_as, on_thread
-from .review import Review
-
-
-def _either(bridge: Bridge, handle: Batch | Review) -> AsyncBatch | AsyncReview:
-    return async_batch(bridge, handle) if isinstance(handle, Batch) else async_review(bridge, handle)
 
 
 def _retried(bridge: Bridge, done: list[Retried[Batch]]) -> list[Retried[AsyncBatch]]:
@@ -57,11 +51,7 @@ class AsyncClient(Mirror):
         return self._bridge.here().async_engine
 
     submit = awaited_as(Client.submit, async_batch)
-    submit_review = awaited_as(Client.submit_review, async_review)
     with_examples = awaited(Client.with_examples)
-    review = awaited_as(Client.review, async_review)
-    reviews = awaited(Client.reviews)
-    batch_or_review = awaited_as(Client.batch_or_review, _either)
     batch = awaited_as(Client.batch, async_batch)
     batches = awaited(Client.batches)
     service_traffic = awaited(Client.service_traffic)

@@ -6,11 +6,11 @@ What reads and writes the ledger is imported when the ledger is first used: to i
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from uuid import UUID
 
 from tamis_schemas import (
     NO_STEERING,
@@ -23,7 +23,6 @@ from tamis_schemas import (
     Item,
     Operation,
     Priority,
-    ReviewPlan,
     Source,
     Steering,
 )
@@ -32,7 +31,7 @@ from tamis_schemas.values.checked_generic import V_co
 
 from .. import ledger, runs
 from ..config.settings import ProducerSettings
-from ..ledger.batch_view import BatchView, ReviewView, ServiceTraffic
+from ..ledger.batch_view import BatchView, ServiceTraffic
 from ..ledger.pool_kinds import CLIENT, PoolKind
 from ..ledger.worker_view import WorkerView
 from ..process import tracing
@@ -43,10 +42,11 @@ from ..submission.budget import budget_of
 from ..submission.new_batch import NewBatch, as_sources, parameters, rows_of, sent_on_completion
 from ..submission.worked_examples import with_examples
 from .batch import Batch
-from .review import Review
 from .session import Session
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from tamis_schemas.operations import TypedOperation
 
     from ..calls.single_calls import SingleCalls
@@ -183,76 +183,27 @@ class Client(Session):
                 items, exclusions, sources=sources, bounds=bounds, operations=[asked], waiting=self.waiting
             ),
         )
-        with batch.items, _submitting(batch) as submitted:
+        return self.write(batch, lambda connection, traced, _: ledger.insert_batch(connection, traced))
+
+    def write(self, batch: NewBatch, insert: Callable[[Connection, NewBatch, tracing.Span], UUID]) -> Batch[V_co]:
+        """Return the batch that `insert` writes, within the span of its submission; its first shards are dispatched.
+
+        `insert` runs in a transaction. Raises what it raises, and `LedgerUnavailable`.
+        """
+        about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
+        # The root of the batch's trace, unless the caller has one that it belongs to.
+        with batch.items, tracing.span("tamis.submit", about, kind=tracing.SpanKind.PRODUCER) as submitted:
             traced = replace(batch, traceparent=tracing.traceparent())
             with self.writing() as connection:
-                batch_id = ledger.insert_batch(connection, traced)
+                batch_id = insert(connection, traced, submitted)
             submitted.set({"tamis.batch_id": str(batch_id)})
             self.dispatch(batch_id)
         return Batch(self, batch_id, replayed=batch_id != batch.id)
 
-    def submit_review(
-        self,
-        plan: ReviewPlan,
-        items: Iterable[Item] | Frame,
-        *,
-        label: str,
-        use_cache: bool = True,
-        exclusions: Mapping[int, Exclusion] | None = None,
-        source: Source | Sequence[Source] | None = None,
-        updates: str | None = None,
-        again: bool = False,
-        priority: Priority = Priority.NORMAL,
-        steering: Steering = NO_STEERING,
-        callback: Callback | None = None,
-        api_key_id: str | None = None,
-    ) -> Review:
-        """The review, once it and its first stage are in the ledger; the workers begin each further stage themselves.
-
-        Submitting the same plan with the same records returns the review that is there, however far it has come;
-        `again` begins a new one. A stage that names no model asks the one of the settings, else the workers' own. Each
-        stage has the budget that the plan gives it; `steering` goes over that of every stage. The other arguments, and
-        what is raised, are those of `submit`.
-        """
-        plan = plan.asking(self.settings.batch_model).steered(steering).with_operations(self.with_examples)
-        plan.each(
-            lambda stage: budget_of(stage.max_cost, models_of(stage.operation, stage.model), self.settings.prices)
-        )
-        bounds = Bounds.of(self.settings)
-        params, *_ = plan.each(lambda stage: parameters(stage.operation, bounds=bounds))
-        operations = [stage.operation for stage in plan.stages]
-        sources = as_sources(source)
-        first = NewBatch(
-            operation=params["operation"],
-            params=params,
-            model=plan.stages[0].asked_of,
-            items=rows_of(
-                items, exclusions, sources=sources, bounds=bounds, operations=operations, waiting=self.waiting
-            ),
-            shard_size=self.settings.shard_size,
-            window=self.settings.shard_window,
-            label=f"{label}: {plan.stages[0].name}",
-            use_cache=use_cache,
-            sources=sources,
-            updates=None if updates is None else self.first_batch(updates).uuid,
-            priority=Priority(priority),
-            max_cost=plan.stages[0].max_cost,
-            steering=plan.stages[0].steering,
-            callback=callback,
-            api_key_id=api_key_id,
-        )
-        with first.items, _submitting(first) as submitted:
-            traced = replace(first, traceparent=tracing.traceparent())
-            with self.writing() as connection:
-                begun = runs.begin(connection, plan, traced, label=label, again=again)
-            submitted.set({"tamis.batch_id": str(begun.batch_id), "tamis.review_id": str(begun.review_id)})
-            self.dispatch(begun.batch_id)
-        return Review(self, begun.review_id, replayed=begun.batch_id != first.id)
-
     def first_batch(self, of: str) -> Batch:
         """Return the batch of this id, or the first stage of the review. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        subject = self.batch_or_review(of)
-        return subject if isinstance(subject, Batch) else subject.stages()[0]
+        with self.reading() as connection:
+            return Batch(self, ledger.find_first_batch(connection, of))
 
     def with_examples(self, operation: Operation) -> Operation:
         """An inclusion that names a batch to take examples from, with them; any other operation as it is.
@@ -272,25 +223,6 @@ class Client(Session):
             places = {override.index for override in ledger.read_overrides(connection, batch.uuid)}
         decided = batch.results(places)
         return with_examples(operation, batch.operation(), batch.id, decided)
-
-    def review(self, review_id: str) -> Review:
-        """The review of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with self.reading() as connection:
-            return Review(self, ledger.find_review(connection, review_id))
-
-    def reviews(self, limit: int = 20) -> list[ReviewView]:
-        """The latest reviews, newest first. Raises `LedgerUnavailable`."""
-        with self.snapshot() as connection:
-            return ledger.read_reviews(connection, limit=limit)
-
-    def batch_or_review(self, prefix: str) -> Batch | Review:
-        """Return the batch or review of this id, or unique beginning. Raises `UnknownBatch`, `LedgerUnavailable`."""
-        with self.reading() as connection:
-            match = ledger.find_either(connection, prefix)
-        if match.review_id is not None:
-            return Review(self, match.review_id)
-        assert match.batch_id is not None  # noqa: S101 - one of the two is set
-        return Batch(self, match.batch_id)
 
     def batch(self, batch_id: str) -> Batch:
         """The batch of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
@@ -377,12 +309,6 @@ class Client(Session):
         """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
         calls, self._calls = self._calls, None
         return (calls, super().forget())
-
-
-def _submitting(batch: NewBatch) -> AbstractContextManager[tracing.Span]:
-    """The span of a submission: the root of the batch's trace, unless the caller has one that it belongs to."""
-    about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
-    return tracing.span("tamis.submit", about, kind=tracing.SpanKind.PRODUCER)
 
 
 def _at_least_one(name: str, value: int | None, default: int) -> int:

@@ -45,10 +45,10 @@ def _called(route: APIRoute) -> str:
 
 
 @cache
-def _routes(routers: tuple[APIRouter, ...]) -> APIRouter:
+def _routes(application: type[Application]) -> APIRouter:
     """One for all applications of a process: what FastAPI makes of included routes is most of what one takes."""
     together = APIRouter(generate_unique_id_function=_called)
-    for router in (*ROUTERS, *routers):
+    for router in (*ROUTERS, *application.routers):
         together.include_router(router)
     return together
 
@@ -80,7 +80,7 @@ def create_app(
         version=version("tamis"),
         summary="Push records through LLM evaluation and keep what passes.",
         servers=SERVERS,
-        routes=[*_routes((*application.routers,)).routes],
+        routes=[*_routes(type(application)).routes],
         generate_unique_id_function=_called,
         docs_url=None,  # they load scripts from elsewhere
         redoc_url=None,

@@ -1,7 +1,7 @@
 """What an application adds to the gateway: routes, and a say in who may see what of a batch."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from fastapi import APIRouter, FastAPI, Request
 
@@ -14,10 +14,10 @@ from .description import BatchId
 class Application(Protocol):
     """An application on top of the engine, as `create_app` takes it.
 
-    `routers` are its routes.
+    `routers` are the routes of all applications of its class.
     """
 
-    routers: Sequence[APIRouter]
+    routers: ClassVar[Sequence[APIRouter]]
 
     def largest_bodies(self, client: Client) -> Mapping[str, int]:
         """Return the most bytes of a body, by path, of routes that take more than the others."""
@@ -33,7 +33,7 @@ class Application(Protocol):
 class EngineAlone:
     """No application: the routes of batches alone, and every key that reads sees every batch."""
 
-    routers: Sequence[APIRouter] = ()
+    routers: ClassVar[Sequence[APIRouter]] = ()
 
     def largest_bodies(self, client: Client) -> Mapping[str, int]:
         """Return nothing."""

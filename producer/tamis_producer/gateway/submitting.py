@@ -1,13 +1,12 @@
 """A batch with the key of a request; headers of the answer say where it is, and whether it was there already."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import Response
 
-from tamis_schemas import Exclusion, Item, ReviewPlan, Source
+from tamis_schemas import Exclusion, Item, Source
 
 from ..client.batch import Batch
 from ..client.client import Client
@@ -32,14 +31,6 @@ SUBMITTED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class NewReview:
-    """A review that terms ask for: its title, and its stages."""
-
-    title: str
-    plan: ReviewPlan
-
-
 def submit_terms(
     client: Client,
     key: ApiKey,
@@ -51,28 +42,9 @@ def submit_terms(
     label: str | None = None,
     exclusions: Mapping[int, Exclusion] | None = None,
     source: Sequence[Source] = (),
-    review: NewReview | None = None,
     updates: str | None = None,
 ) -> BatchStatusView:
-    """The batch that the terms ask for; `label` goes before theirs. Raises as `Client.submit` and `check_price` do.
-
-    Of a `review` it is the first stage: of the one that is there where all of it is the same.
-    """
-    if review is not None:
-        review.plan.each(lambda stage: check_price(key, stage.operation, stage.model, client.settings))
-        begun = client.submit_review(
-            review.plan,
-            items,
-            label=review.title,
-            use_cache=terms.use_cache,
-            exclusions=exclusions,
-            source=source,
-            updates=updates,
-            priority=terms.priority,
-            callback=terms.callback or key.callback,
-            api_key_id=key.id,
-        )
-        return _answer(begun.stages()[0], response, replayed=begun.replayed)
+    """The batch that the terms ask for; `label` goes before theirs. Raises as `Client.submit` and `check_price` do."""
     check_price(key, terms.operation, terms.model, client.settings)
     batch = client.submit(
         terms.operation,
@@ -90,10 +62,11 @@ def submit_terms(
         callback=terms.callback or key.callback,
         api_key_id=key.id,
     )
-    return _answer(batch, response, replayed=batch.replayed)
+    return answer(batch, response, replayed=batch.replayed)
 
 
-def _answer(batch: Batch[Any], response: Response, *, replayed: bool) -> BatchStatusView:
+def answer(batch: Batch[Any], response: Response, *, replayed: bool) -> BatchStatusView:
+    """The state of a submitted batch; headers of the answer say where it is, and whether it was there already."""
     response.headers["Location"] = f"/v1/batches/{batch.id}"
     if replayed:
         response.headers[REPLAYED] = "true"

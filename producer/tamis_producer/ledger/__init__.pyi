@@ -14,6 +14,7 @@ from .dead_letters import take_dead_letter as take_dead_letter
 from .finding import find_audit as find_audit
 from .finding import find_batch as find_batch
 from .finding import find_either as find_either
+from .finding import find_first_batch as find_first_batch
 from .finding import find_review as find_review
 from .insertion import check_budget as check_budget
 from .insertion import insert_batch as insert_batch

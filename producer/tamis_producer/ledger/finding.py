@@ -16,6 +16,9 @@ BEGINNING = {
 }
 
 
+FIRST_STAGE = "SELECT id FROM batches WHERE review_id = %(review_id)s AND stage = 0"
+
+
 @dataclass(frozen=True)
 class Found:
     """The object that an id stands for: one of the two is set."""
@@ -57,6 +60,15 @@ def find_either(connection: RunsStatements, prefix: str) -> Found:
     if review is None and batch is None:
         raise UnknownBatch(f"there is no batch or review {prefix!r}: `tamis batches` and `tamis review list` list them")
     return Found(batch_id=batch, review_id=review)
+
+
+def find_first_batch(connection: RunsStatements, prefix: str) -> UUID:
+    """The batch whose id is, or begins with, `prefix`, or the first of such a review; raises as `find_batch` does."""
+    match = find_either(connection, prefix)
+    if match.batch_id is not None:
+        return match.batch_id
+    (row,) = connection.exec_driver_sql(FIRST_STAGE, {"review_id": match.review_id})
+    return UUID(str(row.id))
 
 
 def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUID | None:

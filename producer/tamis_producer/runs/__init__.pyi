@@ -1,6 +1,4 @@
 from .control import cancel as cancel
-from .control import current_stage as current_stage
-from .control import nothing_left as nothing_left
 from .control import pause as pause
 from .control import priority_of as priority_of
 from .control import resume as resume
@@ -9,5 +7,4 @@ from .rounds import Retryable as Retryable
 from .rounds import find_retryable as find_retryable
 from .rounds import later_stage as later_stage
 from .rounds import retry as retry
-from .stages import begin as begin
 from .workers import read_workers as read_workers

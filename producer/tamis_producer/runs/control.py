@@ -21,12 +21,11 @@ from tamis_schemas import (
     UnknownBatch,
     dollars,
 )
-from tamis_schemas.ledger import batches, items, reviews, shards
+from tamis_schemas.ledger import batches, items, shards
 from tamis_schemas.ledger.tables import ShardStatus
 
 from ..ledger.allowance import check_models, larger_budget
 from ..submission.budget import amount_of, has_none
-from .stages import begin_next
 
 REQUESTED = Pause(kind=PauseKind.REQUESTED)
 
@@ -110,33 +109,6 @@ def priority_of(name: Priority | str) -> Priority:
     except ValueError as error:
         names = ", ".join(priority.value for priority in Priority)
         raise InvalidParameters(f"priority: {name!r} is none of {names}") from error
-
-
-def current_stage(connection: Connection, review_id: UUID) -> UUID | None:
-    """The batch that a review is in; where its last one is just completed, the next one is begun.
-
-    None: the review is finished.
-    """
-    latest = (
-        select(batches.c.id, batches.c.state, reviews.c.finished_at)
-        .join(reviews, reviews.c.id == batches.c.review_id)
-        .where(reviews.c.id == review_id)
-        .order_by(batches.c.stage.desc())
-        .limit(1)
-    )
-    stage = connection.execute(latest).one()
-    latest_begun = UUID(str(stage.id))
-    if stage.finished_at is not None:
-        return None
-    return begin_next(connection, latest_begun) if stage.state == BatchStatus.COMPLETED else latest_begun
-
-
-def nothing_left(review_id: UUID, verb: str) -> IllegalTransition:
-    """Return the error for a review that is finished."""
-    return IllegalTransition(
-        f"review {review_id} is finished: there is nothing to {verb}; `tamis review status {review_id}` shows what "
-        "came of it"
-    )
 
 
 def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:

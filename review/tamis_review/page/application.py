@@ -1,6 +1,7 @@
 """The screening application, as the gateway is extended by it."""
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import anyio
 from fastapi import APIRouter, FastAPI
@@ -46,7 +47,7 @@ FORMS = ("/v1/files", "/v1/dry-run", "/v1/duplicates", *(f"/v1/batches/{{batch_i
 class Screening:
     """What the screening application adds to the gateway: see `tamis_producer.gateway.extension.Application`."""
 
-    routers: Sequence[APIRouter] = tuple(part.router for part in PARTS)
+    routers: ClassVar[Sequence[APIRouter]] = tuple(part.router for part in PARTS)
 
     def __init__(self, rehearse: Rehearse = nothing_renders) -> None:
         """`rehearse`: what a planned batch would ask and cost; prompts are rendered where they are sent from."""

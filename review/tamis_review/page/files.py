@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,11 +16,12 @@ from starlette.datastructures import UploadFile
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Submitter
+from tamis_producer.gateway.allowance import check_price
 from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.batch_status_view import BatchStatusView
 from tamis_producer.gateway.description import component
 from tamis_producer.gateway.submission_body import EXAMPLE_TERMS, Terms
-from tamis_producer.gateway.submitting import SUBMITTED, NewReview, submit_terms
+from tamis_producer.gateway.submitting import SUBMITTED, answer, submit_terms
 from tamis_review.stages import known_records
 from tamis_schemas import Inclusion, InclusionStatus, InputError, InvalidParameters, ReviewPlan, SearchCriteria
 from tamis_schemas.batches.review_plan import PASSES_BY_DEFAULT, ReviewStage
@@ -33,6 +34,7 @@ from ..intake.notes import NoteKind
 from ..intake.stated_source import StatedSource
 from ..plans.criteria_file import read_criteria
 from ..plans.criteria_lint import doubts
+from ..plans.reviews import submit_review
 from .upload import MEDIA_TYPE, MOST_FILES, as_called, on_disk, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
@@ -100,7 +102,7 @@ class FileTerms(Terms):
         return self
 
     @property
-    def new_review(self) -> NewReview | None:
+    def new_review(self) -> "NewReview | None":
         """The review that is asked for; None: the batch is of no review."""
         if self.review is None:
             return None
@@ -131,6 +133,14 @@ class FileBatchView(BatchStatusView):
     skipped: int  # lines and the like that belong to no record
     lost: int  # records that could not be read
     notes: tuple[FileNote, ...]  # the first of them, by file and line
+
+
+@dataclass(frozen=True)
+class NewReview:
+    """A review that terms ask for: its title, and its stages."""
+
+    title: str
+    plan: ReviewPlan
 
 
 class FileForm(BaseModel):
@@ -210,19 +220,36 @@ def _submitted(
     response: Response,
 ) -> FileBatchView:
     identified = identified_of(client, terms, files)
-    standing = submit_terms(
-        client,
-        key,
-        terms,
-        identified.records,
-        response,
-        idempotency_key=idempotency_key,
-        label=terms.label or label_of(names_of(files)),
-        exclusions=identified.exclusions,
-        source=identified.sources,
-        review=terms.new_review,
-        updates=terms.updates,
-    )
+    review = terms.new_review
+    if review is None:
+        standing = submit_terms(
+            client,
+            key,
+            terms,
+            identified.records,
+            response,
+            idempotency_key=idempotency_key,
+            label=terms.label or label_of(names_of(files)),
+            exclusions=identified.exclusions,
+            source=identified.sources,
+            updates=terms.updates,
+        )
+    else:
+        review.plan.each(lambda stage: check_price(key, stage.operation, stage.model, client.settings))
+        begun = submit_review(
+            client,
+            review.plan,
+            identified.records,
+            label=review.title,
+            use_cache=terms.use_cache,
+            exclusions=identified.exclusions,
+            source=identified.sources,
+            updates=terms.updates,
+            priority=terms.priority,
+            callback=terms.callback or key.callback,
+            api_key_id=key.id,
+        )
+        standing = answer(begun.stages()[0], response, replayed=begun.replayed)
     skipped, lost, notes = notes_of(identified)
     return FileBatchView(**dict(standing), skipped=skipped, lost=lost, notes=notes)
 

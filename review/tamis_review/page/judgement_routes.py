@@ -17,10 +17,10 @@ from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.submission_body import Terms
 from tamis_producer.gateway.submitting import SUBMITTED, submit_terms
 from tamis_producer.runs.dry_run import Planned
-from tamis_producer.submission.judge_items import judgement_label
 from tamis_review.stages import judge_items
 from tamis_schemas import Judge
 
+from ..plans.judge_items import judgement_label
 from .dry_run_route import Estimate, Rehearse, estimated, rehearsable
 
 router = APIRouter(

@@ -6,12 +6,14 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from tamis_producer import ledger
 from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.streams import Stream
-from tamis_producer.ledger import find_review, ledger_errors, read_reviews
+from tamis_producer.ledger import ledger_errors, read_reviews
+from tamis_review.plans.reviews import find_review
 
 from ..report import ReportForm
 from ..report.work_left import read_left
@@ -39,7 +41,7 @@ def list_reviews(
 
 @router.get("/{review_id}", summary="How a review stands, and what comes next")
 def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
-    return _read(client, key.label, review_id=UUID(client.review(review_id).id))[0]
+    return _read(client, key.label, review_id=UUID(find_review(client, review_id).id))[0]
 
 
 @router.get(
@@ -57,7 +59,7 @@ async def get_review_report(
 
 
 def _open_review(client: Client, review_id: str, key: ApiKey) -> str:
-    review = client.review(review_id)
+    review = find_review(client, review_id)
     for stage in review.stages():
         sight_of(client, stage.id, key).check_whole()
     return review.id
@@ -67,7 +69,7 @@ def _read(
     client: Client, me: str, *, review_id: UUID | None = None, limit: int = 1, after: str | None = None
 ) -> list[ReviewStatusView]:
     with ledger_errors(), client.snapshot() as connection:
-        behind = None if after is None else find_review(connection, after)
+        behind = None if after is None else ledger.find_review(connection, after)
         views = read_reviews(connection, review_id=review_id, limit=limit, after=behind)
         return [
             ReviewStatusView.of(view, [read_left(connection, stage, me) for stage in view.stages]) for view in views

@@ -13,7 +13,7 @@ from stage.browser import needs_chromium
 from stage.gateway_page import Open
 from stage.searches import write_searches
 from tamis_producer import Client
-from tamis_review import list_overrides
+from tamis_review import find_review, list_overrides, list_reviews
 from tamis_review.example import CITATIONS
 from tamis_review.example import CRITERIA as EXAMPLE_CRITERIA
 from tamis_schemas import Inclusion, InclusionStatus
@@ -103,13 +103,13 @@ def test_a_review_of_two_stages_is_begun_in_a_browser_and_home_shows_both_comple
     expect(page.locator(".dry-run-stage")).to_contain_text(
         "If every record passed the stages before it, which is the most there can be: 6 calls"
     )
-    assert (client.reviews(), double.count()) == ([], 0)
+    assert (list_reviews(client), double.count()) == ([], 0)
     start_worker(concurrency="2")
     page.get_by_role("button", name="Screen these 6 records").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sieves")
     expect(page.locator(".stages progress")).to_have_count(2, timeout=SCREENED_WITHIN)  # the second one as it begins
-    (view,) = client.reviews()
-    first, second = client.review(view.id).wait(timeout=60).stages
+    (view,) = list_reviews(client)
+    first, second = find_review(client, view.id).wait(timeout=60).stages
     passed = [
         row.index
         for row in client.batch(first.id).results()

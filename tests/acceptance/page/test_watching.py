@@ -15,6 +15,7 @@ from stage.gateway import gateway
 from stage.gateway_page import ONCOLOGY, Open
 from stage.screened import Place, write_batch, write_review
 from tamis_producer import Client
+from tamis_review import submit_review
 from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_schemas import Filter, ReviewPlan, ReviewStage
 from tamis_schemas.ledger import batches
@@ -139,7 +140,7 @@ def test_reviews_come_first_with_their_stages_and_what_is_left_for_whoever_looks
     client: Client, key: str, opened: Open
 ) -> None:
     plan = ReviewPlan(stages=(ReviewStage(operation=ONCOLOGY), ReviewStage(operation=Filter(criteria="A trial?"))))
-    review = client.submit_review(plan, abstracts(4), label="Sieves in adults")
+    review = submit_review(client, plan, abstracts(4), label="Sieves in adults")
     client.submit(ONCOLOGY, abstracts(2), label="a plain batch")
     (stage,) = review.stages()
     stage.decide([HumanDecision(0, True, "Reviewer A"), HumanDecision(1, True, "Reviewer A")])

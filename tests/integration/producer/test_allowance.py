@@ -14,7 +14,8 @@ from stage.screened import Ledgered, Place, write_batch, write_review
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Restrictions, Scope
-from tamis_producer.runs.stages import advance
+from tamis_review import list_reviews, submit_review
+from tamis_review.plans.stages import advance
 from tamis_schemas import (
     AllowanceSpent,
     BatchStatus,
@@ -234,8 +235,8 @@ def test_a_review_with_a_stage_that_its_key_does_not_allow_is_not_begun(client: 
     allowed = ReviewStage(operation=ONCOLOGY, model="double-1")
     for other in (allowed.model_copy(update={"model": "double-2"}), ReviewStage(operation=ONCOLOGY)):
         with pytest.raises(NotAllowed, match=f"stage 2, filter: the key {key} may not submit"):
-            client.submit_review(ReviewPlan(stages=(allowed, other)), abstracts(1), label="r", api_key_id=key)
-    assert (client.reviews(), client.batches()) == ([], [])
+            submit_review(client, ReviewPlan(stages=(allowed, other)), abstracts(1), label="r", api_key_id=key)
+    assert (list_reviews(client), client.batches()) == ([], [])
 
 
 def test_a_batch_without_a_budget_of_a_key_that_is_bounded_since_leaves_nothing(client: Client) -> None:

@@ -9,7 +9,7 @@ import pytest
 from stage import Finished, abstracts
 from stage.screened import CRITERIA, SCREENING, decided, written_batch
 from tamis_producer import Batch, Client
-from tamis_review import override
+from tamis_review import find_review, override, submit_review
 from tamis_schemas import (
     Filter,
     IdempotencyConflict,
@@ -77,9 +77,9 @@ def test_submitted_anew_it_has_what_was_decided_since_and_under_the_same_key_it_
 def test_a_review_goes_on_with_the_examples_that_it_began_with(client: Client, earlier: Batch) -> None:
     later = Inclusion(criteria=CRITERIA, examples_from=earlier.id)
     plan = ReviewPlan(stages=(ReviewStage(operation=Filter(criteria="Is it?")), ReviewStage(operation=later)))
-    first = client.submit_review(plan, ITEMS, label="a review")
+    first = submit_review(client, plan, ITEMS, label="a review")
     decide_more(earlier)
-    assert client.submit_review(plan, ITEMS, label="a review").id == first.id
+    assert submit_review(client, plan, ITEMS, label="a review").id == first.id
 
 
 @pytest.mark.parametrize("other", [Filter(criteria="Is it?"), SCREENING])
@@ -121,5 +121,5 @@ def test_a_plan_may_name_the_batch_and_its_dry_run_shows_the_examples(
     assert "decision: exclude\nreason: no trial" in told["rehearsal"]["samples"][0]["messages"][0]["content"]
     submitted = run("review", "run", "plan.yaml", "--detach")
     assert submitted.code == 0, submitted.err
-    (first,) = client.review(submitted.out.strip()).stages()
+    (first,) = find_review(client, submitted.out.strip()).stages()
     assert titles(first.operation()) == {"Title 0", "Title 1"}

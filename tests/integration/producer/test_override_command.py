@@ -11,7 +11,7 @@ import pytest
 from stage import Finished
 from stage.screened import Place, decided, write_batch, write_review
 from tamis_producer import Batch, Client
-from tamis_review import get_screening_mode, list_overrides
+from tamis_review import get_screening_mode, list_overrides, list_reviews
 from tamis_schemas import Filter, Inclusion, InclusionDecision, ScreeningMode, SearchCriteria
 
 Run = Callable[..., Finished]
@@ -98,7 +98,7 @@ def test_a_table_is_taken_as_a_whole_or_not_at_all(run: Run, batch: Batch, tmp_p
 
 
 def test_a_review_is_no_batch(run: Run, batch: Batch, client: Client) -> None:
-    review = client.reviews()[0]
+    review = list_reviews(client)[0]
     done = run("override", review.id, "1", "include", "--reviewer", "Reviewer A")
     assert done.code == 2
     assert f"is a review: name the batch of one of its stages, which are {batch.id[:8]} (inclusion)" in done.err

@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from stage import abstracts, tamis
 from tamis_producer import Batch, Client, ProducerSettings
+from tamis_review import submit_review
 from tamis_schemas import (
     BatchStatus,
     Extract,
@@ -105,7 +106,7 @@ def test_the_command_line_sets_the_priority_of_batches_and_reviews(
 ) -> None:
     done = tamis("priority", batch.id[:8], "high", env=environment, cwd=tmp_path)
     assert (done.code, f"batch {batch.id} has priority high from now on" in done.out) == (0, True)
-    review = client.submit_review(PLAN, abstracts(5), label="five.csv")
+    review = submit_review(client, PLAN, abstracts(5), label="five.csv")
     assert tamis("priority", review.id, "low", env=environment, cwd=tmp_path).code == 0
     assert review.status().stages[0].priority is Priority.LOW
     assert waiting(settings)["low"] == 5

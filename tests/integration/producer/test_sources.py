@@ -13,7 +13,7 @@ from tamis_producer.ledger import insert_batch
 from tamis_producer.ledger.sources import read_sources
 from tamis_producer.submission.new_batch import NewBatch, NewItem, Stage, parameters
 from tamis_producer.submission.spool import Spool
-from tamis_review import explain, override
+from tamis_review import explain, override, submit_review
 from tamis_review.explanation.words import as_text
 from tamis_review.filter.identification import Identified, identify
 from tamis_review.report.reading import read_figures, snapshot
@@ -98,12 +98,13 @@ def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
 
 def test_a_later_stage_of_a_review_knows_where_its_records_are_from(client: Client, identified: Identified) -> None:
     plan = ReviewPlan(stages=(ReviewStage(operation=OPERATION), ReviewStage(operation=OPERATION)))
-    review = client.submit_review(
-        plan, identified.records, label="r", exclusions=identified.exclusions, source=identified.sources
+    review = submit_review(
+        client, plan, identified.records, label="r", exclusions=identified.exclusions, source=identified.sources
     )
-    assert review.id == client.submit_review(
-        plan, identified.records, label="r", exclusions=identified.exclusions, source=identified.sources
-    ).id  # fmt: skip
+    again = submit_review(
+        client, plan, identified.records, label="r", exclusions=identified.exclusions, source=identified.sources
+    )
+    assert review.id == again.id
     items = Spool[NewItem]()
     for origin in (3, 10):
         items.append(NewItem.of(identified.records[origin], origin=origin), 100)

@@ -13,6 +13,7 @@ from stage.gateway import signed_in
 from tamis_cli.commands import app
 from tamis_producer import Batch, Client
 from tamis_producer.gateway.api_keys import Scope
+from tamis_review import submit_review
 from tamis_schemas import (
     NO_STEERING,
     Filter,
@@ -114,10 +115,10 @@ def test_a_review_is_steered_by_its_plan_and_by_what_is_said_over_it(client: Cli
         stages=(ReviewStage(operation=Score(criteria="Good?"), steering=own), ReviewStage(operation=ONCOLOGY))
     )
     over = Steering(tier=Tier.FLEX)
-    review = client.submit_review(plan, abstracts(2), label="r", steering=over)
+    review = submit_review(client, plan, abstracts(2), label="r", steering=over)
     (first,) = review.status().stages
     assert kept(client, first.id) == Steering(reasoning_effort="high", tier=Tier.FLEX)
-    assert client.submit_review(plan, abstracts(2), label="r").id == review.id  # the tier makes no other review
+    assert submit_review(client, plan, abstracts(2), label="r").id == review.id  # the tier makes no other review
 
 
 @pytest.fixture

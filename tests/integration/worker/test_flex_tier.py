@@ -10,6 +10,7 @@ from llm_double import Double, Personality
 from stage import WorkerProcess, abstracts, wait_until
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.worker_view import WorkerState
+from tamis_review import submit_review
 from tamis_schemas import Filter, ReviewPlan, ReviewStage, Score, Steering, Tier, TierFallback
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
@@ -175,7 +176,7 @@ def test_each_stage_of_a_review_is_asked_as_its_plan_steers_it(
         ReviewStage(operation=Score(criteria="How good?"), steering=FLEX),
         ReviewStage(operation=Score(criteria="How new?"), steering=Steering(reasoning_effort="high")),
     )
-    review = client.submit_review(ReviewPlan(stages=stages), abstracts(1), label="r")
+    review = submit_review(client, ReviewPlan(stages=stages), abstracts(1), label="r")
     wait_until(lambda: review.status().finished, within=60, what="the review is finished")
     told = [
         ("good" in call.prompt, call.parameters.get("service_tier"), call.parameters["reasoning_effort"])

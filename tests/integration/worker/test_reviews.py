@@ -10,10 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from llm_double import Fault, Kind, Scripted
 from stage import House, abstracts
 from tamis_producer import Client
-from tamis_producer.client.review import Review
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Restrictions, Scope
-from tamis_producer.runs.stages import advance
+from tamis_review import find_batch_or_review, find_review, list_reviews, submit_review
+from tamis_review.plans.reviews import Review
+from tamis_review.plans.stages import advance
 from tamis_schemas import (
     BatchPaused,
     Exclusion,
@@ -60,7 +61,7 @@ def test_each_stage_takes_what_passed_the_one_before_it(house: House) -> None:
     double.script(answers=said_yes(2, 3, 5, 11, of=12), faults=[Fault(Kind.REFUSAL, contains="record number 11. ")])
     copy = Exclusion(rule="duplicate", reason="a copy", duplicate_of=2)
     plan = ReviewPlan(stages=(IS_IT, DESIGN, HOW_GOOD, EVIDENCE))
-    review = client.submit_review(plan, items, label="twelve.csv", exclusions={5: copy})
+    review = submit_review(client, plan, items, label="twelve.csv", exclusions={5: copy})
     done = review.wait(timeout=60)
     assert (done.state, done.planned) == ("completed", ("filter", "extract", "score", "judge"))
     assert [view.counts.n_items for view in done.stages] == [12, 2, 2, 2]
@@ -76,13 +77,13 @@ def test_each_stage_takes_what_passed_the_one_before_it(house: House) -> None:
     assert [row.origin for row in judged] == [2, 3]
     assert all(row.status == ItemStatus.DECIDED and row.item["value"] == 0.5 for row in judged)
     assert second.status().label == "twelve.csv: extract"
-    assert client.reviews(1)[0] == review.status()
+    assert list_reviews(client, 1)[0] == review.status()
 
 
 def test_a_review_in_which_nothing_passes_is_finished(house: House) -> None:
     client, double = house.client, house.fresh().double
     double.script(answers=said_yes(of=4))
-    done = client.submit_review(ReviewPlan(stages=(IS_IT, DESIGN)), abstracts(4), label="four").wait(timeout=60)
+    done = submit_review(client, ReviewPlan(stages=(IS_IT, DESIGN)), abstracts(4), label="four").wait(timeout=60)
     assert done.state == "completed"
     assert [view.operation for view in done.stages] == ["filter"]
     assert double.count() == 4
@@ -94,7 +95,7 @@ def test_a_stage_whose_model_the_key_may_not_ask_by_then_waits_and_goes_on_once_
     both, one = Restrictions(models=("double-1", "double-2")), Restrictions(models=("double-1",))
     key = api_keys.create(client.engine, "A pipeline", [Scope.SUBMIT], both).split("_")[1]
     stages = (IS_IT.model_copy(update={"model": "double-1"}), DESIGN.model_copy(update={"model": "double-2"}))
-    review = client.submit_review(ReviewPlan(stages=stages), abstracts(2), label="two", api_key_id=key)
+    review = submit_review(client, ReviewPlan(stages=stages), abstracts(2), label="two", api_key_id=key)
     api_keys.change(client.engine, key, one)
     with pytest.raises(BatchPaused, match="may not submit the model 'double-2': name one of double-1"):
         review.wait(timeout=60)
@@ -113,19 +114,19 @@ def test_the_same_plan_with_the_same_records_is_the_same_review(house: House) ->
         begun = [pool.submit(client.submit_review, plan, abstracts(5), label="five") for _ in range(6)]
         assert len({future.result().id for future in begun}) == 1
     first = begun[0].result()
-    assert client.submit_review(plan, abstracts(6), label="five").id != first.id
-    assert client.submit_review(ReviewPlan(stages=(IS_IT,)), abstracts(5), label="five").id != first.id
-    again = client.submit_review(plan, abstracts(5), label="five", again=True)
+    assert submit_review(client, plan, abstracts(6), label="five").id != first.id
+    assert submit_review(client, ReviewPlan(stages=(IS_IT,)), abstracts(5), label="five").id != first.id
+    again = submit_review(client, plan, abstracts(5), label="five", again=True)
     assert again.id != first.id
-    assert isinstance(client.batch_or_review(first.id[:13]), Review)
-    assert client.batch_or_review(first.stages()[0].id).id == first.stages()[0].id
+    assert isinstance(find_batch_or_review(client, first.id[:13]), Review)
+    assert find_batch_or_review(client, first.stages()[0].id).id == first.stages()[0].id
     with pytest.raises(UnknownBatch, match="there is no review"):
-        client.review("00000000-0000")
+        find_review(client, "00000000-0000")
 
 
 def completed_by_hand(client: Client, *, passing: int, of: int) -> tuple[Review, UUID]:
     """A review whose first stage is completed, as a worker leaves it that dies before it begins the next."""
-    review = client.submit_review(ReviewPlan(stages=(IS_IT, DESIGN)), abstracts(of), label="by hand")
+    review = submit_review(client, ReviewPlan(stages=(IS_IT, DESIGN)), abstracts(of), label="by hand")
     first = UUID(review.stages()[0].id)
     with client.engine.begin() as connection:
         for statement in (

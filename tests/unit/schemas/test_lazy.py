@@ -10,6 +10,8 @@ import pytest
 
 import tamis_producer
 import tamis_producer.ledger
+import tamis_producer.runs
+import tamis_review
 import tamis_review.filter
 import tamis_review.intake
 import tamis_schemas
@@ -17,7 +19,8 @@ import tamis_schemas.ledger
 
 LAZY = (
     *(tamis_schemas, tamis_schemas.ledger),
-    *(tamis_producer, tamis_review.intake, tamis_producer.ledger, tamis_review.filter),
+    *(tamis_producer, tamis_producer.ledger, tamis_producer.runs),
+    *(tamis_review, tamis_review.intake, tamis_review.filter),
 )
 PACKAGES = pytest.mark.parametrize(
     "package",
@@ -51,7 +54,7 @@ def test_another_name_is_none_of_its_attributes(package: ModuleType) -> None:
 
 def test_the_packages_alone_import_none_of_them() -> None:
     script = """
-import sys, tamis_review.intake, tamis_producer.ledger, tamis_review.filter, tamis_schemas.ledger
+import sys, tamis_review.intake, tamis_producer.ledger, tamis_producer.runs, tamis_review.filter, tamis_schemas.ledger
 print(*(name for name in sys.modules if name.startswith("tamis_")))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.process import tracing
-from tamis_producer.runs.stages import advance
+from tamis_producer.runs.completion import follow
 from tamis_producer.transport.broker import queue_depths
 from tamis_producer.transport.dispatch import Dispatcher, ItemAddress
 
@@ -95,8 +95,7 @@ class Reconciler:
             dispatched += await asyncio.to_thread(self.dispatcher.fill_window, batch_id)
         begun = 0
         for batch_id in dict.fromkeys([*(shard.batch_id for shard in unclosed), *passed]):
-            following = await asyncio.to_thread(advance, self.dispatch_engine, batch_id)
-            if following is not None:
+            for following in await asyncio.to_thread(follow, self.dispatch_engine, batch_id):
                 begun += 1
                 dispatched += await asyncio.to_thread(self.dispatcher.fill_window, following)
         swept = Swept(given_up, len(released), len(lost), closed, dispatched, begun)

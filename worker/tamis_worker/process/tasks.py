@@ -12,7 +12,7 @@ from uuid import UUID
 from celery import Celery
 
 from tamis_producer.process import tracing
-from tamis_producer.runs.stages import advance
+from tamis_producer.runs.completion import follow
 from tamis_schemas import TamisError, Unavailable
 from tamis_schemas.batches import wire
 from tamis_schemas.operations import OPERATIONS, operation_name
@@ -50,7 +50,7 @@ def register(app: Celery, runtime: Runtime) -> None:
                 runtime.dispatcher.fill_window(UUID(batch_id))
             elif closing is Closing.COMPLETED:
                 log.info("batch=%s completed", batch_id)
-                if (following := advance(runtime.dispatch_engine, UUID(batch_id))) is not None:
+                for following in follow(runtime.dispatch_engine, UUID(batch_id)):
                     log.info("batch=%s takes up what passed batch=%s", following, batch_id)
                     runtime.dispatcher.fill_window(following)
             return closing

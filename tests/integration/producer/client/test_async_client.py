@@ -7,8 +7,16 @@ import pytest
 from sqlalchemy import Connection, text
 
 from stage.screened import CRITERIA
-from tamis_producer import AsyncBatch, AsyncClient, Client, ProducerSettings
-from tamis_review import explain, list_overrides, override, results_frame
+from tamis_producer import AsyncBatch, AsyncClient, Client, ProducerSettings, ReviewView
+from tamis_review import (
+    explain,
+    find_review,
+    list_overrides,
+    list_reviews,
+    override,
+    results_frame,
+    submit_review,
+)
 from tamis_schemas import (
     Filter,
     IdempotencyConflict,
@@ -70,17 +78,21 @@ async def test_what_is_submitted_and_changed_asynchronously_is_what_the_synchron
     assert checked_out(asynchronous) == 0
 
 
+def review_status(client: Client, review_id: str) -> ReviewView:
+    return find_review(client, review_id).status()
+
+
 async def test_a_review_is_submitted_and_controlled(asynchronous: AsyncClient, client: Client) -> None:
     plan = ReviewPlan(stages=[ReviewStage(operation=Inclusion(criteria=CRITERIA)), ReviewStage(operation=IS_IT)])
-    review = await asynchronous.submit_review(plan, ITEMS[:5], label="five.csv")
-    (stage,) = await review.stages()
-    assert (await review.status()).planned == client.review(review.id).status().planned == ("inclusion", "filter")
-    await review.pause()
-    assert (await stage.status()).state == "paused"
-    await review.resume()
-    await review.cancel()
-    assert (await asynchronous.batch_or_review(review.id)).id == review.id
-    assert [view.id for view in await asynchronous.reviews()] == [review.id]
+    review_id = (await asynchronous.run_sync(submit_review, plan, ITEMS[:5], label="five.csv")).id
+    review = find_review(client, review_id)
+    assert (await asynchronous.run_sync(review_status, review_id)).planned == ("inclusion", "filter")
+    await asynchronous.run_sync(lambda client: find_review(client, review_id).pause())
+    assert review.stages()[0].status().state == "paused"
+    await asynchronous.run_sync(lambda client: find_review(client, review_id).resume())
+    await asynchronous.run_sync(lambda client: find_review(client, review_id).cancel())
+    assert review.stages()[0].status().state == "cancelled"
+    assert [view.id for view in await asynchronous.run_sync(list_reviews)] == [review_id]
 
 
 async def test_what_is_wrong_is_told_as_by_the_synchronous_client(asynchronous: AsyncClient) -> None:

@@ -10,7 +10,7 @@ import pytest
 from stage import Finished
 from stage.screened import Ledgered, decided, write_batch, write_review, written_batch
 from tamis_producer import AsyncClient, Client, ProducerSettings
-from tamis_review import calibrate, evaluate, write_report_file
+from tamis_review import calibrate, evaluate, find_review, write_report_file
 from tamis_review.quality import gold_evaluation
 from tamis_review.quality.gold_labels import read_labels
 from tamis_schemas import Filter, InclusionDecision, InputError, InvalidParameters, InvalidRequest, Score, UnknownBatch
@@ -83,7 +83,7 @@ def test_a_report_is_written_to_a_file_in_the_form_of_its_name(
     with client.engine.begin() as connection:
         batch_id = write_batch(connection, [decided({"id": "a", "title": "A"}, decision)])
         review_id = write_review(connection, "begun.csv", IS_IT)
-    batch, review = client.batch(str(batch_id)), client.review(str(review_id))
+    batch, review = client.batch(str(batch_id)), find_review(client, str(review_id))
     figures = write_report_file(batch, tmp_path / "figures.json")
     assert (figures.kind, figures.id, figures.finished) == ("batch", batch.id, True)
     assert run("report", batch.id, "-o", "told.json").code == 0

@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import text
 
 from stage import abstracts
-from tamis_producer import Client, Review
+from tamis_producer import Client
+from tamis_review import Review, list_reviews, submit_review
 from tamis_schemas import (
     Filter,
     IdempotencyConflict,
@@ -27,7 +28,7 @@ def plan(first: str | None, second: str | None = None, model: str = "gpt-5-mini"
 
 
 def submit(client: Client, planned: ReviewPlan, priority: Priority = Priority.NORMAL) -> Review:
-    return client.submit_review(planned, abstracts(2), label="r", priority=priority)
+    return submit_review(client, planned, abstracts(2), label="r", priority=priority)
 
 
 def test_a_stage_has_the_budget_of_the_plan_and_the_reviews_priority(client: Client) -> None:
@@ -54,4 +55,4 @@ def test_another_budget_is_the_same_review_unless_it_is_a_tighter_one(client: Cl
 def test_every_stage_with_a_budget_needs_a_price(client: Client) -> None:
     with pytest.raises(InvalidParameters, match="unheard-of"):
         submit(client, plan(None, "1", model="unheard-of"))
-    assert client.reviews() == []
+    assert list_reviews(client) == []

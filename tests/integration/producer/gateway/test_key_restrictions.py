@@ -15,6 +15,7 @@ from tamis_producer import Client, ProducerSettings
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Restrictions, Scope
 from tamis_producer.ledger.allowance import read_key_id
+from tamis_review import list_reviews
 from tamis_schemas import Filter
 
 FILTER = {"operation": "filter", "criteria": "Is this about oncology?"}
@@ -76,7 +77,7 @@ def test_a_review_of_a_restricted_key_is_bounded_as_its_batches_are(client: Clie
         assert begin(http, "other-1").status_code == 403
         later = begin(http, "double-1", "double-1", "other-1")
         assert (later.status_code, "stage 3, filter: the key" in later.json()["detail"]) == (403, True)
-        assert client.reviews() == []
+        assert list_reviews(client) == []
     with of_key(client, base, monthly_cost="20") as http:
         unpriced = begin(http, "double-1", "of-no-price")
         assert (unpriced.status_code, "stage 2, filter: max_cost" in unpriced.json()["detail"]) == (422, True)

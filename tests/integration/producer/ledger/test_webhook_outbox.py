@@ -16,8 +16,9 @@ from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
-from tamis_producer.runs.stages import advance
+from tamis_review import submit_review
 from tamis_review.page.application import Screening
+from tamis_review.plans.stages import advance
 from tamis_schemas import (
     Callback,
     Filter,
@@ -154,7 +155,7 @@ def test_command_line_http_and_reviews_name_whom_to_tell(client: Client, run: Ru
     assert refused.status_code == 422
     assert "no password" in refused.text
     stages = [ReviewStage(operation=QUESTION), ReviewStage(operation=Judge(guidelines="What it says."))]
-    review = client.submit_review(ReviewPlan(stages=stages), abstracts(2), label="r", callback=Callback(url=HOOK))
+    review = submit_review(client, ReviewPlan(stages=stages), abstracts(2), label="r", callback=Callback(url=HOOK))
     ids.append(review.status().stages[0].id)
     for one in ids:
         (row,) = sql(client, "SELECT callback FROM batches WHERE id = :id", id=one)

@@ -10,7 +10,8 @@ from sqlalchemy import text
 
 from stage import Finished, abstracts, tamis
 from tamis_producer import Batch, Client, ProducerSettings
-from tamis_producer.runs.stages import advance
+from tamis_review import submit_review
+from tamis_review.plans.stages import advance
 from tamis_schemas import (
     BatchPaused,
     BatchStatus,
@@ -199,7 +200,7 @@ def test_a_batch_that_paused_itself_is_waited_for_while_calls_are_in_flight(clie
 
 
 def test_a_review_is_controlled_in_its_present_stage(client: Client) -> None:
-    review = client.submit_review(PLAN, abstracts(5), label="five.csv")
+    review = submit_review(client, PLAN, abstracts(5), label="five.csv")
     review.pause()
     assert review.status().state == "paused"
     review.resume()
@@ -210,7 +211,7 @@ def test_a_review_is_controlled_in_its_present_stage(client: Client) -> None:
 
 
 def test_a_cancelled_stage_is_followed_by_none(client: Client) -> None:
-    review = client.submit_review(PLAN, abstracts(5), label="five.csv")
+    review = submit_review(client, PLAN, abstracts(5), label="five.csv")
     (stage,) = review.stages()
     review.cancel()
     assert advance(client.engine, UUID(stage.id)) is None
@@ -220,7 +221,7 @@ def test_a_cancelled_stage_is_followed_by_none(client: Client) -> None:
 
 
 def test_a_review_between_two_stages_is_paused_in_the_next_one(client: Client) -> None:
-    review = client.submit_review(PLAN, abstracts(5), label="five.csv")
+    review = submit_review(client, PLAN, abstracts(5), label="five.csv")
     complete(client)
     review.pause()  # whoever completed the first stage has not come to begin the second
     first, second = review.stages()
@@ -229,7 +230,7 @@ def test_a_review_between_two_stages_is_paused_in_the_next_one(client: Client) -
 
 
 def test_a_finished_review_cannot_be_controlled(client: Client) -> None:
-    review = client.submit_review(PLAN, abstracts(5), label="five.csv")
+    review = submit_review(client, PLAN, abstracts(5), label="five.csv")
     sql(client, "UPDATE batches SET state = 'completed'")  # nothing passed
     with pytest.raises(IllegalTransition, match="is finished: there is nothing to cancel"):
         review.cancel()

@@ -17,8 +17,8 @@ from sqlalchemy import text
 from stage import Finished, abstracts, tamis, wait_until
 from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.runs.retry_bias import read_retry_bias
-from tamis_producer.runs.stages import advance
-from tamis_review import read_failures
+from tamis_review import read_failures, submit_review
+from tamis_review.plans.stages import advance
 from tamis_review.report import ReportForm, write_report
 from tamis_review.stages import has_later_stage
 from tamis_schemas import (
@@ -288,7 +288,7 @@ def test_a_used_up_budget_needs_a_larger_one(client: Client, batch: Batch) -> No
 
 
 def test_what_a_retry_lets_pass_begins_the_next_stage_where_that_has_not_begun(client: Client) -> None:
-    review = client.submit_review(PLAN, abstracts(3), label="three.csv")
+    review = submit_review(client, PLAN, abstracts(3), label="three.csv")
     (first,) = review.stages()
     ended(client, first.id, dict.fromkeys(range(3), "server"))
     sql(client, "UPDATE reviews SET finished_at = now()")  # nothing passed
@@ -302,7 +302,7 @@ def test_what_a_retry_lets_pass_begins_the_next_stage_where_that_has_not_begun(c
 
 
 def test_a_stage_whose_successor_has_begun_can_be_retried_and_nothing_follows(client: Client) -> None:
-    review = client.submit_review(PLAN, abstracts(3), label="three.csv")
+    review = submit_review(client, PLAN, abstracts(3), label="three.csv")
     (first,) = review.stages()
     ended(client, first.id, {0: "server"})
     review.pause()
@@ -423,7 +423,7 @@ def test_the_command_line_retries_and_says_what_failed(
 
 
 def test_a_review_is_retried_by_its_stages_batches(client: Client, environment: dict[str, str], tmp_path: Path) -> None:
-    review = client.submit_review(PLAN, abstracts(3), label="three.csv")
+    review = submit_review(client, PLAN, abstracts(3), label="three.csv")
     (first,) = review.stages()
     refused = tamis("retry", review.id, env=environment, cwd=tmp_path)
     assert refused.code == 2
@@ -472,7 +472,7 @@ def report(client: Client, batch: Batch, form: ReportForm) -> str:
 
 
 def test_a_round_that_is_begun_while_a_stage_is_advanced_comes_before_the_next_stage(client: Client) -> None:
-    review = client.submit_review(PLAN, abstracts(3), label="three.csv")
+    review = submit_review(client, PLAN, abstracts(3), label="three.csv")
     (first,) = review.stages()
     ended(client, first.id, {0: "server"})
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

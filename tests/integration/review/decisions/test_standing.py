@@ -14,12 +14,12 @@ from stage.assessed import A, B, C, figures, record, said
 from stage.screened import CRITERIA, Place, decided, kept_out, write_batch, write_review, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.overrides import standing
-from tamis_producer.runs.stages import advance
 from tamis_review import count_human_decisions, decide, override, withdraw_override
 from tamis_review.decisions.final_outcome import outcomes
 from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_review.intake.decision import CONFIDENCE, DECISION, EXCLUSION_REASON, REASON
 from tamis_review.plans.decided_record import decision_of, with_decision
+from tamis_review.plans.stages import advance
 from tamis_review.report import ReportForm, write_report
 from tamis_review.report.record import record_row
 from tamis_schemas import Exclusion, Extract, Filter, HumanStage, Inclusion, InvalidParameters

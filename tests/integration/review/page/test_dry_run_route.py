@@ -12,6 +12,7 @@ from stage.gateway import signed_in
 from tamis_producer import Client
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.runs.dry_run import Planned
+from tamis_review import list_reviews
 from tamis_review.example import CITATIONS, CRITERIA
 from tamis_review.page import dry_run_route
 from tamis_review.page.dry_run_route import nothing_renders
@@ -78,7 +79,7 @@ def test_a_further_stage_is_rehearsed_as_if_every_record_passed_and_a_judge_is_n
     assert 0 < float(score["dry_run"]["cost"]) < float(score["dry_run"]["most_cost"])
     assert "How good?" in json.dumps(score["dry_run"]["models"][0]["samples"])
     assert judge == {"name": "judge", "dry_run": None}
-    assert client.reviews() == []
+    assert list_reviews(client) == []
 
 
 def test_more_records_than_are_rehearsed_here_are_refused(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.ledger.allowance import read_key_id
+from tamis_review import find_review, list_reviews
 from tamis_review.example import CITATIONS, CRITERIA
 from tamis_review.plans.criteria_file import read_criteria
 from tamis_schemas import Inclusion, InclusionStatus, Judge, ReviewPlan, ReviewStage, Score
@@ -149,7 +150,7 @@ def test_with_a_title_the_batch_is_the_stage_of_a_review_and_sent_again_the_same
     assert first.status_code == 201, first.text
     assert (again.json()["batch"]["id"], again.headers["Idempotency-Replayed"]) == (first.json()["batch"]["id"], "true")
     assert "Idempotency-Replayed" not in first.headers
-    (review,) = client.reviews()
+    (review,) = list_reviews(client)
     assert (review.label, review.planned) == ("Exercise after hip replacement", ("filter",))
     (stage,) = review.stages
     assert (stage.id, stage.model) == (first.json()["batch"]["id"], "gpt-5-mini")
@@ -185,7 +186,7 @@ def test_further_stages_make_the_review_that_a_plan_makes(http: httpx.Client, cl
     assert ids == [ids[0]] * 3
     assert again.headers["Idempotency-Replayed"] == "true"
     assert upload(http, TABLE, **terms | {"stages": [JUDGED]}).json()["batch"]["review_id"] != ids[0]
-    assert client.review(ids[0]).status().planned == ("inclusion", "score", "judge")
+    assert find_review(client, ids[0]).status().planned == ("inclusion", "score", "judge")
     rated = ReviewStage(operation=Score(criteria="How good?"), at_least=0.5, model="gpt-5-mini", max_cost=1)
     judged = ReviewStage(operation=Judge(guidelines="Only what it says."), steering={"reasoning_effort": "low"})
     both = (InclusionStatus.INCLUDE, InclusionStatus.UNCERTAIN)
@@ -214,7 +215,7 @@ def test_what_is_wrong_with_a_stage_is_told_as_of_a_plan_with_its_place(
 ) -> None:
     answer = upload(http, TABLE, **{"review": "Sieves", **terms})
     assert (answer.status_code, told in answer.json()["detail"]) == (422, True), answer.text
-    assert client.reviews() == []
+    assert list_reviews(client) == []
 
 
 def test_who_may_only_submit_begins_a_review_of_stages_and_reads_and_sets_nothing_of_it(client: Client) -> None:
@@ -230,7 +231,7 @@ def test_who_may_only_submit_begins_a_review_of_stages_and_reads_and_sets_nothin
         assert [answer.status_code for answer in refused] == [403] * 6
         cheaper = upload(http, TABLE, **terms | {"stages": [RATED | {"model": "gpt-5-mini", "max_cost": 0.5}]})
     assert (cheaper.status_code, "the review's stage score is there already" in cheaper.text) == (409, True)
-    assert [review.planned for review in client.reviews()] == [("filter", "score")]
+    assert [review.planned for review in list_reviews(client)] == [("filter", "score")]
 
 
 def test_a_later_search_asks_only_about_what_the_earlier_one_did_not_have(http: httpx.Client, client: Client) -> None:

@@ -13,6 +13,7 @@ from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts, tamis, wait_until
 from stage.trace_receiver import Received, Receiver, exported_here, receiving
 from tamis_producer import Client
+from tamis_review import submit_review
 from tamis_schemas import Extract, Filter, ReviewPlan, ReviewStage
 
 ASKED = Filter(criteria="Is this about oncology?")
@@ -199,7 +200,7 @@ def test_the_stages_of_a_review_are_one_trace(
     start_worker()
     stages = (ReviewStage(operation=ASKED), ReviewStage(operation=Extract(instruction="the dose")))
     items = [{"id": f"r{n}", "title": f"Record {n}"} for n in range(20)]
-    client.submit_review(ReviewPlan(stages=stages), items, label="two stages").wait(timeout=60)
+    submit_review(client, ReviewPlan(stages=stages), items, label="two stages").wait(timeout=60)
     root = one_tree(receiver, 20, summaries=2)
     assert root.attributes["tamis.review_id"]
     assert {span.parent for span in receiver.named("tamis.extract")} == {root.id}

@@ -4,6 +4,7 @@ import pkgutil
 import typing
 from collections.abc import Iterator
 from importlib import import_module
+from types import ModuleType
 from typing import Annotated, Any
 
 import pytest
@@ -11,6 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 import tamis_producer.gateway
+import tamis_review.page
 from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Judge, Panel, Score
 
 OPERATIONS = (Answer, Extract, ExtractFields, Filter, Inclusion, Judge, Panel, Score)
@@ -28,10 +30,14 @@ def parts(annotation: object) -> Iterator[type]:
         yield annotation
 
 
+def modules(room: ModuleType) -> Iterator[str]:
+    return (f"{room.__name__}.{info.name}" for info in pkgutil.iter_modules(room.__path__))
+
+
 def bodies() -> Iterator[type[BaseModel]]:
     """Yield the models of the gateway that come in with a request."""
-    for info in pkgutil.iter_modules(tamis_producer.gateway.__path__):
-        module = import_module(f"{tamis_producer.gateway.__name__}.{info.name}")
+    for info in (*modules(tamis_producer.gateway), *modules(tamis_review.page)):
+        module = import_module(info)
         for value in vars(module).values():
             ours = isinstance(value, type) and issubclass(value, BaseModel) and value.__module__ == module.__name__
             if ours and not value.model_config.get("frozen"):

@@ -7,16 +7,16 @@ from uuid import UUID, uuid4
 from sqlalchemy import Connection, Engine, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from tamis_producer.ledger import check_budget, insert_batch, ledger_errors, stream_results
+from tamis_producer.ledger.allowance import check_plan
+from tamis_producer.submission.new_batch import NewBatch, NewItem, Stage, parameters
+from tamis_producer.submission.spool import Spool
 from tamis_schemas import BatchStatus, Callback, ItemResult, Judge, Priority, ReviewPlan
 from tamis_schemas.batches.review_plan import ReviewStage
 from tamis_schemas.ledger import batches, reviews
 from tamis_schemas.values.unstorable import to_json
 
-from ..ledger import check_budget, insert_batch, ledger_errors, stream_results
-from ..ledger.allowance import check_plan
-from ..submission.judge_items import judge_item
-from ..submission.new_batch import NewBatch, NewItem, Stage, parameters
-from ..submission.spool import Spool
+from .judge_items import judge_item
 
 
 @dataclass(frozen=True)

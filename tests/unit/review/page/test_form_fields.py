@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import tamis_producer.gateway
+import tamis_review.page
 
-SCRIPTS = sorted((Path(tamis_producer.gateway.__file__).parent / "assets").glob("*.js"))
+SCRIPTS = sorted((Path(tamis_review.page.__file__).parent / "assets").glob("*.js"))
 FIELD = re.compile(r"<(?:input|select|textarea)\b")
 
 

@@ -1,0 +1,28 @@
+"""What follows when a batch completes.
+
+An application names a function in its entry points, in the group `tamis.batch_completed`. Workers call it with
+an engine of the ledger and the id of a completed batch. It returns the id of a batch that it has begun, or None. It may
+be called again for the same batch, and at the same time by two workers.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TypeAlias
+from uuid import UUID
+
+from sqlalchemy import Engine
+
+GROUP = "tamis.batch_completed"
+
+BatchCompleted: TypeAlias = Callable[[Engine, UUID], UUID | None]
+
+
+@cache
+def _registered() -> tuple[BatchCompleted, ...]:
+    return tuple(point.load() for point in entry_points(group=GROUP))
+
+
+def follow(engine: Engine, batch_id: UUID) -> list[UUID]:
+    """Return the batches that follow a completed one, begun now or before. Raises `LedgerUnavailable`."""
+    return [following for begin in _registered() if (following := begin(engine, batch_id)) is not None]

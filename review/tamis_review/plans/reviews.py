@@ -1,0 +1,224 @@
+"""A review as its submitter holds it."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from uuid import UUID
+
+from sqlalchemy import Connection, select
+
+from tamis_producer import ledger
+from tamis_producer.client.batch import Batch
+from tamis_producer.client.client import Client
+from tamis_producer.client.session import Session
+from tamis_producer.ledger.batch_view import ReviewView
+from tamis_producer.process import tracing
+from tamis_producer.process.waiting import poll
+from tamis_producer.submission.bounds import Bounds
+from tamis_producer.submission.budget import budget_of
+from tamis_producer.submission.frames import Frame
+from tamis_producer.submission.new_batch import NewBatch, as_sources, parameters, rows_of
+from tamis_schemas import (
+    NO_STEERING,
+    BatchPaused,
+    BatchStatus,
+    Callback,
+    Exclusion,
+    IllegalTransition,
+    Item,
+    Priority,
+    ReviewPlan,
+    Source,
+    Steering,
+    WaitTimeout,
+)
+from tamis_schemas.ledger import batches, reviews
+from tamis_schemas.operations import models_of
+
+from .stages import Begun, begin, begin_next
+
+
+class Review:
+    """A handle on a review in the ledger; any number may exist for one review, in any process."""
+
+    def __init__(self, session: Session, review_id: UUID, *, replayed: bool = False) -> None:
+        self.session = session  # of the client that made it
+        self.uuid = review_id
+        self.replayed = replayed  # whether its submission found it: plan and records were submitted before
+
+    @property
+    def id(self) -> str:
+        """The review's id, a UUID as text."""
+        return str(self.uuid)
+
+    def status(self) -> ReviewView:
+        """Return the review's present state, all of its stages in one snapshot. Raises `LedgerUnavailable`."""
+        with self.session.snapshot() as connection:
+            return ledger.read_reviews(connection, review_id=self.uuid)[0]
+
+    def stages(self) -> list[Batch]:
+        """The batches of the stages that have begun, in order. Raises `LedgerUnavailable`."""
+        return [Batch(self.session, UUID(view.id)) for view in self.status().stages]
+
+    def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
+        """Yield the review's state again and again (at first quickly, then every second), until nothing more happens.
+
+        Raises:
+            BatchPaused: its stage cannot go on before somebody puts the reason right.
+            WaitTimeout: it took longer than `timeout` seconds; the review goes on.
+            LedgerUnavailable: the ledger does not answer.
+        """
+        for view in poll(self.status, timeout, self.session.waiting.sleep):
+            yield view
+            if view.finished:
+                return
+            if view.stages[-1].stuck is not None:
+                raise BatchPaused(view.stages[-1].id, view.stages[-1].stuck)
+        raise WaitTimeout(
+            f"review {self.id}: in stage {len(view.stages)} of {len(view.planned)} after {timeout:g} s; it goes on: "
+            f"`tamis review status {self.id} --watch` follows it"
+        )
+
+    def wait(self, timeout: float | None = None) -> ReviewView:
+        """The last view, once nothing more happens. Raises as `watch` does."""
+        return deque(self.watch(timeout), maxlen=1).pop()
+
+    def pause(self) -> None:
+        """Pause the stage that the review is in. Raises as `Batch.pause`."""
+        self._in_stage("pause", Batch.pause)
+
+    def resume(self, max_cost: Decimal | None = None) -> None:
+        """Go on with the stage that was paused. Arguments and errors are those of `Batch.resume`."""
+        self._in_stage("resume", lambda batch: batch.resume(max_cost))
+
+    def cancel(self) -> None:
+        """Cancel the stage that the review is in; no other one follows. Raises as `Batch.cancel`."""
+        self._in_stage("cancel", Batch.cancel)
+
+    def set_priority(self, priority: Priority | str) -> None:
+        """Go before, or behind, other batches, in this stage and those after it. Raises as `Batch.set_priority`."""
+        self._in_stage("prioritise", lambda batch: batch.set_priority(priority))
+
+    def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
+        while True:
+            stage = self._stage(verb)
+            try:
+                act(Batch(self.session, stage))
+                return
+            except IllegalTransition:
+                if self._stage(verb) == stage:
+                    raise  # else it was completed just now, and the review is in its next stage
+
+    def _stage(self, verb: str) -> UUID:
+        with self.session.writing() as connection:
+            stage = _current_stage(connection, self.uuid)
+        if stage is None:
+            raise _nothing_left(self.uuid, verb)
+        return stage
+
+
+def submit_review(
+    client: Client,
+    plan: ReviewPlan,
+    items: Iterable[Item] | Frame,
+    *,
+    label: str,
+    use_cache: bool = True,
+    exclusions: Mapping[int, Exclusion] | None = None,
+    source: Source | Sequence[Source] | None = None,
+    updates: str | None = None,
+    again: bool = False,
+    priority: Priority = Priority.NORMAL,
+    steering: Steering = NO_STEERING,
+    callback: Callback | None = None,
+    api_key_id: str | None = None,
+) -> Review:
+    """Write a review and its first stage to the ledger; the workers begin each further stage themselves.
+
+    Submitting the same plan with the same records returns the review that is there, however far it has come; `again`
+    begins a new one. A stage that names no model asks the one of the settings, else the workers' own. Each stage has
+    the budget that the plan gives it; `steering` goes over that of every stage. The other arguments, and the errors
+    raised, are those of `Client.submit`.
+    """
+    settings = client.settings
+    plan = plan.asking(settings.batch_model).steered(steering).with_operations(client.with_examples)
+    plan.each(lambda stage: budget_of(stage.max_cost, models_of(stage.operation, stage.model), settings.prices))
+    bounds = Bounds.of(settings)
+    params, *_ = plan.each(lambda stage: parameters(stage.operation, bounds=bounds))
+    operations = [stage.operation for stage in plan.stages]
+    sources = as_sources(source)
+    begun: list[Begun] = []
+
+    def insert(connection: Connection, first: NewBatch, submitted: tracing.Span) -> UUID:
+        begun.append(begin(connection, plan, first, label=label, again=again))
+        submitted.set({"tamis.review_id": str(begun[-1].review_id)})
+        return begun[-1].batch_id
+
+    first = NewBatch(
+        operation=params["operation"],
+        params=params,
+        model=plan.stages[0].asked_of,
+        items=rows_of(items, exclusions, sources=sources, bounds=bounds, operations=operations, waiting=client.waiting),
+        shard_size=settings.shard_size,
+        window=settings.shard_window,
+        label=f"{label}: {plan.stages[0].name}",
+        use_cache=use_cache,
+        sources=sources,
+        updates=None if updates is None else client.first_batch(updates).uuid,
+        priority=Priority(priority),
+        max_cost=plan.stages[0].max_cost,
+        steering=plan.stages[0].steering,
+        callback=callback,
+        api_key_id=api_key_id,
+    )
+    batch: Batch = client.write(first, insert)
+    return Review(client, begun[-1].review_id, replayed=batch.replayed)
+
+
+def find_review(client: Session, review_id: str) -> Review:
+    """Return the review of this id, or unique beginning. Raises `UnknownBatch`, `LedgerUnavailable`."""
+    with client.reading() as connection:
+        return Review(client, ledger.find_review(connection, review_id))
+
+
+def list_reviews(client: Session, limit: int = 20) -> list[ReviewView]:
+    """Return the latest reviews, newest first. Raises `LedgerUnavailable`."""
+    with client.snapshot() as connection:
+        return ledger.read_reviews(connection, limit=limit)
+
+
+def find_batch_or_review(client: Session, prefix: str) -> Batch | Review:
+    """Return the batch or review of this id, or unique beginning. Raises `UnknownBatch`, `LedgerUnavailable`."""
+    with client.reading() as connection:
+        match = ledger.find_either(connection, prefix)
+    if match.review_id is not None:
+        return Review(client, match.review_id)
+    assert match.batch_id is not None  # noqa: S101 - one of the two is set
+    return Batch(client, match.batch_id)
+
+
+def _current_stage(connection: Connection, review_id: UUID) -> UUID | None:
+    """The batch that a review is in; where its last one is just completed, the next one is begun.
+
+    None: the review is finished.
+    """
+    latest = (
+        select(batches.c.id, batches.c.state, reviews.c.finished_at)
+        .join(reviews, reviews.c.id == batches.c.review_id)
+        .where(reviews.c.id == review_id)
+        .order_by(batches.c.stage.desc())
+        .limit(1)
+    )
+    stage = connection.execute(latest).one()
+    latest_begun = UUID(str(stage.id))
+    if stage.finished_at is not None:
+        return None
+    return begin_next(connection, latest_begun) if stage.state == BatchStatus.COMPLETED else latest_begun
+
+
+def _nothing_left(review_id: UUID, verb: str) -> IllegalTransition:
+    """Return the error for a review that is finished."""
+    return IllegalTransition(
+        f"review {review_id} is finished: there is nothing to {verb}; `tamis review status {review_id}` shows what "
+        "came of it"
+    )
