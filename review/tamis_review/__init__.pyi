@@ -15,6 +15,7 @@ from .evaluation import evaluate as evaluate
 from .evaluation import measure_agreement as measure_agreement
 from .evaluation import measure_panel as measure_panel
 from .filter.initial_filter import InitialFilter as InitialFilter
+from .imported_decisions import import_decisions as import_decisions
 from .intake import Intake as Intake
 from .intake import Note as Note
 from .intake import NoteKind as NoteKind
@@ -23,7 +24,6 @@ from .intake import read_records as read_records
 from .intake import write_records as write_records
 from .overrides import count_human_decisions as count_human_decisions
 from .overrides import decide as decide
-from .overrides import import_decisions as import_decisions
 from .overrides import list_conflicts as list_conflicts
 from .overrides import list_overrides as list_overrides
 from .overrides import override as override
@@ -39,12 +39,12 @@ from .reading import get_screening_mode as get_screening_mode
 from .reading import may_stop as may_stop
 from .reading import next_records as next_records
 from .reading import set_screening_mode as set_screening_mode
+from .records import explain as explain
+from .records import read_failures as read_failures
+from .records import results_frame as results_frame
 from .remarks import count_labels as count_labels
 from .remarks import labelled_places as labelled_places
 from .remarks import remark as remark
-from .reports import explain as explain
-from .reports import read_failures as read_failures
-from .reports import results_frame as results_frame
 from .reports import write_report_file as write_report_file
 from .stages import has_later_stage as has_later_stage
 from .stages import judge_items as judge_items

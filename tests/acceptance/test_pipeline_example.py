@@ -96,12 +96,14 @@ def with_articles(project: FreshProject, database: Path) -> str:
 
 
 @pytest.mark.night
-def test_the_wheel_is_built_offline_and_holds_three_packages_and_no_bare_one(wheel: Path) -> None:
+def test_the_wheel_is_built_offline_and_holds_five_packages_and_no_bare_one(wheel: Path) -> None:
     top = {name.split("/")[0] for name in members(wheel)}
     assert {name for name in top if not name.endswith(".dist-info")} == {
         "tamis_schemas",
         "tamis_producer",
         "tamis_worker",
+        "tamis_review",
+        "tamis_cli",
     }
 
 

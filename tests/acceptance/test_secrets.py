@@ -276,7 +276,7 @@ def _say(said: Said, command: str, env: Mapping[str, str], folder: Path, name: s
     options = ["--log-level", "DEBUG"] if command == "worker" else []
     log = folder / f"{name}.said"
     with log.open("wb") as stream:
-        process = shared().start("tamis_worker", [command, *options], env=env, cwd=folder, stdout=stream, stderr=stream)
+        process = shared().start("tamis_cli", [command, *options], env=env, cwd=folder, stdout=stream, stderr=stream)
     try:
         wait_until(
             lambda: process.poll() is not None or any(line in log.read_bytes() for line in SAID_ENOUGH),

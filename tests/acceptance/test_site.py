@@ -8,6 +8,7 @@ import yaml
 from playwright.sync_api import Browser
 
 import tamis_producer
+import tamis_review
 import tamis_schemas
 from stage.browser import needs_chromium
 from stage.built_site import ROOT, Built, PageOfSite, build, pages
@@ -31,6 +32,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 def site(built: Built) -> dict[str, PageOfSite]:
     assert built.code == 0, built.said
     return {page.name: page for page in pages(built.folder).values()}
+
+
+PACKAGES = (tamis_schemas, tamis_producer, tamis_review)
 
 
 def listed(part: object) -> Iterator[str]:
@@ -95,7 +99,7 @@ def test_no_fence_is_left_as_text(site: dict[str, PageOfSite]) -> None:
 
 
 def test_the_reference_has_every_public_name_once_with_its_words(site: dict[str, PageOfSite]) -> None:
-    public = {f"{package.__name__}.{name}" for package in (tamis_schemas, tamis_producer) for name in package.__all__}
+    public = {f"{package.__name__}.{name}" for package in PACKAGES for name in package.__all__}
     asked_for = [
         name
         for path in (DOCS / "reference").glob("*.md")

@@ -33,7 +33,7 @@ def tamis(*arguments: str, env: Mapping[str, str], cwd: Path, within: float = FI
     environment = {**os.environ, "COLUMNS": "160", **env}
     with TemporaryFile() as out, TemporaryFile() as err:
         if shared().serves(environment):
-            child = shared().start("tamis_worker", arguments, env=environment, cwd=cwd, stdout=out, stderr=err)
+            child = shared().start("tamis_cli", arguments, env=environment, cwd=cwd, stdout=out, stderr=err)
             try:
                 code = child.wait(within)
             finally:

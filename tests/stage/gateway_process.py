@@ -52,7 +52,7 @@ def serving(
     with TemporaryFile() as out, TemporaryFile() as err:
         if not alone and shared().serves(given):
             process: subprocess.Popen[bytes] | Child = shared().start(
-                "tamis_worker", command, env=given, cwd=folder, stdout=out, stderr=err
+                "tamis_cli", command, env=given, cwd=folder, stdout=out, stderr=err
             )
         else:
             process = subprocess.Popen(

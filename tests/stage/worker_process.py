@@ -39,7 +39,7 @@ class WorkerProcess:
         with self.log.open("ab") as log:
             if not prefix and shared().serves(environment):
                 self.process: Popen[bytes] | Child = shared().start(
-                    "tamis_worker", command, env=environment, cwd=folder, stdout=log, stderr=log
+                    "tamis_cli", command, env=environment, cwd=folder, stdout=log, stderr=log
                 )
             else:
                 self.process = Popen(

@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
-from tamis_review import reports
+from tamis_review import records
 from tamis_review.decisions.override_file import find_record
 from tamis_review.explanation.words import sections
 from tamis_review.plans.reviews import find_batch_or_review
@@ -27,7 +27,7 @@ def explain(
     with Client() as client:
         subject = find_batch_or_review(client, of)
         batch = subject if isinstance(subject, Batch) else subject.stages()[0]
-        explanation = reports.explain(batch, find_record(record, batch.item_ids()))
+        explanation = records.explain(batch, find_record(record, batch.item_ids()))
     if as_json:
         print_json(explanation)
         return

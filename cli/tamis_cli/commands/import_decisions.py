@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from tamis_producer.results.formula_guard import guarded
 from tamis_producer.results.results_file import replacing
-from tamis_review import overrides
+from tamis_review import imported_decisions
 from tamis_review.decisions.decision_words import NamedWords
 from tamis_review.decisions.foreign_columns import TableColumns
 from tamis_review.decisions.import_decisions import Astray, Everything, Imported
@@ -76,7 +76,7 @@ def import_decisions(
 ) -> None:
     """Record what people decided elsewhere. Records are found by id, DOI, PMID and title; others are listed."""
     with opened(batch_id) as batch:
-        done = overrides.import_decisions(
+        done = imported_decisions.import_decisions(
             batch,
             file,
             reviewer=(reviewer or "").strip() or None,

@@ -12,7 +12,7 @@ from tamis_producer.client.client import Client
 from tamis_producer.runs import rounds
 from tamis_producer.runs.rounds import Retryable
 from tamis_producer.submission.budget import amount_of
-from tamis_review.reports import read_failures
+from tamis_review.records import read_failures
 from tamis_review.stages import has_later_stage
 from tamis_schemas import InvalidRequest, dollars
 

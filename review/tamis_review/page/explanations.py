@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse, Response
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.description import BatchId, Index
-from tamis_review.reports import explain
+from tamis_review.records import explain
 from tamis_schemas import InvalidParameters
 
 from ..explanation import Explanation

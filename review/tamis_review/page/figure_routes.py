@@ -11,7 +11,7 @@ from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.extension import check_open
 from tamis_producer.ledger import ledger_errors
 from tamis_review.evaluation import measure_agreement, measure_panel
-from tamis_review.reports import read_failures
+from tamis_review.records import read_failures
 from tamis_schemas import HumanStage, RetryBias
 
 from ..decisions.agreement_records import AgreementAmong, AgreementRecords, CellQuery, read_cell

@@ -14,7 +14,7 @@ from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.description import BatchId, Index, component
-from tamis_review import overrides
+from tamis_review import imported_decisions, overrides
 from tamis_review.overrides import override
 from tamis_schemas import Blinded, HumanStage, InvalidParameters
 from tamis_schemas.answers.override import Override
@@ -107,7 +107,7 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, key:
     """Rows without a record, and rows that might mean several, are listed and left out; the rest is recorded as one."""
 
     def imported(terms: DecisionTerms, path: Path, _: str) -> Imported:
-        return overrides.import_decisions(
+        return imported_decisions.import_decisions(
             client.batch(batch_id),
             path,
             reviewer=terms.reviewer,

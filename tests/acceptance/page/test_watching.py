@@ -15,7 +15,7 @@ from stage.gateway import gateway
 from stage.gateway_page import ONCOLOGY, Open
 from stage.screened import Place, write_batch, write_review
 from tamis_producer import Client
-from tamis_review import submit_review
+from tamis_review import decide, submit_review
 from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_schemas import Filter, ReviewPlan, ReviewStage
 from tamis_schemas.ledger import batches
@@ -143,7 +143,7 @@ def test_reviews_come_first_with_their_stages_and_what_is_left_for_whoever_looks
     review = submit_review(client, plan, abstracts(4), label="Sieves in adults")
     client.submit(ONCOLOGY, abstracts(2), label="a plain batch")
     (stage,) = review.stages()
-    stage.decide([HumanDecision(0, True, "Reviewer A"), HumanDecision(1, True, "Reviewer A")])
+    decide(stage, [HumanDecision(0, True, "Reviewer A"), HumanDecision(1, True, "Reviewer A")])
     page = opened().sign_in(key)
     shown = page.get_by_role("article", name="Sieves in adults")
     expect(shown.get_by_role("listitem")).to_have_count(2)
@@ -155,7 +155,7 @@ def test_reviews_come_first_with_their_stages_and_what_is_left_for_whoever_looks
     expect(link).to_have_attribute("href", f"/?batch={stage.id}&view=work")
     expect(page.locator("#batch-rows tr")).to_have_count(1)
     expect(page.locator("#batch-rows")).to_contain_text("a plain batch")
-    stage.decide([HumanDecision(1, False, "Reviewer B")])
+    decide(stage, [HumanDecision(1, False, "Reviewer B")])
     client.submit(ONCOLOGY, abstracts(3), label="another")  # something to look again for
     expect(shown).to_contain_text("1 conflict to settle", timeout=15_000)
 

@@ -13,7 +13,7 @@ from stage.work_double import REASONS, WorkDouble, work_record
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
-from tamis_review import evaluate, list_conflicts, list_overrides, override, set_screening_mode
+from tamis_review import list_conflicts, list_overrides, override, set_screening_mode
 
 pytestmark = needs_chromium
 client, base = one_ledger.client, one_ledger.base
@@ -273,7 +273,7 @@ def test_two_tabs_write_each_decision_once(client: Client, key: str, opened: Ope
     first.keyboard.press("i")
     first.keyboard.press("u")
     expect(first.locator(".work-waiting")).to_contain_text("2 decisions wait")
-    address, kept = first.url, evaluate(first, "sessionStorage.getItem('tamis.key')")
+    address, kept = first.url, first.evaluate("sessionStorage.getItem('tamis.key')")
     second = first.context.new_page()
     double.stand_in(second)
     double.away = False

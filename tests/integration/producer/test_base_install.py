@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[3]
 MODULES = {"google-re2": "re2", "charset-normalizer": "charset_normalizer"}  # where it is not the package's own name
 FEW = 385  # modules that a client imports; of Python's own 3.14 takes three more than 3.11
 SUBMITS = """
+import tamis_review
 from tamis_producer import AsyncClient, Client, ProducerSettings, get_ai_evaluation_service
 from tamis_schemas import ConfigurationError, ExtractFields, Filter
 fields = ExtractFields(schema={"type": "object", "properties": {"n": {"type": "integer"}}}, instructions="Count.")
@@ -21,8 +22,8 @@ with Client() as client:
     batch = client.submit(Filter(criteria="Is it about cats?"), items)
     client.submit(fields, items)
     assert [row.item_id for row in batch.results()] == ["r1", "r2"]
-    print(batch.status().counts.pending)
-    for more in (lambda: batch.report("r.html"), lambda: batch.evaluate({"r1": True})):
+    print(batch.status().counts.pending, tamis_review.override(batch, 0, True, reviewer="Reviewer A").value)
+    for more in (lambda: tamis_review.write_report_file(batch, "r.html"), lambda: tamis_review.evaluate(batch, {})):
         try:
             more()
         except ConfigurationError as error:
@@ -54,7 +55,7 @@ def test_the_extras_hold_what_enqueuing_does_not_need() -> None:
 def test_submitting_and_reading_back_works_with_the_base_alone(database_url: str) -> None:
     env = {"TAMIS_BROKER_URL": "redis://127.0.0.1:1/0", "TAMIS_DATABASE_URL": database_url}
     done = imported_by(SUBMITS, env=env, missing=MISSING)
-    assert (done.code, done.out) == (0, "2\nthis needs the extra 'cli'\nthis needs the extra 'files'\n"), done.err
+    assert (done.code, done.out) == (0, "2 True\nthis needs the extra 'cli'\nthis needs the extra 'files'\n"), done.err
     assert not done.modules & set(MISSING)
 
 
@@ -94,7 +95,7 @@ def test_a_command_that_takes_the_workers_extra_names_it_in_one_line(command: st
 @pytest.mark.parametrize(
     ("script", "missing"),
     [
-        ("from tamis_producer import InitialFilter", "re2"),
+        ("from tamis_review import InitialFilter", "re2"),
         ("from tamis_review.intake.bibtex import SOURCES", "bibtexparser"),
         ("from tamis_review.intake.endnote_xml import etree", "lxml"),
         ("from tamis_review.intake.likeness import fuzz", "rapidfuzz"),

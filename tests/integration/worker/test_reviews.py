@@ -111,7 +111,7 @@ def test_the_same_plan_with_the_same_records_is_the_same_review(house: House) ->
     client = house.fresh().client
     plan = ReviewPlan(stages=(IS_IT, DESIGN))
     with ThreadPoolExecutor(6) as pool:
-        begun = [pool.submit(client.submit_review, plan, abstracts(5), label="five") for _ in range(6)]
+        begun = [pool.submit(submit_review, client, plan, abstracts(5), label="five") for _ in range(6)]
         assert len({future.result().id for future in begun}) == 1
     first = begun[0].result()
     assert submit_review(client, plan, abstracts(6), label="five").id != first.id

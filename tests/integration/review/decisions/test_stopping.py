@@ -211,7 +211,7 @@ def test_a_draw_that_is_killed_leaves_nothing_and_two_at_once_draw_one_sample(
         "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
         "WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted"
     )
-    both = [Thread(target=batch.stop_sample, kwargs={"seed": 1}) for _ in range(2)]
+    both = [Thread(target=draw_stop_sample, args=(batch,), kwargs={"seed": 1}) for _ in range(2)]
     with client.engine.begin() as writer, client.engine.connect() as other:
         one_at_a_time(writer, UUID(batch.id))  # somebody decides just now
         for thread in both:

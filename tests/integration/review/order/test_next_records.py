@@ -225,7 +225,7 @@ def test_two_callers_have_one_order_worked_out(client: Client, batch: Batch, mon
 
     monkeypatch.setattr(refits, "reading_order", counted)
     with ThreadPoolExecutor(4) as threads:
-        answers = [one.result() for one in [threads.submit(batch.next, 50) for _ in range(4)]]
+        answers = [one.result() for one in [threads.submit(next_records, batch, 50) for _ in range(4)]]
     assert len(worked_out) == 1
     assert len({one.records for one in answers}) == 1
 

@@ -1,0 +1,45 @@
+"""What is known of the records of a batch: the story of one, the failures, the results as a data frame."""
+
+from typing import Any
+
+from tamis_producer.client.batch import Batch
+from tamis_producer.results.result_frames import FrameLibrary, frame_of
+from tamis_producer.runs.retry_bias import read_retry_bias
+from tamis_schemas import RetryBias
+
+from .explanation import Explanation, read_explanation
+
+
+def explain(batch: Batch, index: int) -> Explanation:
+    """Return the whole story of one item: prompts, answers, rules and formulas, human decisions, and the bill.
+
+    Args:
+        batch: the batch.
+        index: the item's place in the batch, from 0.
+
+    Raises:
+        InvalidParameters: the batch has no such place.
+        LedgerUnavailable: the ledger does not answer.
+    """
+    with batch.session.snapshot() as connection:
+        return read_explanation(connection, batch.uuid, index)
+
+
+def read_failures(batch: Batch) -> RetryBias:
+    """Return the failures of each round, and their traits; empty where nothing ever failed.
+
+    Raises `LedgerUnavailable`.
+    """
+    with batch.session.snapshot() as connection:
+        return read_retry_bias(connection, batch.uuid)
+
+
+def results_frame(batch: Batch, library: FrameLibrary | None = None) -> Any:
+    """Return every item with its result as a data frame: a row an item, in item order, the columns of `tamis results`.
+
+    `value` and `final_value` have the type of the operation's values, the fields of an extraction are JSON text.
+    `library` is `pandas`, `polars` or `arrow` (a `pyarrow.Table`); None: the first of these that is installed.
+
+    Raises `InvalidParameters` for another one, `ConfigurationError` where it is not installed, `LedgerUnavailable`.
+    """
+    return frame_of(batch.results(), batch.operation(), library)
