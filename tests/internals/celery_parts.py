@@ -106,7 +106,7 @@ def foreign_messages(raises: Exception | None = None) -> Any:
     app = Celery(broker="memory://", backend="cache+memory://", set_as_current=False)
     consumer = consumer_of(app, Hub())
     letters: list[tuple[Foreign, str]] = []
-    consumer.dead_letters = SimpleNamespace(keep=lambda message, why: letters.append((message, why)))
+    consumer.foreign = SimpleNamespace(refuse=lambda message, why: letters.append((message, why)))
     consumer.event_dispatcher = None
     consumer.on_task_message = ()
 

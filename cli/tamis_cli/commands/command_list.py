@@ -160,10 +160,6 @@ _SUMMARIES: dict[Theme, dict[str, dict[str, str]]] = {
             "keys": "Keys of the HTTP gateway.",
         },
         "webhooks": {"webhooks": "What was told to whom by webhooks, and tell it again."},
-        "dead_letters": {
-            "dead-letters": "Messages that no worker understood, and what is wrong with each. `tamis dead-letters` "
-            "lists them.",
-        },
     },
     Theme.HELP: {
         "manual": {

@@ -14,7 +14,6 @@ from tamis_schemas.extras import needs
 from tamis_schemas.ledger.revisions import head, revisions
 from tamis_worker.config.settings import WorkerSettings
 
-from .dead_letter_count import judge_dead_letters, read_dead_letter_count
 from .finding import Finding, failure, ok, warning
 from .learned import judge_learned, read_learned
 from .postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
@@ -129,7 +128,6 @@ def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[F
         repairs = read_repairs(engine)
         learned = read_learned(engine)
         backlog = read_backlog(engine)
-        letters = read_dead_letter_count(engine)
     except (LedgerUnavailable, ConfigurationError) as error:
         yield failure("workers", f"which there are is not known: {error}", "mend the ledger first")
     else:
@@ -137,7 +135,6 @@ def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[F
         yield judge_repairs(repairs)
         yield from judge_learned(learned)
         yield from judge_backlog(backlog, secret=settings.webhook_secret is not None)
-        yield from judge_dead_letters(letters)
     finally:
         engine.dispose()
         app.close()

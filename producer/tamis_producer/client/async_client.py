@@ -58,8 +58,6 @@ class AsyncClient(Mirror):
     retryable = awaited(Client.retryable)
     retry_all_failed = awaited_as(Client.retry_all_failed, _retried)
     workers = on_thread(Client.workers)
-    dead_letters = awaited(Client.dead_letters)
-    resend_dead_letter = on_thread(Client.resend_dead_letter)
     ready = on_thread(Client.ready)
     dispatch = awaited(Client.dispatch)
     request_summary = awaited(Client.request_summary)

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from tamis_schemas.operations import TypedOperation
 
     from ..calls.single_calls import SingleCalls
-    from ..ledger.dead_letters import DeadLetter
     from ..submission.frames import Frame
 
 log = logging.getLogger(__name__)
@@ -279,23 +278,6 @@ class Client(Session):
         Raises `LedgerUnavailable` where neither answers.
         """
         return runs.read_workers(self.engine, self._broker)
-
-    def dead_letters(self, limit: int = 20) -> list[DeadLetter]:
-        """The latest messages that no worker understood, newest first. Raises `LedgerUnavailable`."""
-        with self.reading() as connection:
-            return ledger.read_dead_letters(connection, limit=limit)
-
-    def resend_dead_letter(self, letter_id: int) -> DeadLetter:
-        """Send one again as it came; it leaves the list, and comes back where it still is not understood.
-
-        Raises `InvalidRequest` where there is none or it is not kept whole, `LedgerUnavailable`, and
-        `BrokerUnavailable`: then it stays in the list.
-        """
-        dispatcher = self._dispatcher()
-        with self.writing() as connection:
-            letter = ledger.take_dead_letter(connection, letter_id)
-            dispatcher.resend(letter)
-        return letter
 
     def close(self) -> None:
         """Give every connection back."""

@@ -9,8 +9,6 @@ from .connection import connect as connect
 from .connection import connect_on_loop as connect_on_loop
 from .connection import connected as connected
 from .connection import ledger_errors as ledger_errors
-from .dead_letters import read_dead_letters as read_dead_letters
-from .dead_letters import take_dead_letter as take_dead_letter
 from .finding import find_audit as find_audit
 from .finding import find_batch as find_batch
 from .finding import find_either as find_either

@@ -20,11 +20,9 @@ from tamis_schemas.ledger import batches, items, shards
 from tamis_schemas.ledger.tables import ShardStatus
 
 from ..ledger import ledger_errors
-from ..ledger.dead_letters import DeadLetter
 from ..process import tracing
 from ..process.waiting import ON_THREAD, Waiting
 from .broker import broker_errors, forget_pools
-from .resend import publish_again
 
 PUBLISH_BATCH = 500  # messages in one round trip to the broker
 
@@ -69,10 +67,6 @@ class Dispatcher:
     def forget(self) -> object:
         """Leave the broker's connections to the process that this one was forked from; returns them."""
         return forget_pools(self._app)
-
-    def resend(self, letter: DeadLetter) -> None:
-        """Publish a dead letter again, as it came. Raises `InvalidRequest` and `BrokerUnavailable`."""
-        publish_again(self._app, letter)
 
     def fill_window(self, batch_id: UUID) -> int:
         """Dispatch shards of a batch until its window is full; the number dispatched.

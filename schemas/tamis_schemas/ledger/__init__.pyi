@@ -3,7 +3,6 @@ from .tables import audit_decisions as audit_decisions
 from .tables import audit_items as audit_items
 from .tables import audits as audits
 from .tables import batches as batches
-from .tables import dead_letters as dead_letters
 from .tables import dialects as dialects
 from .tables import evaluations as evaluations
 from .tables import exclusions as exclusions

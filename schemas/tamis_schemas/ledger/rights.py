@@ -44,13 +44,12 @@ WORKER = Rights(
         "tallies",
     ),
     only_added_to=("payloads", "prompts", "transcripts"),
-    deleted_from=("dead_letters", "llm_cache", "webhooks", "workers"),
+    deleted_from=("llm_cache", "webhooks", "workers"),
 )
 # What models answered is no producer's to write, and what people decided nobody changes.
 GATEWAY = Rights(
     only_read=(
         "alembic_version",
-        "dead_letters",
         "dialects",
         "evaluations",
         "llm_cache",

@@ -574,24 +574,3 @@ repairs = Table(  # what the reconcilers of all workers have set going again, si
     Column("total", BigInteger, nullable=False),
     Column("last_at", _INSTANT, nullable=False, server_default=func.now()),
 )
-
-dead_letters = Table(  # messages that no worker understood, the newest of them: a trigger deletes the others
-    "dead_letters",
-    metadata,
-    Column("id", BigInteger, Identity(always=True), primary_key=True),
-    Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
-    Column("worker", Text, nullable=False),
-    Column("queue", Text),  # as the message says; None: it does not
-    Column("task", Text),  # the same
-    Column("task_id", Text),  # the same
-    Column("why", Text, nullable=False),  # what is wrong with it, and the likely mistake
-    Column("content_type", Text),
-    Column("content_encoding", Text),
-    Column("headers", JSON, nullable=False),
-    Column("properties", JSON, nullable=False),  # what else the broker knows of it
-    Column("body", Text, nullable=False),  # as far as it is kept; never read as anything but text
-    Column("in_base64", Boolean, nullable=False, server_default=text("false")),  # a body that is no text
-    Column("body_bytes", BigInteger, nullable=False),  # of the body as it came
-    Column("whole", Boolean, nullable=False),  # nothing of it was cut off or taken out
-    Column("more", BigInteger, nullable=False, server_default="0"),  # that came after it, and were counted alone
-)

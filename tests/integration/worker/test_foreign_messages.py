@@ -12,12 +12,10 @@ from celery.exceptions import NotRegistered
 from kombu import Connection, Exchange
 
 from stage import House, WorkerProcess, abstracts, wait_until
-from tamis_producer.ledger.dead_letters import count_dead_letters, purge_dead_letters
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import Filter
 from tamis_schemas.batches import wire
-from tamis_worker.celery_adapter.dead_letters import KEPT_A_MINUTE
-from tamis_worker.celery_adapter.foreign_message import BODY_MOST
+from tamis_worker.celery_adapter.foreign_messages import SAID_A_MINUTE
 
 QUEUE = "items.normal.0"
 
@@ -30,13 +28,6 @@ class Creates:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Path.touch, (self.path,))
-
-
-@pytest.fixture(autouse=True)
-def no_letters(house: House) -> None:
-    """An empty list."""
-    with house.client.engine.begin() as connection:
-        purge_dead_letters(connection)
 
 
 def put(house: House, body: bytes, content_type: str, encoding: str, *, queue: str = QUEUE, **headers: Any) -> None:
@@ -83,78 +74,73 @@ def hostile(kind: str, made: Path) -> tuple[bytes, str, str]:
             return json.dumps([[str(uuid4()), 1, 0], {}, {}]).encode(), "application/json", "utf-8"
         case "nothing":
             return b"", "application/json", "utf-8"
-        case "larger than what is kept":
+        case "larger than what is shown":
             return json.dumps([["x" * 3_000_000, 1], {}, {}]).encode(), "application/json", "utf-8"
         case _:
             return json.dumps([[str(uuid4()), 10**30], {}, {"chord": "no body"}]).encode(), "application/json", "utf-8"
 
 
-WRONG: dict[str, tuple[str, bool]] = {  # what its dead letter says, and whether its body is kept as text
-    "pickle": ("its body is of the type 'application/x-python-serialize'", False),
-    "pickle that says it is JSON": ("its body cannot be read as JSON", False),
-    "yaml": ("its body is of the type 'application/x-yaml'", True),
-    "an unknown type": ("its body is of the type 'application/x-of-nobody'", True),
-    "nested without end": ("its body cannot be read as JSON", True),
-    "not an item's": (" takes a batch's id", True),
-    "an object": (" takes a batch's id", True),
-    "a number beyond all others": (" takes a batch's id", True),
-    "a time that is none": (" takes a batch's id", True),
-    "nothing": (" takes a batch's id", True),
-    "larger than what is kept": (" takes a batch's id", True),
+WRONG = {  # what is said of it
+    "pickle": "its body is of the type 'application/x-python-serialize'",
+    "pickle that says it is JSON": "its body cannot be read as JSON",
+    "yaml": "its body is of the type 'application/x-yaml'",
+    "an unknown type": "its body is of the type 'application/x-of-nobody'",
+    "nested without end": "its body cannot be read as JSON",
+    "not an item's": " takes a batch's id",
+    "an object": " takes a batch's id",
+    "a number beyond all others": " takes a batch's id",
+    "a time that is none": " takes a batch's id",
+    "nothing": " takes a batch's id",
+    "larger than what is shown": " takes a batch's id",
 }
 
 
+def said(house: House) -> list[str]:
+    """The lines of the worker's log about messages that it did not understand."""
+    lines = [line for line in house.worker.text().splitlines() if "a message that no worker understands: " in line]
+    return [json.loads(line)["event"] for line in lines]
+
+
 @pytest.mark.parametrize("queue", [QUEUE, wire.CONTROL_QUEUE])
-def test_a_foreign_message_of_any_kind_is_a_dead_letter_and_does_no_harm(
-    house: House, tmp_path: Path, queue: str
-) -> None:
+def test_a_foreign_message_of_any_kind_is_refused_and_does_no_harm(house: House, tmp_path: Path, queue: str) -> None:
     task = "tamis.filter" if queue == QUEUE else "tamis.aggregate"
-    bodies = {kind: hostile(kind, tmp_path / "made") for kind in WRONG}
-    for kind, (body, content_type, encoding) in bodies.items():
+    for kind in WRONG:
+        body, content_type, encoding = hostile(kind, tmp_path / "made")
         times = {"eta": "soon", "expires": "never"} if kind == "a time that is none" else {}
-        put(house, body, content_type, encoding, queue=queue, task=task, kind=kind, **times)
+        put(house, body, content_type, encoding, queue=queue, task=task, id=kind, **times)
     goes_on(house)
     assert not (tmp_path / "made").exists()
-    letters = {letter.headers["kind"]: letter for letter in house.client.dead_letters()}
-    assert set(letters) == set(WRONG)
-    for kind, (why, is_text) in WRONG.items():
-        letter, (body, content_type, encoding) = letters[kind], bodies[kind]
-        assert why in letter.why, kind
-        assert (letter.queue, letter.task, letter.content_type) == (queue, task, content_type)
-        assert letter.content_encoding == encoding
-        assert (letter.raw, letter.body_bytes) == (body[:BODY_MOST], len(body)), kind
-        assert (letter.in_base64, letter.whole) == (not is_text, len(body) <= BODY_MOST), kind
-        assert letter.task_id == letter.headers["id"]
+    lines = [line for line in said(house) if f"queue='{queue}' task='{task}'" in line]
+    for kind, why in WRONG.items():
+        assert [line for line in lines if f"id={kind!r} " in line and why in line], (kind, lines)
 
 
-def test_a_task_that_is_not_ours_is_a_dead_letter_and_whoever_waits_for_it_is_told(house: House) -> None:
+def test_a_task_that_is_not_ours_is_refused_and_whoever_waits_for_it_is_told(house: House) -> None:
     app = make_app(house.client.settings)
     asked = app.send_task("os.system", ("ls",), queue=QUEUE, ignore_result=False)
     with pytest.raises(NotRegistered, match=r"os\.system"):
         asked.get(timeout=20)
     goes_on(house)
-    (letter,) = house.client.dead_letters(1)
-    assert (letter.task, letter.task_id) == ("os.system", asked.id)
-    assert "has no task 'os.system'" in letter.why
+    (line,) = [line for line in said(house) if f"id='{asked.id}'" in line]
+    assert "has no task 'os.system'" in line
 
 
-def test_what_is_no_message_at_all_is_a_dead_letter(house: House) -> None:
+def test_what_is_no_message_at_all_is_refused(house: House) -> None:
     elements = [b"hello", b"[]", b'{"properties": {}}', b"\xff\x00", json.dumps({"headers": {"task": ["a"]}}).encode()]
-    listed = {"id": str(uuid4()), "task": ["a", "list"]}
+    before = len(said(house))
     with redis.Redis.from_url(house.client.settings.broker) as server:
         server.lpush(f"{wire.KEY_PREFIX}{QUEUE}", *elements)
-    put(house, b"[[], {}, {}]", "application/json", "utf-8", **listed)
+    put(house, b"[[], {}, {}]", "application/json", "utf-8", id=str(uuid4()), task=["a", "list"])
     goes_on(house)
-    of_list, *others = house.client.dead_letters()
-    assert (of_list.task, "names no task" in of_list.why) == ("['a', 'list']", True)
-    assert {letter.raw for letter in others} == set(elements)
-    assert {letter.queue for letter in others} == {QUEUE}
-    assert all("it is no message at all" in letter.why for letter in others)
+    lines = said(house)[before:]
+    assert len([line for line in lines if "it is no message at all" in line]) == len(elements)
+    assert len([line for line in lines if "names no task" in line]) == 1
 
 
 @pytest.mark.parametrize("flood", [400, pytest.param(10_000, marks=[pytest.mark.night, pytest.mark.timeout(900)])])
-def test_of_a_flood_as_many_as_a_minute_allows_are_kept_and_the_others_counted(house: House, flood: int) -> None:
+def test_a_flood_is_acknowledged_and_leaves_items_their_room(house: House, flood: int) -> None:
     headers = {"id": "an id", "task": "of.nobody", "lang": "py", "ignore_result": True}
+    before = len(said(house))
     with make_app(house.client.settings).connection_for_write() as connection:
         producer = connection.Producer()
         with producer.batch(1_000):
@@ -162,14 +148,7 @@ def test_of_a_flood_as_many_as_a_minute_allows_are_kept_and_the_others_counted(h
                 producer.publish(b"[[], {}, {}]", routing_key=QUEUE, content_type="application/json", headers=headers)
     wait_until(lambda: waiting(house) == 0, within=600, what="the queues are empty")
     goes_on(house)
-
-    def counted() -> int:
-        with house.client.engine.connect() as ledger:
-            return count_dead_letters(ledger)
-
-    wait_until(lambda: counted() == flood, within=120, what="all of them are counted")
-    kept = house.client.dead_letters(flood)
-    assert len(kept) <= KEPT_A_MINUTE * (1 + flood // 400)  # a long flood lasts longer than a minute
+    assert len(said(house)) - before <= SAID_A_MINUTE * (1 + flood // 400)  # a long flood lasts longer than a minute
 
 
 def test_a_pickled_control_message_is_not_read(house: House, tmp_path: Path) -> None:

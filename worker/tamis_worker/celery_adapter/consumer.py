@@ -1,9 +1,9 @@
-"""Celery's consumer, without its queues for delays, and with dead letters.
+"""Celery's consumer, without its queues for delays, and with foreign messages refused.
 
 Where a queue is a quorum queue, Celery makes 28 more at each connection, for tasks with an ETA. No task here has one.
 
 What is no message of a task, is of a task that is not there, or is refused by a strategy with `InvalidTaskError`, is
-written to the log and discarded by Celery. Here it becomes a dead letter.
+written to the log and discarded by Celery. Here it is described, counted and acknowledged.
 """
 
 import logging
@@ -17,7 +17,7 @@ from celery.worker.consumer import Consumer
 from celery.worker.consumer.delayed_delivery import DelayedDelivery
 
 from . import foreign_reason
-from .dead_letters import DeadLetterBox
+from .foreign_messages import ForeignMessages
 
 VERSION = version("tamis")  # to look it up takes as long as an item
 _DELAYS = f"{DelayedDelivery.__module__}:{DelayedDelivery.__name__}"
@@ -33,7 +33,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
 
         default_steps: ClassVar[list[str]] = [step for step in Consumer.Blueprint.default_steps if step != _DELAYS]
 
-    dead_letters: DeadLetterBox  # set by the step that settles, before a message is taken
+    foreign: ForeignMessages  # set by the step that settles, before a message is taken
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
         """Return what takes each message; Celery's own would end with one whose task is a list."""
@@ -52,25 +52,25 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         return receive
 
     def on_unknown_message(self, body: Any, message: Any) -> None:
-        """Keep a message that names no task."""
-        self.dead_letters.keep(message, foreign_reason.names_no_task())
+        """Refuse a message that names no task."""
+        self.foreign.refuse(message, foreign_reason.names_no_task())
 
     def on_unknown_task(self, body: Any, message: Any, exc: KeyError) -> None:
-        """Keep a message of a task that is not registered; whoever waits for its result is told."""
+        """Refuse a message of a task that is not registered; whoever waits for its result is told."""
         name = exc.args[0]
-        self.dead_letters.keep(message, foreign_reason.unknown_task(name, VERSION))
+        self.foreign.refuse(message, foreign_reason.unknown_task(name, VERSION))
         task_id = message.headers.get("id")
         if isinstance(task_id, str) and not message.headers.get("ignore_result"):
             self.tell_not_registered(task_id, str(name))
 
     def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:
-        """Keep a message whose arguments are not the task's, or whose body is in a form that is never loaded."""
+        """Refuse a message whose arguments are not the task's, or whose body is in a form that is never loaded."""
         refused = isinstance(exc, InvalidTaskError)
-        self.dead_letters.keep(message, str(exc) if refused else foreign_reason.unreadable(message.content_type, exc))
+        self.foreign.refuse(message, str(exc) if refused else foreign_reason.unreadable(message.content_type, exc))
 
     def on_decode_error(self, message: Any, exc: Exception) -> None:
-        """Keep a message whose body cannot be read."""
-        self.dead_letters.keep(message, foreign_reason.unreadable(message.content_type, exc))
+        """Refuse a message whose body cannot be read."""
+        self.foreign.refuse(message, foreign_reason.unreadable(message.content_type, exc))
 
     def tell_not_registered(self, task_id: str, name: str) -> None:
         """Say, to the result backend and to events, that a task has failed because nobody here knows it."""

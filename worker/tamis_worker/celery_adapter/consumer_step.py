@@ -11,7 +11,7 @@ from tamis_schemas.batches import wire
 
 from .awaited_strategy import AwaitedStrategy
 from .consumer import ConsumerWithoutDelayQueues
-from .dead_letters import DeadLetterBox
+from .foreign_messages import ForeignMessages
 from .item_strategy import ItemStrategy, goes_on
 from .redis_channel import install_resilient_qos
 
@@ -24,32 +24,32 @@ COUNT_EVERY = 1.0
 AWAITED_AT_ONCE = 500  # messages of services, in one worker; its items take none of their places
 
 
-def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, dead_letters: DeadLetterBox) -> None:
+def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, foreign: ForeignMessages) -> None:
     """Have the workers of an application settle; each of its item tasks takes `strategy` as its `Strategy`.
 
-    The tasks that services send by name take `awaited`. What nobody understands goes into `dead_letters`.
+    The tasks that services send by name take `awaited`. `foreign` refuses what no worker understands.
     """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
-    app.steps["consumer"].add(type("Settling", (_Settling,), {"strategy": strategy, "dead_letters": dead_letters}))
-    awaiting = {"strategy": strategy, "awaited": awaited, "dead_letters": dead_letters}
+    app.steps["consumer"].add(type("Settling", (_Settling,), {"strategy": strategy, "foreign": foreign}))
+    awaiting = {"strategy": strategy, "awaited": awaited, "foreign": foreign}
     app.steps["consumer"].add(type("Awaiting", (_Awaiting,), awaiting))
 
 
 class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
     requires = ("celery.worker.consumer.tasks:Tasks",)
     strategy: ClassVar[ItemStrategy]
-    dead_letters: ClassVar[DeadLetterBox]
+    foreign: ClassVar[ForeignMessages]
 
     def start(self, consumer: Any) -> None:
         if consumer.hub is None:
             raise ConfigurationError(
                 "the worker needs Celery's event loop, which this platform or broker does not have"
             )
-        consumer.dead_letters = self.dead_letters
+        consumer.foreign = self.foreign
         channel = consumer.task_consumer.channel
-        install_resilient_qos(channel, self.strategy.holds_back, self.strategy.refused, self.dead_letters.keep_bytes)
+        install_resilient_qos(channel, self.strategy.holds_back, self.strategy.refused, self.foreign.refuse_bytes)
         consumer.hub.add_reader(self.strategy.finished, self.strategy.settle)
-        consumer.hub.add_reader(self.dead_letters.written, self.dead_letters.settle)
+        consumer.hub.add_reader(self.foreign.refused, self.foreign.settle)
         eventer = consumer.event_dispatcher
         # By the dozen and at every turn of the hub, events cost more than the items that they tell of.
         eventer.buffer_limit = EVENTS_AT_ONCE
@@ -57,21 +57,21 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
         consumer.hub.timer.call_repeatedly(EVENTS_EVERY, self.strategy.tell_retries)
         consumer.hub.timer.call_repeatedly(EVENTS_EVERY, eventer.flush)
         consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.strategy.acknowledge_again)
-        consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.dead_letters.acknowledge_again)
-        consumer.hub.timer.call_repeatedly(COUNT_EVERY, self.dead_letters.tell_counted)
+        consumer.hub.timer.call_repeatedly(ACKNOWLEDGE_EVERY, self.foreign.acknowledge_again)
+        consumer.hub.timer.call_repeatedly(COUNT_EVERY, self.foreign.tell_unsaid)
         consumer.hub.timer.call_repeatedly(MAKE_ROOM_EVERY, self.strategy.make_room, (consumer,))
 
     def stop(self, consumer: Any) -> None:
         if goes_on():
             self.strategy.forget()
-            self.dead_letters.forget()
+            self.foreign.forget()
             self.strategy.await_broker()
             return
         if consumer.task_consumer:
             consumer.task_consumer.cancel()
         self.strategy.finish()
         self.strategy.acknowledge_again()
-        self.dead_letters.finish()
+        self.foreign.finish()
         if consumer.event_dispatcher:
             consumer.event_dispatcher.flush()
 
@@ -82,7 +82,7 @@ class _Awaiting(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
     requires = ("celery.worker.consumer.tasks:Tasks",)
     strategy: ClassVar[ItemStrategy]
     awaited: ClassVar[AwaitedStrategy]
-    dead_letters: ClassVar[DeadLetterBox]
+    foreign: ClassVar[ForeignMessages]
 
     def start(self, consumer: Any) -> None:
         self._sent = kombu.Consumer(
@@ -94,7 +94,7 @@ class _Awaiting(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
             prefetch_count=AWAITED_AT_ONCE,
         )
         channel, strategy = self._sent.channel, self.strategy
-        install_resilient_qos(channel, strategy.holds_back, strategy.refused, self.dead_letters.keep_bytes)
+        install_resilient_qos(channel, strategy.holds_back, strategy.refused, self.foreign.refuse_bytes)
         consumer.hub.add_reader(self.awaited.due, self.awaited.settle)
         self._sent.consume()
 

@@ -65,7 +65,7 @@ class ItemStrategy:
 
         `refused` is told, on the loop, what the broker refuses to do. `aside` says, to any thread, how many items stand
         aside without a call: as many others are taken in their place. `foreign_taken` and `foreign_held` say,
-        likewise, how many messages became dead letters so far, and how many of them are not acknowledged yet.
+        likewise, how many messages were refused so far, and how many of them are not acknowledged yet.
         `cancel` and `forget`: see `Revocations`.
         """
         self.revocations = Revocations(loop, cancel, forget)

@@ -1,4 +1,4 @@
-"""The policy: batches that ended long ago, dead letters and answers that are too old, are deleted little by little.
+"""The policy: batches that ended long ago and answers that are too old are deleted little by little.
 
 Runs in every worker whose settings name an age; an advisory lock lets one of them take a step at a time. A step is one
 short transaction, but for an archive, which takes as long as it has rows; both run on a thread of their own.
@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Engine, func, select
 from tamis_producer.ledger import ledger_errors
 from tamis_producer.retention.answers import prune_answers
 from tamis_producer.retention.deletion import delete_slice
-from tamis_producer.retention.letters import prune_dead_letters
 from tamis_producer.retention.purge import archive_locked
 from tamis_producer.retention.subjects import find_subjects
 
@@ -67,7 +66,7 @@ class Retention:
             return True
         if policy.batches is None:
             return False
-        if prune_dead_letters(connection, policy.batches) or delete_slice(connection) is not None:
+        if delete_slice(connection) is not None:
             return True
         for subject in find_subjects(connection, older_than=policy.batches, limit=1):
             purged = archive_locked(connection, subject, archive=policy.archive, going_on=self._go_on)

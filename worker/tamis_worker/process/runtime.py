@@ -21,7 +21,7 @@ from tamis_producer.transport.dispatch import Dispatcher
 from tamis_schemas.ledger.revisions import demand
 
 from ..celery_adapter.awaited_strategy import AwaitedStrategy
-from ..celery_adapter.dead_letters import DeadLetterBox
+from ..celery_adapter.foreign_messages import ForeignMessages
 from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
 from ..engine.backpressure import Backpressure
@@ -30,7 +30,6 @@ from ..event_loop.background_tasks import BackgroundTasks
 from ..event_loop.loop import LoopThread
 from ..event_loop.looper import Looper
 from ..ledger.connection import LedgerEngines
-from ..ledger.dead_letters import DeadLetterTable
 from ..liveness.lease_keeper import LeaseKeeper
 from ..liveness.vitals import Vitals
 from ..maintenance.reconciler import Reconciler
@@ -79,8 +78,7 @@ class Runtime:
             redact=redact,
         )
         probe = BrokerProbe([settings.broker, settings.limiter], backpressure)
-        letters = DeadLetterTable(self.ledger.transactions, worker=self.worker_id)
-        self.dead_letters = DeadLetterBox(self._loop, letters.record, redact, backpressure=backpressure)
+        self.foreign = ForeignMessages(redact, measures=measures)
         self.deliveries = ItemStrategy(
             self._loop,
             self.evaluation.evaluator.evaluate,
@@ -88,8 +86,8 @@ class Runtime:
             backpressure=backpressure,
             refused=probe.noticed,
             aside=lambda: self.evaluation.capacity.waiting,
-            foreign_taken=lambda: self.dead_letters.taken,
-            foreign_held=lambda: self.dead_letters.held,
+            foreign_taken=lambda: self.foreign.taken,
+            foreign_held=lambda: self.foreign.held,
             cancel=lambda key, cut: self.evaluation.interrupts.cancel((key.batch_id, key.index), cut=cut),
             forget=lambda key: self.evaluation.interrupts.forget((key.batch_id, key.index)),
         )
@@ -101,7 +99,7 @@ class Runtime:
             app,
             self.deliveries,
             self._background,
-            (*self.evaluation.commits, self.dead_letters.commit),
+            self.evaluation.commits,
             self.evaluation.limiters,
             self.evaluation.capacity,
             backpressure,
@@ -208,8 +206,6 @@ class Runtime:
         await self._lease.begin()
         opened.push_async_callback(self._lease.end)
         await opened.enter_async_context(self.evaluation.opened())
-        opened.push_async_callback(self.dead_letters.close)
-        await self.dead_letters.commit.start()
         opened.push_async_callback(self._background.end)
         for name, run in self._in_background.items():
             self._background.start(name, run())

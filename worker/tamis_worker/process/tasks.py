@@ -32,7 +32,7 @@ def register(app: Celery, runtime: Runtime) -> None:
     """Give `app` one task per operation, the aggregate, and those that services send by name."""
 
     deliveries = runtime.deliveries
-    install(app, deliveries, runtime.sent, runtime.dead_letters)
+    install(app, deliveries, runtime.sent, runtime.foreign)
 
     # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
     def evaluate(batch_id: str, index: int) -> None:

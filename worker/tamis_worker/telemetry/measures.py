@@ -27,6 +27,9 @@ class Measures:
     def wrote(self, writer: str, entries: int) -> None:
         """A group was committed."""
 
+    def refused_message(self) -> None:
+        """A message came that no worker understands."""
+
     def swept(self, actions: Mapping[str, int]) -> None:
         """The reconciler set things going again."""
 

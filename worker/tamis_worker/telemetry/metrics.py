@@ -59,6 +59,7 @@ class Metrics(Measures):
             "tamis_limiter_wait_seconds", "Waits for a permit.", ["model"], buckets=WAIT_SECONDS, registry=registry
         )
         self._swept = Counter("tamis_reconciler_actions", "What was set going again.", ["action"], registry=registry)
+        self._foreign = Counter("tamis_foreign_messages", "Messages that no worker understands.", registry=registry)
         self._groups = Histogram(
             "tamis_group_commit_entries", "Entries of one commit.", ["writer"], buckets=ENTRIES, registry=registry
         )
@@ -110,6 +111,10 @@ class Metrics(Measures):
     @quietly
     def wrote(self, writer: str, entries: int) -> None:
         self._of_writer(writer).observe(entries)
+
+    @quietly
+    def refused_message(self) -> None:
+        self._foreign.inc()
 
     @quietly
     def swept(self, actions: Mapping[str, int]) -> None:

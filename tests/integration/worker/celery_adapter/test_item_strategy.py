@@ -5,9 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from uuid import uuid4
 
-import pytest
 import redis
-from sqlalchemy import text
 
 from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts, wait_until
@@ -45,7 +43,7 @@ def test_a_message_delivered_twice_is_one_call_and_one_row(
     assert double.count() == 20
 
 
-def test_a_message_that_is_no_items_is_a_dead_letter_and_the_worker_goes_on(
+def test_a_message_that_is_no_items_is_refused_and_the_worker_goes_on(
     client: Client, start_worker: StartWorker, double: Double
 ) -> None:
     app = make_app(client.settings)
@@ -54,35 +52,11 @@ def test_a_message_that_is_no_items_is_a_dead_letter_and_the_worker_goes_on(
     for args in [("no-uuid", 0), (), (str(uuid4()), "first"), (str(uuid4()), 0)]:  # the last one: of no batch
         app.send_task(task, args=args, queue=queue)
     app.close()
-    start_worker()
+    worker = start_worker()
     assert client.submit(ONCOLOGY, abstracts(10)).wait(timeout=60).decided == 10
     assert double.count() == 10
-    wait_until(lambda: len(client.dead_letters()) == 3, within=20, what="three of them are dead letters")
-
-
-@pytest.mark.night
-def test_while_no_letter_can_be_written_its_message_is_not_lost_with_the_worker(
-    client: Client, start_worker: StartWorker
-) -> None:
-    app = make_app(client.settings)
-    queue = wire.ItemQueue(Priority.NORMAL, lane=0).name
-
-    def waiting() -> tuple[int, int]:
-        """Messages in the queue, and those that a worker has."""
-        with redis.Redis.from_url(client.settings.broker) as server:
-            return int(server.llen(f"{wire.KEY_PREFIX}{queue}")), int(server.hlen(f"{wire.KEY_PREFIX}unacked"))
-
-    first = start_worker()
-    with client.engine.begin() as ledger:
-        ledger.execute(text("LOCK TABLE dead_letters IN ACCESS EXCLUSIVE MODE"))
-        app.send_task("of.nobody", queue=queue, ignore_result=True)
-        wait_until(lambda: waiting() == (0, 1), within=20, what="the worker has it")
-        assert first.stop() == 0
-        assert waiting() == (1, 0)
-    app.close()
-    start_worker()
-    wait_until(lambda: waiting() == (0, 0), within=30, what="it is acknowledged")
-    assert [letter.task for letter in client.dead_letters()] == ["of.nobody"]
+    refused = lambda: worker.text().count("a message that no worker understands")  # noqa: E731
+    wait_until(lambda: refused() == 3, within=20, what="three of them are refused")
 
 
 def test_shards_follow_each_other_without_the_reconciler_and_leave_nothing_in_redis(

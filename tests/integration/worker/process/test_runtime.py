@@ -35,7 +35,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtime]:
     app = make_app(settings)
     runtime = Runtime(settings, app, Redaction.of(settings))
     yield runtime
-    for mailbox in (runtime.deliveries.finished, runtime.sent.due, runtime.dead_letters.written):
+    for mailbox in (runtime.deliveries.finished, runtime.sent.due, runtime.foreign.refused):
         mailbox.close()
     app.close()
 

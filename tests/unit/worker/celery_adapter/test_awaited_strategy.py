@@ -154,7 +154,7 @@ def test_what_is_to_be_begun_later_is_not_asked_about_before(worker: Worker) -> 
 
 
 @pytest.mark.parametrize("payload", [None, ([], {}), ("no list", {}, {}), ([], "no dict", {})])
-def test_a_message_that_cannot_be_read_is_a_dead_letter(worker: Worker, payload: Any) -> None:
+def test_a_message_that_cannot_be_read_is_refused(worker: Worker, payload: Any) -> None:
     message = Message()
     message.payload = payload
     for unreadable in (message, Message(eta="tomorrow")):

@@ -64,7 +64,7 @@ class Worker:
         self.inspected: list[Any] = []  # while the task runs
         loop: Any = SimpleNamespace(call_soon=lambda callback: callback())
         self.strategy = AwaitedStrategy(loop, self._answer)
-        runtime: Any = SimpleNamespace(deliveries=None, sent=self.strategy, dead_letters=None)
+        runtime: Any = SimpleNamespace(deliveries=None, sent=self.strategy, foreign=None)
         register(self.app, runtime)
 
     def send(self, kind: str, **fields: Any) -> None:

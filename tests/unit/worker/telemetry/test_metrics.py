@@ -59,6 +59,7 @@ def test_items_claims_waits_groups_and_repairs_are_counted() -> None:
     metrics.found()
     metrics.swept({"lost": 3, "closed": 0})
     metrics.swept({"lost": 1, "closed": 2})
+    metrics.refused_message()
     found = text(metrics)
     assert value(found, "tamis_items_total", operation="filter", outcome="decided") == 1
     assert value(found, "tamis_item_seconds_sum", operation="filter") == 2
@@ -70,6 +71,7 @@ def test_items_claims_waits_groups_and_repairs_are_counted() -> None:
     assert value(found, "tamis_cache_hits_total") == 1
     assert value(found, "tamis_reconciler_actions_total", action="lost") == 4
     assert value(found, "tamis_reconciler_actions_total", action="closed") == 2
+    assert value(found, "tamis_foreign_messages_total") == 1
 
 
 def test_however_many_models_are_asked_for_their_labels_are_few() -> None:

@@ -178,15 +178,3 @@ FOR EACH ROW WHEN (
     AND (NEW.state IN ('paused', 'cancelled') OR (NEW.state = 'completed' AND NEW.service IS NULL))
 ) EXECUTE FUNCTION tell_batch();
 
--- The newest 2,000 dead letters are kept. It runs with its owner's rights: a writer need not be allowed to delete.
-CREATE FUNCTION forget_dead_letters() RETURNS trigger LANGUAGE plpgsql
-SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
-BEGIN
-    DELETE FROM dead_letters WHERE id IN (
-        SELECT id FROM dead_letters ORDER BY id DESC OFFSET 2000 FOR UPDATE SKIP LOCKED
-    );
-    RETURN NULL;
-END $$;
-
-CREATE TRIGGER dead_letters_forgotten AFTER INSERT ON dead_letters
-FOR EACH STATEMENT EXECUTE FUNCTION forget_dead_letters();

@@ -13,26 +13,6 @@ CREATE TABLE api_keys (
     CONSTRAINT pk_api_keys PRIMARY KEY (id)
 );
 
-CREATE TABLE dead_letters (
-    id BIGINT GENERATED ALWAYS AS IDENTITY,
-    created_at timestamptz DEFAULT now() NOT NULL,
-    worker TEXT NOT NULL,
-    queue TEXT,
-    task TEXT,
-    task_id TEXT,
-    why TEXT NOT NULL,
-    content_type TEXT,
-    content_encoding TEXT,
-    headers JSON NOT NULL,
-    properties JSON NOT NULL,
-    body TEXT NOT NULL,
-    in_base64 BOOLEAN DEFAULT false NOT NULL,
-    body_bytes BIGINT NOT NULL,
-    whole BOOLEAN NOT NULL,
-    more BIGINT DEFAULT 0 NOT NULL,
-    CONSTRAINT pk_dead_letters PRIMARY KEY (id)
-);
-
 CREATE TABLE dialects (
     endpoint TEXT NOT NULL,
     model TEXT NOT NULL,

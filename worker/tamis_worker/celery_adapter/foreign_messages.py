@@ -1,0 +1,153 @@
+"""Messages that no worker understands: each is counted, described in the log, and acknowledged.
+
+Nothing in one is loaded or run. Its sender may have put anything anywhere, so no part is taken to be of its right type.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..telemetry.measures import NULL_MEASURES, Measures
+from .acknowledge import acknowledge
+from .mailbox import ThreadMailbox
+
+SAID_A_MINUTE = 100  # log lines of one process; the other messages of that minute are counted
+MINUTE = 60.0  # s
+ACKNOWLEDGED_AT_ONCE = 200
+SHOWN = 200  # characters of a part
+# A secret that is cut in two is not recognised. So more is read than is shown: more than any key has, in any form.
+BEYOND = 4_096
+
+Redact = Callable[[str], str]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class _Refused:
+    """A message of kombu's, until it is acknowledged."""
+
+    message: Any
+    acknowledged: bool = False
+
+
+class Allowance:
+    """How many messages are described: so many in each minute, which begins with the first of them."""
+
+    def __init__(self, most: int = SAID_A_MINUTE, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most = most
+        self._clock = clock
+        self._began = clock() - MINUTE
+        self._left = 0
+
+    def take(self) -> bool:
+        """Return whether one more may be described now."""
+        now = self._clock()
+        if now >= self._began + MINUTE:
+            self._began, self._left = now, self._most
+        if self._left == 0:
+            return False
+        self._left -= 1
+        return True
+
+
+class ForeignMessages:
+    """Refuses messages; all of it on the consumer's thread."""
+
+    def __init__(
+        self, redact: Redact, *, measures: Measures = NULL_MEASURES, allowance: Allowance | None = None
+    ) -> None:
+        """`redact` takes the secrets of this process out of what is logged."""
+        self._redact = redact
+        self._measures = measures
+        self._allowance = allowance or Allowance()
+        self._unsaid = 0
+        self._unacknowledged: list[Any] = []  # the broker did not answer
+        self.refused: ThreadMailbox[Any] = ThreadMailbox()  # to be acknowledged
+        self.taken = 0  # so far
+        self.held = 0  # not acknowledged yet; may be asked from any thread
+
+    def refuse(self, message: Any, why: str) -> None:
+        """Describe a message of kombu's in the log, and have it acknowledged."""
+        headers, delivery = _mapping(message.headers), _mapping(message.delivery_info)
+        self._count(why, delivery.get("routing_key"), headers.get("task"), headers.get("id"), message.body)
+        self.held += 1
+        self.refused.put(_Refused(message))
+
+    def refuse_bytes(self, queue: str, raw: bytes, why: str) -> None:
+        """Describe what is no message, and is out of its queue already."""
+        self._count(why, queue, None, None, raw)
+
+    def tell_unsaid(self) -> None:
+        """Say how many messages were not described."""
+        if self._unsaid:
+            log.warning("%d more messages that no worker understands", self._unsaid)
+            self._unsaid = 0
+
+    def settle(self) -> None:
+        """Acknowledge what was refused."""
+        messages = self.refused.take()
+        late: list[Any] = []
+        for start in range(0, len(messages), ACKNOWLEDGED_AT_ONCE):
+            late += acknowledge(messages[start : start + ACKNOWLEDGED_AT_ONCE])
+        self._unacknowledged += late
+        self.held -= len(messages) - len(late)
+
+    def acknowledge_again(self) -> None:
+        """Acknowledge what could not be acknowledged."""
+        if self._unacknowledged:
+            late, self._unacknowledged = self._unacknowledged, []
+            self._unacknowledged = acknowledge(late)
+            self.held -= len(late) - len(self._unacknowledged)
+
+    def forget(self) -> None:
+        """Forget what came over a connection that is lost, and with it the right to acknowledge that."""
+        self.refused.take()
+        self._unacknowledged.clear()
+        self.held = 0
+
+    def finish(self) -> None:
+        """Acknowledge and tell what is left, while the worker stops."""
+        self.settle()
+        self.acknowledge_again()
+        self.tell_unsaid()
+
+    def _count(self, why: str, queue: Any, task: Any, task_id: Any, body: Any) -> None:
+        self.taken += 1
+        self._measures.refused_message()
+        if not self._allowance.take():
+            self._unsaid += 1
+            return
+        parts = (queue, task, task_id, body)
+        shown = (_shown(part, self._redact) for part in parts)
+        log.warning(
+            "a message that no worker understands: %s. queue=%s task=%s id=%s body=%s",
+            _beginning(why, self._redact),
+            *shown,
+        )
+
+
+def _shown(part: Any, redact: Redact) -> str:
+    """Return a part as one line, without secrets."""
+    if part is None:
+        return "-"
+    if isinstance(part, bytes | bytearray | memoryview):
+        part = bytes(part[: SHOWN + BEYOND]).decode("utf-8", "backslashreplace")
+    try:
+        text = part if isinstance(part, str) else repr(part)
+    except RecursionError:
+        text = type(part).__name__
+    return repr(_beginning(text, redact))
+
+
+def _beginning(text: str, redact: Redact) -> str:
+    redacted = redact(text[: SHOWN + BEYOND])
+    if len(text) > SHOWN + BEYOND:  # its end may be the beginning of a secret
+        redacted = redacted[: max(0, len(redacted) - BEYOND)]
+    return redacted[:SHOWN]
+
+
+def _mapping(value: Any) -> Mapping[Any, Any]:
+    return value if isinstance(value, Mapping) else {}
