@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import httpx2
 
 from llm_double import Double
-from tamis_cli.embedded.http_check import answers
-from tamis_cli.embedded.part import Part
+from tamis_cli.embedded.part import Part, answers
 from tamis_cli.embedded.ports import HOST, free_port
 from tamis_cli.embedded.process import Command
 from tamis_producer.gateway.api_keys import Scope, create

@@ -1,31 +1,14 @@
 """`docs/how-to/add-an-operation.md`, followed to the letter in a copy of the source, whose worker and client run."""
 
 import json
-import os
-import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from llm_double import Double, Scripted
 from stage import WorkerProcess
-from stage.command import python_path
+from stage.followed_page import FollowedPage
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "how-to" / "add-an-operation.md").read_text("utf-8")
-BLOCK = re.compile(r'^```(python|diff) title="(\S+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-PACKAGES = (
-    "schemas/tamis_schemas",
-    "producer/tamis_producer",
-    "worker/tamis_worker",
-    "review/tamis_review",
-    "cli/tamis_cli",
-)
-SCRIPT = "use_it.py"  # of the reader, and no part of the source
 MOST_FILES = 4
 
 
@@ -35,12 +18,8 @@ MOST_FILES = 4
 def test_an_operation_is_added_in_four_files_and_then_submitted_asked_counted_and_overruled(
     tmp_path: Path, double: Double, environment: dict[str, str]
 ) -> None:
-    source = tmp_path / "source"
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, source / package)
-    for kind, name, body in BLOCK.findall(PAGE):
-        _follow(source / name, kind, body)
-    assert len({name for _, name, _ in BLOCK.findall(PAGE)} - {SCRIPT}) <= MOST_FILES
+    page = FollowedPage("add-an-operation.md", tmp_path)
+    assert len(page.files) <= MOST_FILES
     double.script(
         answers=[
             Scripted("Walking", {"value": "keep", "confidence": 0.9}),
@@ -48,13 +27,11 @@ def test_an_operation_is_added_in_four_files_and_then_submitted_asked_counted_an
             Scripted("Stairs", {"value": "uncertain", "confidence": 0.4}),
         ]
     )
-    path = python_path(*(source / Path(package).parent for package in PACKAGES))
-    env = environment | {"PYTHONPATH": path}
+    env = environment | {"PYTHONPATH": page.path}
     worker = WorkerProcess(tmp_path, "worker", env)
     try:
-        script = source / SCRIPT
-        script.write_text(script.read_text() + AFTER)
-        *told, after = _run(script, env)
+        page.script.write_text(page.script.read_text() + AFTER)
+        *told, after = page.run(env)
         assert told == ["1 keep", "2 drop", "3 uncertain", "1 of 3 passed"]
         assert any("## Topic\nexercise after surgery" in call.prompt for call in double.calls())
         assert json.loads(after) == {
@@ -65,7 +42,7 @@ def test_an_operation_is_added_in_four_files_and_then_submitted_asked_counted_an
             "goes_on": ["1", "3"],
             "stands": ["include", "exclude", "referred"],
             "audited": ["2"],
-            "file": str(source / "schemas/tamis_schemas/operations/triage.py"),
+            "file": str(page.source / "schemas/tamis_schemas/operations/triage.py"),
         }
     finally:
         worker.kill()
@@ -75,6 +52,7 @@ def test_an_operation_is_added_in_four_files_and_then_submitted_asked_counted_an
 AFTER = """
 import json
 from pathlib import Path
+from tamis_review import draw_audit
 from tamis_review.plans.plan_file import read_plan
 from tamis_review.quality.judged import judged
 from tamis_review.report.reading import read_figures, snapshot
@@ -94,34 +72,7 @@ with Client() as client:
         "reasons": [one.name for one in figures.reasons],
         "goes_on": [row.item_id for row in batch.results() if stage.lets_pass(row)],
         "stands": [judged(row).stand for row in batch.results()],
-        "audited": [item.item_id for item in batch.draw_audit(5, seed=1).items],
+        "audited": [item.item_id for item in draw_audit(batch, 5, seed=1).items],
         "file": triage.__file__,
     }))
 """
-
-
-def _follow(file: Path, kind: str, body: str) -> None:
-    """Do what a block of the page says: write a new file, or change one that is there."""
-    if kind == "python":
-        assert not file.exists(), f"{file} is there already"
-        file.write_text(body, "utf-8")
-        return
-    before = "".join(line[1:] for line in body.splitlines(keepends=True) if line[0] in " -")
-    after = "".join(line[1:] for line in body.splitlines(keepends=True) if line[0] in " +")
-    text = file.read_text("utf-8")
-    assert text.count(before) == 1, f"{file} has these lines {text.count(before)} times:\n{before}"
-    file.write_text(text.replace(before, after), "utf-8")
-
-
-def _run(script: Path, env: Mapping[str, str]) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=script.parent,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()

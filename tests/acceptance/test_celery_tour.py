@@ -15,12 +15,12 @@ from llm_double import Fault, Kind
 from stage import abstracts, wait_until
 from stage.celery_command import APP, celery
 from stage.celery_tour import AT_ONCE, KEY, SECOND, Tour, celery_tour
-from tamis_cli.embedded.http_check import answers
+from tamis_cli.embedded.part import answers
 from tamis_cli.embedded.ports import free_port
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Batch
 from tamis_schemas import Filter
-from tamis_worker.celery_adapter.refused_commands import REFUSED
+from tamis_worker.celery_adapter.remote_control import REFUSED
 
 ONCOLOGY = Filter(criteria="Is this about oncology?")
 WITHIN = 30.0  # s

@@ -29,7 +29,7 @@ from kombu.exceptions import ContentDisallowed, DecodeError
 from tamis_producer import ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_producer.transport.chord_backend import ChordBackend
-from tamis_worker.celery_adapter.consumer import ConsumerWithoutDelayQueues
+from tamis_worker.celery_adapter.consumer_step import ConsumerWithoutDelayQueues
 
 from . import Contract, parameters, takes
 

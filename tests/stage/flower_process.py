@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page
 from prometheus_client.parser import text_string_to_metric_families
 
-from tamis_cli.embedded.http_check import answers
+from tamis_cli.embedded.part import answers
 from tamis_cli.embedded.ports import free_port
 from tamis_producer import ProducerSettings
 

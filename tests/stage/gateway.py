@@ -14,7 +14,7 @@ from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.app import create_app
-from tamis_producer.gateway.protocol import PatientProtocol
+from tamis_producer.gateway.server import PatientProtocol
 from tamis_producer.runs.dry_run import Planned, Rehearsal
 from tamis_review.page.application import Screening
 from tamis_worker.config.settings import WorkerSettings

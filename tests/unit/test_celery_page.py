@@ -7,7 +7,7 @@ import pytest
 from celery.bin.celery import celery
 from celery.worker.control import Panel
 
-from tamis_worker.celery_adapter.refused_commands import REFUSED
+from tamis_worker.celery_adapter.remote_control import REFUSED
 
 PAGE = (Path(__file__).parents[2] / "docs/celery.md").read_text("utf-8")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tamis_cli.doctor.postgres_server import CONNECTIONS_OF_A_WORKER
+from tamis_cli.doctor.examination import CONNECTIONS_OF_A_WORKER
 from tamis_producer.config.redaction import SECRET_NAMES, secrets_in
 from tamis_producer.config.settings import ProducerSettings
 from tamis_worker.config.settings import WorkerSettings

@@ -3,15 +3,30 @@
 import threading
 import time
 from abc import ABC, abstractmethod
+from http.client import HTTPConnection, HTTPException
 from typing import ClassVar, NoReturn, Self
 
 from tamis_schemas import OperationFailed
 
-from .http_check import answers
 from .orphans import ChildrenFile
 from .ports import HOST, free_port
 from .process import Command, Process
 from .restart import how_it_ended
+
+WITHIN = 2.0  # seconds
+
+
+def answers(port: int, path: str, *, host: str = HOST) -> bool:
+    """True where a GET of `path` is answered with status 200; False for any other answer, and for none."""
+    connection = HTTPConnection(host, port, timeout=WITHIN)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False  # nobody listens yet, or it is busy starting
+    finally:
+        connection.close()
+
 
 FIRST_LOOK = 0.02  # seconds; the time between two looks doubles up to LAST_LOOK
 LAST_LOOK = 0.3

@@ -1,17 +1,61 @@
 """A new batch, written as a whole."""
 
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Integer, Uuid, and_, func, insert, literal, literal_column, select, update
+from psycopg import AsyncConnection
+from sqlalchemy import (
+    AdaptedConnection,
+    Connection,
+    Integer,
+    Uuid,
+    and_,
+    func,
+    insert,
+    literal,
+    literal_column,
+    select,
+    update,
+)
 
 from tamis_schemas import BatchStatus, IdempotencyConflict, ItemStatus, dollars
 from tamis_schemas.ledger import batches, shards, spending
 
+from ..process.waiting import TURN
 from ..submission.new_batch import NewBatch, NewItem
 from .allowance import admitted
-from .copying import copy_rows
+
+
+def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows by a `COPY ... FROM STDIN`, in the connection's transaction.
+
+    The connection may be that of an `AsyncConnection`, inside its `run_sync`.
+    """
+    opened = connection.connection
+    if isinstance(opened.dbapi_connection, AdaptedConnection):
+        opened.dbapi_connection.run_async(lambda driver: _copy_rows(driver, statement, rows))
+        return
+    driver = opened.driver_connection
+    assert driver is not None  # noqa: S101 - an open SQLAlchemy connection has one
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+async def _copy_rows(driver: AsyncConnection[Any], statement: Any, rows: Iterable[Sequence[Any]]) -> None:
+    async with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        until = time.perf_counter() + TURN
+        for row in rows:
+            await copy.write_row(row)  # which waits only where the server is slow
+            if time.perf_counter() >= until:
+                await asyncio.sleep(0)
+                until = time.perf_counter() + TURN
+
 
 COPIED_AT_ONCE = 5_000  # items
 

@@ -3,11 +3,15 @@
 It is read into rows, each with what is known of its record and what people said of it, in the file's own words.
 """
 
+import json
+import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
@@ -20,10 +24,91 @@ from ..intake.notes import Notes
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise
 from ..intake.record import LINE
-from .asreview_project import PROJECT, read_project
 from .foreign_columns import DECISION, NOTE, REASON, RECORD, RETRIEVAL, REVIEWER, Header, TableColumns
 from .foreign_rows import ForeignRow, ForeignWord
-from .rayyan_notes import is_rayyan, read_notes
+
+PROJECT = "project.json"
+RESULTS, STORE = "results.db", "data_store.db"
+_RECORDS = "SELECT record_id, title, doi FROM record"
+_LABELS = "SELECT record_id, label, note FROM results WHERE label IS NOT NULL ORDER BY rowid"
+_OLD = (
+    "a project of ASReview LAB before version 2, which numbers the rows of its data set instead of keeping records: "
+    "open it in a newer version and export it anew, or export the data set with its labels as CSV"
+)
+
+
+def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[ForeignRow]:
+    """The records of a project that have a label. Raises `InputError` where it is none that is read here."""
+    import sqlite3  # a megabyte of memory, which who reads no project does not take
+
+    try:
+        project: Any = json.loads(archive.read(PROJECT))
+        version = project.get("project_file_version", 1)
+    except (ValueError, AttributeError) as error:
+        raise InputError(f"{PROJECT} in it is no JSON object", path=path) from error
+    if version not in (2, 3):
+        newer = isinstance(version, int) and version > 3
+        raise InputError(f"a project file of version {version}: 2 and 3 are read" if newer else _OLD, path=path)
+    reviews = project.get("reviews") or [{}]
+    members = (RESULTS, RESULTS) if version == 3 else (STORE, f"reviews/{reviews[0].get('id')}/{RESULTS}")
+    with TemporaryDirectory(prefix="tamis-asreview-") as folder:
+        try:
+            records = _query(archive, members[0], Path(folder) / STORE, _RECORDS, max_bytes)
+            labels = _query(archive, members[1], Path(folder) / RESULTS, _LABELS, max_bytes)
+        except (KeyError, ValueError, sqlite3.Error) as error:
+            raise InputError(f"its databases are not those of a project: {error}", path=path) from error
+    known = {record_id: {"title": title, "doi": doi} for record_id, title, doi in records}
+    for record_id, label, note in labels:
+        record = {name: str(value) for name, value in known.get(record_id, {}).items() if value}
+        yield ForeignRow(f"record {record_id}", record, (ForeignWord(str(label), note=note or None),))
+
+
+def _query(archive: ZipFile, member: str, copy: Path, statement: str, max_bytes: int) -> list[tuple[Any, ...]]:
+    import sqlite3
+
+    if archive.getinfo(member).file_size > max_bytes:
+        raise ValueError(f"{member} has more than {max_bytes:,} bytes, the most that is read")
+    copy.write_bytes(archive.read(member))
+    with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+        return database.execute(statement).fetchall()
+
+
+INCLUSION, REASONS, NOTES = "RAYYAN-INCLUSION", "RAYYAN-EXCLUSION-REASONS", "USER-NOTES"
+_PARTS = re.compile(r"\s*(?:^|\|)\s*(?=(?:RAYYAN-[A-Z-]+|USER-NOTES):)")
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_SAID = re.compile(rf"{_QUOTED}\s*=>\s*{_QUOTED}")
+_NOTED = re.compile(rf"{_QUOTED}\s*=>\s*\[((?:[^\]\"]|{_QUOTED})*)\]")
+_TEXT = re.compile(_QUOTED)
+_EXCLUDED = "excluded"
+
+
+def is_rayyan(notes: Iterable[str]) -> bool:
+    """True where notes of a file are Rayyan's."""
+    return any(f"{INCLUSION}:" in note for note in notes)
+
+
+def read_notes(note: str) -> tuple[ForeignWord, ...]:
+    """What each member decided; nothing of a record on which nobody has."""
+    parts = dict(part.split(":", 1) for part in _PARTS.split(note) if ":" in part)
+    reasons = parts.get(REASONS, "").strip(" |") or None
+    notes = {
+        _plain(match[1]): "; ".join(_plain(text) for text in _TEXT.findall(match[2]))
+        for match in _NOTED.finditer(parts.get(NOTES, ""))
+    }
+    return tuple(
+        ForeignWord(
+            word=_plain(word),
+            reviewer=_plain(name),
+            reason=reasons if _plain(word).casefold() == _EXCLUDED else None,
+            note=notes.get(_plain(name)) or None,
+        )
+        for name, word in _SAID.findall(parts.get(INCLUSION, ""))
+    )
+
+
+def _plain(quoted: str) -> str:
+    return re.sub(r"\\(.)", r"\1", quoted).strip()
+
 
 COVIDENCE = "covidence #"  # a column of every export of Covidence
 # What `zipfile` raises of an archive that is damaged, encrypted, or packed in a way that it does not know.

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Integer, Row, and_, cast, select
 
 from tamis_producer.ledger import read_overrides, stream_results
+from tamis_producer.ledger.sources import read_sources
 from tamis_schemas import (
     Inclusion,
     InvalidParameters,
@@ -15,14 +16,17 @@ from tamis_schemas import (
     Operation,
     Override,
     Provenance,
+    Source,
     parse_operation,
 )
+from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.answers.transcript import Transcript
 from tamis_schemas.ledger import (
     audit_decisions,
     audit_items,
     audits,
     batches,
+    exclusions,
     items,
     past_failures,
     payloads,
@@ -35,6 +39,7 @@ from .because import because
 from .document import (
     DrawnIn,
     ExplainedBatch,
+    ExplainedCopy,
     ExplainedVerdict,
     Explanation,
     HumanAct,
@@ -42,7 +47,41 @@ from .document import (
     OtherStage,
     PastFailure,
 )
-from .origins import read_origin
+
+
+def read_origin(
+    connection: Connection, batch: Row[Any], result: ItemResult
+) -> tuple[Source | None, tuple[ExplainedCopy, ...]]:
+    """The source of a batch's record, and its copies; of a review's later stage as they stand in the first one."""
+    place = result.index if result.origin is None else result.origin
+    first = batch
+    if batch.stage:
+        statement = select(batches).where(batches.c.review_id == batch.review_id, batches.c.stage == 0)
+        first = connection.execute(statement).one()
+    sources = read_sources(first)
+    own = select(payloads.c.source).where(payloads.c.batch_id == first.id, payloads.c.idx == place)
+    source = connection.execute(own).scalar_one() or 0
+    copies = (
+        select(exclusions.c.idx, exclusions.c.exclusion, items.c.item_id, payloads.c.source)
+        .join(items, and_(items.c.batch_id == first.id, items.c.idx == exclusions.c.idx))
+        .join(payloads, and_(payloads.c.batch_id == first.id, payloads.c.idx == exclusions.c.idx))
+        .where(
+            exclusions.c.batch_id == first.id,
+            exclusions.c.rule == DUPLICATE,
+            cast(exclusions.c.exclusion.op("->>")("duplicate_of"), Integer) == place,
+        )
+        .order_by(exclusions.c.idx)
+    )
+    return sources[source] if sources else None, tuple(
+        ExplainedCopy(
+            index=row.idx,
+            item_id=row.item_id,
+            source=None if row.source is None else sources[row.source].name,
+            reason=row.exclusion["reason"],
+        )
+        for row in connection.execute(copies)
+    )
+
 
 NOT_DECIDED = "the record is not decided yet: what is asked now is kept with what it ends with"
 NOT_ASKED = "no model was asked about the record"

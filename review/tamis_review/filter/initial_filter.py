@@ -4,23 +4,229 @@ Source: spec 3, "InitialFilter". The rules in their order: date range, minimum c
 keywords in the title, keywords in the abstract. The first that rejects decides.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
 from typing import Any
 
 from tamis_schemas import Exclusion, InvalidParameters, SearchCriteria
 from tamis_schemas.answers.filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
 from tamis_schemas.records.paper import PaperData
 
-from . import patterns
-from .abstract import is_placeholder
-from .evidence import PaperEvidence
+from . import compiled, patterns
+from .contexts import (
+    A_REVIEW,
+    OWN_ANIMALS,
+    OWN_WORK,
+    SELF_DESCRIPTIONS,
+    STATUS_IN_ABSTRACT,
+    STATUS_IN_TITLE,
+    THIS,
+    TYPE_IN_TITLE,
+    Contexts,
+    window,
+)
+from .evidence import PaperEvidence, names_animals, names_design, names_people
 from .inclusions import switched_off
-from .keywords import Keyword, Keywords, Mention
-from .rules import ASKED_FOR, MEANINGS, NOUNS
+from .keywords import MOST_MENTIONS, Keyword, Keywords, Mention
+from .rules import ASKED_FOR, MEANINGS, NOUNS, OWN_PATTERN, TITLE_MEANINGS, Weight
 from .soft_hyphens import place_in_original, without_soft_hyphens
-from .title import TitlePatterns, without_notes
-from .weighing import Weighing
-from .years import years_of
+
+
+@cache
+def _own(templates: tuple[str, ...]) -> Contexts:
+    return Contexts(templates)
+
+
+class Weighing:
+    """Weighs mentions under the contexts that protect one."""
+
+    def __init__(self, protective: Sequence[object], place: str) -> None:
+        """Raises `InvalidParameters` naming the context that is none."""
+        self._protective = Contexts(protective, place)
+
+    def rejects_by_title(self, title: bytes, mention: Mention, says: PaperEvidence) -> bool:
+        """Return whether a mention in the title rejects."""
+        around = window(title, mention)
+        if self._protected(around, mention):
+            return False
+        match mention.meaning.weight:
+            case Weight.SUBJECT:
+                return not says.people_in_title
+            case Weight.HINT:
+                return not says.people
+            case Weight.WEAK_HINT:
+                return says.animals and not says.people
+            case Weight.DESIGN:
+                return not (says.design_in_title or says.is_review)
+            case Weight.SERIES:
+                return not (says.design_in_title or says.is_review or says.large_series)
+            case Weight.TYPE:
+                return not (says.design_in_title or says.is_review) or _own(TYPE_IN_TITLE).hold(around)
+            case Weight.STATUS:
+                return _own(STATUS_IN_TITLE).hold(around)
+            case Weight.ASKED_FOR | Weight.PLAN | Weight.NOTICE:
+                return True
+
+    def rejects_by_abstract(self, abstract: bytes, mention: Mention, says: PaperEvidence) -> bool:
+        """Return whether a mention in the abstract rejects."""
+        around = window(abstract, mention)
+        return (
+            not self._protected(around, mention)
+            and _says_it_of_the_paper(around, mention, says)
+            and not says.exclusions.cover(mention.start)
+        )
+
+    def _protected(self, around: bytes, mention: Mention) -> bool:
+        return self._protective.hold(around) or _own(mention.meaning.idioms).hold(around)
+
+
+def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) -> bool:
+    """Return whether an abstract's sentence says of its paper that it is such."""
+    match mention.meaning.weight:
+        case Weight.ASKED_FOR:
+            return True
+        case Weight.SUBJECT:
+            return not says.people or _is_own_work(OWN_WORK, around, says)
+        case Weight.HINT:
+            return (says.animals and not says.people) or _is_own_work(OWN_ANIMALS, around, says)
+        case Weight.WEAK_HINT:
+            own = names_animals(around) and _is_own_work(OWN_WORK, around, says)
+            return (says.animals and not says.people) or own
+        case Weight.DESIGN:
+            return _is_own_design(around, says)
+        case Weight.SERIES:
+            return _is_own_design(around, says) and not says.large_series
+        case Weight.TYPE:
+            return not (says.design_in_title or says.is_review) and _own(SELF_DESCRIPTIONS).hold(around)
+        case Weight.PLAN:
+            return _own(SELF_DESCRIPTIONS).hold(around)
+        case Weight.NOTICE:
+            return _own(THIS).hold(around)
+        case Weight.STATUS:
+            return _own(STATUS_IN_ABSTRACT).hold(around)
+
+
+def _is_own_work(contexts: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
+    """Return whether the sentence is about the paper's own work, and neither of them studies people besides."""
+    if says.people_in_title or says.design_in_title or says.people_studied:
+        return False
+    return not names_people(around) and _own(contexts).hold(around) and not _own(A_REVIEW).hold(around)
+
+
+def _is_own_design(around: bytes, says: PaperEvidence) -> bool:
+    if says.design_in_title or says.is_review:
+        return False
+    # "a cross-sectional, retrospective case series of 411 patients" is more than one
+    return not names_design(around) and _own(SELF_DESCRIPTIONS).hold(around)
+
+
+_NOTE = compiled.compile_trusted(
+    r"\[[^\[\]]{0,20}\b(?:errat(?:um|a)|corrigend(?:um|a)|corrected|corrections?|see comments?|comments? (?:in|on)|"
+    r"comment|(?:corrected and )?republished|appears in|published in|author'?s? (?:reply|transl)|letter; comment|"
+    r"discussion)[^\[\]]{0,400}\]"
+)
+_AFTER_LABEL = b" \t\r\n:"  # no part of a mention: "case report" in "Case report: a fall"
+_OPENING = " \t\r\n\u00a0\"'\u201c\u2018\u00ab"
+_CLOSING = " \t\r\n.\"'\u201d\u2019\u00bb"
+
+
+def without_notes(title: str) -> bytes:
+    """The title in UTF-8, every other byte where it was: notes are blanks. A whole title in brackets is no note."""
+    text = title.encode("utf-8", "replace")
+    if b"[" not in text:
+        return text
+    parts: list[bytes] = []
+    done = 0
+    for note in islice(_NOTE.finditer(text), MOST_MENTIONS):
+        start, end = note.span()
+        if text[:start].strip():
+            parts += (text[done:start], b" " * (end - start))
+            done = end
+    return b"".join((*parts, text[done:]))
+
+
+class TitlePatterns:
+    """The definitive title patterns. Raises `InvalidParameters` naming the pattern that RE2 refuses."""
+
+    def __init__(self, patterns: Sequence[object], place: str) -> None:
+        self._alone = [compiled.compile_untrusted(pattern, f"{place}[{at}]") for at, pattern in enumerate(patterns)]
+        texts = [str(pattern) for pattern in patterns]
+        self._meanings = [TITLE_MEANINGS.get(text, OWN_PATTERN) for text in texts]
+        self._any = compiled.any_of(texts)
+
+    def mentions(self, title: bytes) -> Iterator[Mention]:
+        """Yield the matches, the first pattern first. `^` and `$` look past space, quotes and a closing full stop."""
+        if self._any is None:
+            return
+        core, offset = _core(title)
+        for at in self._any.Match(core) or ():
+            for match in islice(self._alone[at].finditer(core), MOST_MENTIONS):
+                start, end = match.span()
+                end = start + len(core[start:end].rstrip(_AFTER_LABEL))
+                if start < end:
+                    yield Mention(offset + start, offset + end, self._meanings[at])
+
+
+def _core(title: bytes) -> tuple[bytes, int]:
+    """The title without what stands around it, and how many bytes stand before."""
+    text = title.decode("utf-8")
+    core = text.lstrip(_OPENING)
+    ended = core.rstrip(_CLOSING)
+    if ended.startswith("[") and ended.find("]") == len(ended) - 1:  # a translated title
+        core, ended = core[1:], ended[:-1].rstrip(_CLOSING)
+        ended = ended[1:]
+    return ended.encode("utf-8"), len(title) - len(core.encode("utf-8"))
+
+
+PLAUSIBLE = range(1500, 2200)  # any other number is no year of a publication, and so unknown
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")
+_LONGEST_DATE = 100  # characters
+
+
+@dataclass(frozen=True)
+class Year:
+    """A year, and the field in which it stands."""
+
+    value: int
+    field: str
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return str(self.value)
+
+
+def years_of(paper: PaperData) -> list[Year]:
+    """Every year that the paper names: its `year`, and those of its `publication_date`."""
+    years: list[Year] = []
+    if paper.year is not None and paper.year in PLAUSIBLE:
+        years.append(Year(paper.year, "year", 0, len(str(paper.year))))
+    if paper.publication_date is not None:
+        for match in _YEAR.finditer(paper.publication_date[:_LONGEST_DATE]):
+            years.append(Year(int(match[0]), "publication_date", *match.span()))
+    return years
+
+
+_LONGEST_PLACEHOLDER = 80  # characters
+_PLACEHOLDER = compiled.compile_trusted(
+    r"^[\s\[(<*\"'.-]*(?:(?:there is |the )?(?:no|without)(?: an?)?(?: english)? ?abstracts?(?: is| was)?"
+    r"(?: (?:available|provided|given|supplied|found|present|exists))?(?: for this (?:article|paper|record))?|"
+    r"(?:the )?abstract(?: is| was)? (?:not|un)[ -]?(?:available|provided|given|supplied|found)(?: \w+){0,4}|abstract|"
+    r"abstract missing|missing abstract|not (?:available|applicable|provided|given)|unavailable|missing|unknown|"
+    r"n\.?\s?/?\s?a\.?|none|null|nan|nil|no data|tbd|empty)?[\s\])>*\"'.:-]*$"
+)
+
+
+def is_placeholder(abstract: str) -> bool:
+    """True where nothing is said: blank, "No abstract available.", "[Abstract not available]", "N/A", "-", ..."""
+    if len(abstract) > _LONGEST_PLACEHOLDER:
+        return not abstract or abstract.isspace()
+    return _PLACEHOLDER.search(abstract.encode("utf-8", "replace")) is not None
+
 
 Paper = PaperData | Mapping[str, Any]  # a record is read as `PaperData.of` reads it
 

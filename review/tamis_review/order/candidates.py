@@ -14,6 +14,7 @@ from sqlalchemy import (
     Select,
     Table,
     any_,
+    func,
     literal,
     null,
     select,
@@ -24,12 +25,30 @@ from tamis_producer.ledger.overrides import standing, standing_decisions
 from tamis_schemas import InvalidRequest, ItemStatus, Operation
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.ledger import exclusions, items, payloads, results
+from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import OperationKind, kind_of
 from tamis_schemas.records.item import shown_fields, shown_text
 
 from ..intake.record import CANONICAL
-from ..quality.inclusion_score import ScoreScale, inclusion_score
-from .score_basis import read_score_basis
+from ..quality.inclusion_score import ScoreBasis, ScoreScale, inclusion_score
+
+
+def read_score_basis(connection: Connection, batch_id: UUID, kind: type[OperationKind]) -> ScoreBasis:
+    """Return the basis of the scores of a batch's decided records: those that a model included or excluded."""
+    decided = is_value(results.c.value, kind.includes) | is_value(results.c.value, kind.excludes)
+    scores = (
+        select(func.count(), func.count(results.c.probability), func.count(results.c.relevance))
+        .join(items, (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx))
+        .where(
+            results.c.batch_id == batch_id,
+            results.c.error_kind.is_(None),
+            results.c.confidence.is_not(None),
+            items.c.state == ItemStatus.DECIDED.value,
+            decided,
+        )
+    )
+    return ScoreBasis.counted(*connection.execute(scores).one())
+
 
 REMOVED = "removed"  # the rule of a record that was kept out, and nobody wrote down why
 CATALOGUED = frozenset(CANONICAL) - {"title", "abstract", "keywords"}  # who and where: nothing of what it is about

@@ -1,9 +1,10 @@
 """Routes of figures about a batch's decisions: how far people, models and software agree, and what failed."""
 
-from typing import Annotated
+from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
+from pydantic import Field
 
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
@@ -13,10 +14,42 @@ from tamis_producer.ledger import ledger_errors
 from tamis_review.evaluation import measure_agreement, measure_panel
 from tamis_review.records import read_failures
 from tamis_schemas import HumanStage, RetryBias
+from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.agreement_records import AgreementAmong, AgreementRecords, CellQuery, read_cell
 from ..decisions.human_agreement import AgreementFigures
-from .panel_view import PanelView
+from ..quality.panel_figures import PanelFigures
+from ..report.panels import MEMBERS, PAIRS, panel_part
+
+
+class PanelWords(Frozen):
+    """A panel for people: what its figures mean, and the tables of its models and of each two of them."""
+
+    sentences: tuple[str, ...]
+    member_heads: tuple[str, ...]
+    members: tuple[tuple[str, ...], ...] = Field(description="None of one model asked several times.")
+    pair_heads: tuple[str, ...]
+    pairs: tuple[tuple[str, ...], ...]
+
+
+class PanelView(PanelFigures):
+    """A panel in numbers and in words."""
+
+    words: PanelWords
+
+    @classmethod
+    def of(cls, found: PanelFigures) -> Self:
+        """The view of a panel's figures."""
+        part = panel_part(found)
+        words = PanelWords(
+            sentences=part.sentences,
+            member_heads=MEMBERS,
+            members=part.members,
+            pair_heads=PAIRS,
+            pairs=part.pairs,
+        )
+        return cls(**dict(found), words=words)
+
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["figures"], responses=problems.KEYED | problems.UNKNOWN)
 

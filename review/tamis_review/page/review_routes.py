@@ -1,6 +1,8 @@
 """Routes of reviews: how they stand, and what is left in their stages for whoever asks."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -11,15 +13,76 @@ from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.api_keys import ApiKey
+from tamis_producer.gateway.batch_status_view import BatchStatusView
 from tamis_producer.gateway.streams import Stream
 from tamis_producer.ledger import ledger_errors, read_reviews
+from tamis_producer.ledger.batch_view import ReviewView
 from tamis_review.plans.reviews import find_review
+from tamis_schemas import BatchStatus, cost_words
+from tamis_schemas.values.frozen import Frozen
 
 from ..report import ReportForm
-from ..report.work_left import read_left
+from ..report.work_left import WorkLeft, read_left
 from .report_stream import REPORTS, report_stream
-from .review_status_view import ReviewStatusView
 from .sight import sight_of
+
+
+class ReviewStageView(BatchStatusView):
+    """A stage of a review, which is a batch, and what is left in it for whoever asks."""
+
+    name: str  # in the review's plan
+    todo: int  # records that wait for the key's holder
+    conflicts: int  # records on which people differ, and nobody has settled it
+
+
+class ReviewStatusView(Frozen):
+    """One consistent read of a review, with what follows from it."""
+
+    id: str
+    label: str
+    created_at: datetime
+    finished_at: datetime | None
+    state: str  # running, paused, cancelled or completed
+    planned: tuple[str, ...]  # the names of all stages
+    stages: tuple[ReviewStageView, ...]  # those that have begun, in order
+    paid: str  # what its stages have cost up to now, in words
+    next_step: str  # in a few words, for the key's holder
+
+    @classmethod
+    def of(cls, view: ReviewView, left: Sequence[WorkLeft]) -> Self:
+        """Return the view of one read, and what is left in each of its stages."""
+        stages = tuple(
+            ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, todo=here.todo, conflicts=here.conflicts)
+            for stage, name, here in zip(view.stages, view.planned, left, strict=False)
+        )
+        return cls(
+            id=view.id,
+            label=view.label,
+            created_at=view.created_at,
+            finished_at=view.finished_at,
+            state=view.state,
+            planned=view.planned,
+            stages=stages,
+            paid=cost_words(view.cost, view.unpriced),
+            next_step=next_step(view.state, left),
+        )
+
+
+def next_step(state: str, left: Sequence[WorkLeft]) -> str:
+    """Return what comes next in a review of this state: what people have to do goes before what the software does."""
+    conflicts, todo = sum(one.conflicts for one in left), sum(one.todo for one in left)
+    if conflicts:
+        return f"{conflicts:,} {'conflict' if conflicts == 1 else 'conflicts'} to settle"
+    if state == BatchStatus.PAUSED:
+        return "paused"
+    if state in (BatchStatus.PENDING, BatchStatus.RUNNING):
+        return "runs"
+    if todo:
+        return f"{todo:,} {'record' if todo == 1 else 'records'} to read"
+    if any(one.audit_due for one in left):
+        return "an audit to draw"
+    return "cancelled" if state == BatchStatus.CANCELLED else "finished"
+
 
 router = APIRouter(prefix="/v1/reviews", tags=["reviews"], responses=problems.KEYED | problems.UNKNOWN)
 

@@ -1,6 +1,7 @@
 """The flow from the ledger: where every record of a batch or a review went, counted by SQL."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,8 +15,41 @@ from tamis_schemas.operations import kind_of
 
 from ..decisions.final_outcome import BEFORE_SCREENING, Outcome, outcomes
 from .report_reading import read_reports
-from .source_counts import count_by_source
 from .tallied import OfRecords, Tallied, tally
+
+
+@dataclass(frozen=True)
+class SourceCount:
+    """The records of one source; what was neither a duplicate nor screened was removed otherwise."""
+
+    place: int  # of the source among those of the batch, from 0
+    identified: int
+    duplicates: int  # of these, kept out as copies, whichever source the copy that stays is from
+    screened: int
+
+
+def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[SourceCount, ...]:
+    """The counts of a row of `batches` by the place of the source; a batch with one source, or none, has one place.
+
+    They add up to the batch's: records that a human took back are no duplicates here either.
+    """
+    each = outcomes(batch.id, batch.operation).subquery("each")
+    place = func.coalesce(payloads.c.source, 0)
+    statement = (
+        select(
+            place.label("place"),
+            func.count().label("identified"),
+            func.count().filter(each.c.outcome == Outcome.DUPLICATE.value).label("duplicates"),
+            func.count()
+            .filter(each.c.outcome.not_in([outcome.value for outcome in BEFORE_SCREENING]))
+            .label("screened"),
+        )
+        .join(each, each.c.idx == payloads.c.idx)
+        .where(payloads.c.batch_id == batch.id)
+        .group_by(place)
+        .order_by(place)
+    )
+    return tuple(SourceCount(**row._asdict()) for row in connection.execute(statement))
 
 
 def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tallied]) -> Flow:

@@ -3,15 +3,338 @@
 Only what the ledger holds is said; what it does not hold is named as missing.
 """
 
+from collections.abc import Iterator, Sequence
+
+from tamis_schemas import HumanStage, Source, SourceFile, SourceKind
+from tamis_schemas.batches.flow import FlowSource, PreviousVersion, total
 from tamis_schemas.operations import kind_of
 
-from .figures import Figures
-from .identification_methods import before_screening, identification, search_strategies
+from ..decisions.human_agreement import PairAgreement, two_places
+from ..decisions.stop_words import ESTIMATOR, methods_sentence, percent, spending_sentence
+from .figures import BatchFigures, Figures, HumanFigures, OrderFigures, ReadingFigures
 from .paragraph import Paragraph
-from .people_methods import disclosure, full_texts
-from .reading_methods import reading_paragraphs
 from .stage_methods import stage_paragraphs
-from .wording import have, moment
+from .wording import day, have, listed, moment, records_n, small, spaced, tallied, were
+
+
+def disclosure(figures: Figures) -> str:
+    """Who decided about how many records, and what is not known of that."""
+    flow = figures.flow
+    stage, quotes = flow.stages[0], figures.screening.quotes
+    removed = flow.duplicates + total(flow.ineligible)
+    excluded = sum(total(each.excluded) - each.excluded_confirmed for each in flow.stages)
+    referred = sum(each.referred for each in flow.stages)
+    sentences = [f"{were(removed)} removed by software before screening (duplicates and the initial filter)."]
+    if kind_of(stage.operation).decides():
+        alone = stage.passed - stage.passed_by_human - stage.passed_confirmed
+        sentences.append(f"A language model alone excluded {records_n(excluded)} and included {records_n(alone)}.")
+        humans = _humans(figures)
+        if not any(batch.humans.decided for batch in figures.batches):
+            humans.insert(0, "No human decision is recorded here, so the number of records excluded by a human is 0.")
+        sentences += humans
+        if referred:
+            sentences.append(
+                f"{were(referred)} neither included nor excluded, because the decision was not clear or because of an "
+                "error: a human has to decide."
+            )
+        if unverified := sum(each.unverified for each in flow.stages):
+            sentences.append(f"Of these, the model excluded {records_n(unverified)} without a verified quote.")
+        other = "other " if any(batch.humans.decided or batch.humans.audits for batch in figures.batches) else ""
+        sentences.append(
+            f"Whether and how reviewers checked the model's {other}decisions, those to include and those to exclude "
+            "alike, is not known to the software and has to be reported beside this text."
+        )
+    else:
+        humans = _humans(figures)
+        none = "" if humans else "; no human decision is recorded here"
+        sentences += [f"Results were given by a language model{none}.", *humans]
+    if quotes.given:
+        sentences.append(
+            f"Quotes that the model gave: {quotes.given:,}; found in the record: {quotes.found:,}, altered: "
+            f"{quotes.altered:,}, not found: {quotes.missing:,}; "
+            f"{were(quotes.flagged)} flagged for it."
+        )
+    return " ".join(sentences)
+
+
+def _humans(figures: Figures) -> list[str]:
+    """Return people's decisions, stage by stage, and the findings of audits of exclusions."""
+    sentences = []
+    for number, batch in enumerate(figures.batches, 1):
+        humans, stage = batch.humans, figures.flow.stages[number - 1]
+        place = f" of stage {number}" if len(figures.batches) > 1 else ""
+        if humans.decided:
+            sentences.append(
+                f"Humans ({', '.join(humans.reviewers)}) decided about {records_n(humans.decided)}{place}: they "
+                f"confirmed the software in {humans.confirmed:,}, decided otherwise in {humans.reversed:,}, and "
+                f"decided {humans.settled:,} that it had not. Their decisions count in the flow, and the software's "
+                "stand beside them."
+            )
+            if kind_of(batch.operation).decides():
+                sentences.append(
+                    f"By these decisions {were(stage.excluded_by_human)} excluded by a human, and "
+                    f"{records_n(stage.passed_by_human)} included."
+                )
+        sentences += [*_between_people(batch, HumanStage.OWN), *_conflicts(humans)]
+        sentences += [audit.verdict.sentence for audit in humans.audits]
+    return sentences
+
+
+def _between_people(batch: BatchFigures, stage: HumanStage) -> list[str]:
+    """Return how far each two people agree who decided about the same records of a stage."""
+    people = () if batch.humans.agreement is None else batch.humans.agreement.people
+    return [_agree(pair) for pair in people if pair.stage is stage]
+
+
+def _agree(pair: PairAgreement) -> str:
+    found = pair.agreement
+    same = round(found.n * (found.observed or 0))
+    kappa = ""
+    if found.kappa is not None:
+        kappa = f" (Cohen's kappa {two_places(found.kappa)}"
+        if found.kappa_low is not None and found.kappa_high is not None:
+            low, high = two_places(found.kappa_low), two_places(found.kappa_high)
+            kappa += f", {found.level:.0%} interval {low} to {high}"
+        kappa += ")"
+    return f"{pair.first} and {pair.second} both decided about {records_n(found.n)} and agreed on {same:,}{kappa}."
+
+
+def _conflicts(humans: HumanFigures) -> list[str]:
+    """Return how what people decided differently was settled, and what is open."""
+    sentences = []
+    if humans.resolved:
+        who = listed(humans.resolvers)
+        sentences.append(f"On {records_n(humans.resolved)} a decision of {who} counts before those of the others.")
+    if humans.conflicts:
+        sentences.append(f"On {records_n(humans.conflicts)} people decided differently, and nobody has settled it yet.")
+    return sentences
+
+
+def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
+    """The paragraph on the reports that people sought and assessed; none where they have not begun."""
+    reports = figures.flow.reports
+    if reports is None:
+        return ()
+    people = listed(figures.report_reviewers)
+    sentences = [
+        f"{_reports(reports.sought)} sought for retrieval. No language model was asked about retrieval or full texts: "
+        f"{people} decided.",
+    ]
+    if lost := total(reports.not_retrieved):
+        sentences.append(f"{_reports(lost)} not retrieved ({tallied(reports.not_retrieved)}).")
+    sentences.append(f"{_reports(reports.assessed)} assessed for eligibility.")
+    screening = figures.batches[figures.flow.screening or 0]
+    sentences += _between_people(screening, HumanStage.FULL_TEXT)
+    if excluded := total(reports.excluded):
+        sentences.append(f"{_reports(excluded)} excluded: {tallied(reports.excluded)}.")
+    if reports.included:
+        sentences.append(
+            f"{small(reports.studies, 'study', 'studies').capitalize()} with {small(reports.included, 'report')} "
+            f"{'was' if reports.studies == 1 else 'were'} included."
+        )
+    else:
+        sentences.append("No study is included.")
+    if reports.open:
+        parts = (
+            (reports.awaited, "of which nobody has said whether they were retrieved"),
+            (reports.unassessed, "retrieved and not assessed"),
+            (reports.conflicts, "on which reviewers disagree"),
+            (reports.uncertain, "left open by a reviewer"),
+        )
+        still = "1 report is" if reports.open == 1 else f"{reports.open:,} reports are"
+        sentences.append(f"{still} not decided about yet: {listed([f'{n:,} {what}' for n, what in parts if n])}.")
+    return (Paragraph("Retrieval and full texts", " ".join(sentences)),)
+
+
+def _reports(n: int) -> str:
+    return "1 report was" if n == 1 else f"{n:,} reports were"
+
+
+STRATEGIES = "Search strategies"
+_NOUNS = {
+    SourceKind.DATABASE: ("database", "databases"),
+    SourceKind.REGISTER: ("register", "registers"),
+    SourceKind.OTHER: ("other source", "other sources"),
+}
+
+
+def identification(figures: Figures) -> Paragraph:
+    """The paragraph on the sources: which, when they were searched, what each gave, and the files that were read."""
+    batch, flow = figures.screening, figures.flow
+    replaced = [*_replaced(batch.sources), *_previous(flow.previous)]
+    if not flow.sources:
+        return Paragraph("Records", " ".join([_files(batch, flow.n_identified), *replaced]))
+    groups = [_group(flow.sources, kind) for kind in SourceKind]
+    sentences = [
+        f"{were(flow.n_identified)} identified from {listed([group for group in groups if group])}.",
+        *_dates(batch.sources),
+        *_strategies_told(batch.sources),
+        *replaced,
+    ]
+    lines = [_line(source, counted) for source, counted in zip(batch.sources, flow.sources, strict=True)]
+    return Paragraph("Records", " ".join(sentences), tuple(lines))
+
+
+def before_screening(figures: Figures) -> Paragraph:
+    """The paragraph on duplicates and the initial filter."""
+    flow, batch = figures.flow, figures.screening
+    source = batch.sources[0] if batch.sources else None  # what was done before screening is the same for all
+    sentences = []
+    if source is not None and source.duplicates_kept:
+        sentences.append("Duplicate records were not removed: copies of a record were screened as well.")
+    elif flow.duplicates:
+        what = "a copy" if flow.duplicates == 1 else "copies"
+        sentences.append(f"{were(flow.duplicates)} removed as {what} of another record, of which one stayed.")
+        sentences += _how_copies_were_found(batch.sources)
+    else:
+        sentences.append("No record was removed as a duplicate.")
+    ineligible = total(flow.ineligible)
+    if ineligible or (source is not None and source.initial_filter):
+        which = f", under these rules: {tallied(flow.ineligible)}" if ineligible else ""
+        sentences.append(
+            "An initial filter of fixed rules on titles, abstracts and dates, which asks no language model, marked "
+            f"{records_n(ineligible)} as ineligible{which}."
+        )
+    else:
+        sentences.append("No initial filter was used.")
+    if flow.removed_otherwise:
+        sentences.append(f"{were(flow.removed_otherwise)} removed without a recorded reason.")
+    off = () if source is None else tuple(f"{spaced(rule)}: {why}" for rule, why in source.switched_off.items())
+    if off:
+        sentences.append("These rules of the initial filter were switched off:")
+    return Paragraph("Before screening", " ".join(sentences), off)
+
+
+def search_strategies(figures: Figures) -> tuple[Paragraph, ...]:
+    """An appendix with each query as it was sent, where any is known."""
+    lines = tuple(f"{source.name}: {source.query}" for source in figures.screening.sources if source.query)
+    return (Paragraph(STRATEGIES, "The queries, as they were sent to each source:", lines),) if lines else ()
+
+
+def _previous(before: PreviousVersion | None) -> list[str]:
+    if before is None:
+        return []
+    return [
+        f"This updates an earlier version of the review, for which {were(before.identified)} identified; what that "
+        "version had already, and its decisions, stand as they were, and copies of it count as duplicates here."
+    ]
+
+
+def _files(batch: BatchFigures, n: int) -> str:
+    if not batch.sources:
+        name = f" under the name “{batch.label}”" if batch.label else ""
+        return f"{were(n)} submitted{name}. The ledger names no file from which they were read."
+    files = batch.sources[0].files
+    which = "the file" if len(files) == 1 else f"{len(files)} files:"
+    return f"{were(n)} read from {which} {listed([_read(file) for file in files])}."
+
+
+def _read(file: SourceFile) -> str:
+    return f"“{file.file}” ({file.format}, read as {file.encoding}; SHA-256 of the file {file.sha256})"
+
+
+def _replaced(sources: Sequence[Source]) -> list[str]:
+    files = [file for source in sources for file in source.files]
+    return [
+        f"{file.replaced:,} bytes{'' if len(files) == 1 else f' of “{file.file}”'} were not valid in that encoding and "
+        "were read as cp1252."
+        for file in files
+        if file.replaced
+    ]
+
+
+def _group(sources: Sequence[FlowSource], kind: SourceKind) -> str:
+    """Return the words for the sources of one kind: `two databases (A, 12; B, 7)`; none where there is none."""
+    of_kind = [source for source in sources if source.kind is kind]
+    if not of_kind:
+        return ""
+    return (
+        f"{small(len(of_kind), *_NOUNS[kind])} ({'; '.join(f'{one.name}, n = {one.identified:,}' for one in of_kind)})"
+    )
+
+
+def _dates(sources: Sequence[Source]) -> list[str]:
+    known = sorted({source.searched for source in sources if source.searched is not None})
+    unknown = [source.name for source in sources if source.searched is None]
+    if not known:
+        return ["The dates of the searches are not recorded here."]
+    when = f"on {day(known[0])}" if len(known) == 1 else f"from {day(known[0])} to {day(known[-1])}"
+    but = f", but for {listed(unknown)}, of which no date is recorded here" if unknown else ""
+    return [f"They were searched {when}{but}."]
+
+
+def _strategies_told(sources: Sequence[Source]) -> list[str]:
+    unknown = [source.name for source in sources if not source.query]
+    if len(unknown) == len(sources):
+        return ["The search strategies are not recorded here."]
+    but = f"; those of {listed(unknown)} are not recorded here" if unknown else ""
+    return [f"The search strategies stand under “{STRATEGIES}”{but}."]
+
+
+def _how_copies_were_found(sources: Sequence[Source]) -> list[str]:
+    if not sources:  # a program said so, and how it found them is not known
+        return []
+    found = (
+        "Two records counted as copies where their DOI, their PubMed id or their titles (with year and first author) "
+        "agreed and nothing else in them contradicted that; doubtful pairs stayed."
+    )
+    if len(sources) == 1:
+        return [found]
+    return [found, "Of the copies the most complete one stayed; the fields that it lacked were taken from the others."]
+
+
+def _line(source: Source, counted: FlowSource) -> str:
+    """Return a source in a line: its kind, its date, its numbers and its files."""
+    when = "" if source.searched is None else f", searched on {day(source.searched)}"
+    copies = f", of which {counted.duplicates:,} removed as copies" if counted.duplicates else ""
+    files = f"read from {listed([_read(file) for file in source.files])}"
+    return f"{source.name} ({_NOUNS[source.kind][0]}{when}): {records_n(counted.identified)}{copies}; {files}"
+
+
+def reading_paragraphs(figures: Figures) -> Iterator[Paragraph]:
+    """Yield a paragraph for each stage that people read in an order of Tamis, or by its stop rule."""
+    for number, batch in enumerate(figures.batches, 1):
+        if batch.reading is not None:
+            place = f" in stage {number}" if len(figures.batches) > 1 else ""
+            yield Paragraph(f"Reading order and stop rule{place}", " ".join(_sentences(batch.reading)))
+
+
+def _sentences(reading: ReadingFigures) -> Iterator[str]:
+    if reading.order is not None:
+        yield _order(reading.order)
+    if reading.stop is None:
+        finding = reading.finding
+        yield (
+            f"People read {finding.read:,} of {records_n(finding.records)} and included {finding.found:,}. No stop "
+            "rule was applied."
+        )
+        return
+    stop = reading.stop
+    yield (
+        f"The stop rule asks for a recall of {percent(stop.recall)} with {percent(stop.confidence)} confidence; its "
+        f"answer is: {stop.verdict}."
+    )
+    yield methods_sentence(stop)
+    if stop.samples:
+        yield spending_sentence()
+    yield (
+        f"As an estimate beside it, {ESTIMATOR} gives p = {stop.estimate.p:.3f} for the hypothesis that the recall is "
+        "not reached."
+    )
+
+
+def _order(order: OrderFigures) -> str:
+    if not order.decided:
+        basis = "by the score for inclusion that follows from the language model's decisions"
+    else:
+        basis = (
+            "by the language model's score for inclusion and a text model of titles and abstracts (TF-IDF, two "
+            "linear support vector machines that take turns) trained on the decisions so far, last on "
+            f"{order.decided:,}, the text model with a weight of {order.text_weight:.2f}"
+        )
+    chance = f"{percent(order.explore)} of the places went to records drawn at random" if order.explore else ""
+    return f"Records were read {basis} (seed {order.seed}{'; ' + chance if chance else ''})."
+
 
 # What the model of the demonstration decides is worth nothing, and whoever reads its report must know.
 DEMONSTRATION_MODEL = "SmolLM2-135M"

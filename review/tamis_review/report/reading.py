@@ -5,28 +5,116 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+from itertools import compress, count
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, select, text
 
-from tamis_producer.ledger import ledger_errors, read_reviewers
+from tamis_producer.ledger import ledger_errors, read_audits, read_reviewers
 from tamis_producer.ledger.aggregates import count_values, read_counts, read_totals
+from tamis_producer.ledger.overrides import standing
 from tamis_producer.ledger.sources import read_sources
 from tamis_producer.runs.retry_bias import read_retry_bias
 from tamis_schemas import BatchStatus, HumanStage, ItemStatus, wilson
-from tamis_schemas.ledger import results
+from tamis_schemas.ledger import reading_orders, results, stop_samples
 from tamis_schemas.operations import kind_of
 
-from ..decisions.final_outcome import INCLUSION, Outcome, outcomes
+from ..decisions.audit_verdict import verdict
+from ..decisions.final_outcome import CHANGED, CONFIRMED, INCLUSION, Outcome, outcomes
+from ..decisions.human_agreement import read_agreement
 from ..decisions.panel_reading import read_panel
-from .figures import BINS, BatchCosts, BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes
-from .finding_reading import read_reading_figures
+from ..decisions.reading_state import read_reading_state
+from ..decisions.stopping import read_stop
+from .figures import (
+    BINS,
+    AuditFigures,
+    BatchCosts,
+    BatchFigures,
+    ConfidenceSeries,
+    Figures,
+    FindingFigures,
+    HumanFigures,
+    OrderFigures,
+    Prompts,
+    Quotes,
+    ReadingFigures,
+)
 from .flow_reading import read_flow
-from .human_reading import read_human_figures
 from .report_reading import read_report_rows
 from .subject import ReportSubject
 from .tallied import Tallied, tally
+
+UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)
+
+
+def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
+    """The figures of a row of `batches`; all 0 where nobody has decided anything."""
+    reviewers = read_reviewers(connection, batch.id)
+    audits = read_audits(connection, batch.id)
+    if not reviewers and not audits:
+        return HumanFigures()
+    each = outcomes(batch.id, batch.operation).subquery("each")
+    changed = each.c.human == CHANGED
+    unsure = each.c.outcome == Outcome.UNCERTAIN.value  # a human's `uncertain` decides nothing
+    unsettled = each.c.system.in_([outcome.value for outcome in UNSETTLED])
+    row = connection.execute(
+        select(
+            func.count().filter(each.c.human == CONFIRMED).label("confirmed"),
+            func.count().filter(each.c.outcome == Outcome.CONFLICT.value).label("conflicts"),
+            func.count().filter(changed, unsettled).label("settled"),
+            func.count().filter(changed, ~unsettled, ~unsure).label("reversed"),
+        )
+    ).one()
+    human = standing(batch.id)
+    resolved = human.c.settles & (human.c.reviewers > 1)
+    who = select(human.c.reviewer, func.count().label("n")).where(resolved).group_by(human.c.reviewer)
+    by_name: dict[str, int] = {one.reviewer: one.n for one in connection.execute(who)}
+    return HumanFigures(
+        resolved=sum(by_name.values()),
+        resolvers=tuple(sorted(by_name)),
+        decided=row.confirmed + row.settled + row.reversed,
+        confirmed=row.confirmed,
+        reversed=row.reversed,
+        settled=row.settled,
+        conflicts=row.conflicts,
+        reviewers=reviewers,
+        agreement=read_agreement(connection, batch.id) if kind_of(batch.operation).decides() else None,
+        audits=tuple(
+            AuditFigures(
+                id=audit.id,
+                created_at=audit.created_at,
+                verdict=verdict(audit),
+                reviewers=tuple(sorted({item.reviewer for item in audit.items if item.reviewer is not None})),
+            )
+            for audit in audits
+        ),
+    )
+
+
+def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigures | None:
+    """The figures of a row of `batches`; None where people read neither in an order of Tamis nor by its stop rule."""
+    if not kind_of(batch.operation).decides():
+        return None
+    order = _order(connection, batch)
+    drawn = select(stop_samples.c.id).where(stop_samples.c.batch_id == batch.id).limit(1)
+    sampled = connection.execute(drawn).first() is not None
+    if order is None and not sampled:
+        return None
+    state = read_reading_state(connection, batch.id, batch.operation)
+    finding = FindingFigures(
+        records=state.records, read=state.read, finds=tuple(compress(count(1), state.included.values()))
+    )
+    stop = read_stop(connection, batch.id, priced=False) if sampled else None
+    return ReadingFigures(finding=finding, order=order, stop=stop)
+
+
+def _order(connection: Connection, batch: Row[Any]) -> OrderFigures | None:
+    kept = reading_orders.c
+    statement = select(kept.seed, kept.explore, kept.decided, kept.text_weight).where(kept.batch_id == batch.id)
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else OrderFigures.model_validate(row._asdict())
+
 
 DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
 

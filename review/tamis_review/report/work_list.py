@@ -1,16 +1,19 @@
 """The work list of a batch: the records that a person reads, filtered and in order, in pages."""
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
 
 from tamis_producer.ledger import ledger_errors, read_results
+from tamis_producer.ledger.audits import find_reading_audit, read_audit
 from tamis_producer.ledger.stop_samples import read_open_sample
-from tamis_schemas import Criterion, Inclusion, ItemResult, Operation, ScreeningMode
+from tamis_schemas import Audit, Criterion, Inclusion, ItemResult, Operation, ScreeningMode
 from tamis_schemas.operations import panel_of
 from tamis_schemas.values.frozen import Frozen
 
+from ..decisions.audit_verdict import verdict
 from ..decisions.conflicts import read_differing
 from ..decisions.screening_mode import hidden_from, read_mode
 from ..order.candidates import checked_operation
@@ -18,11 +21,71 @@ from ..order.next_records import NextQuery, Refits, keep_order
 from ..order.order_store import count_items, read_order
 from ..quality.panel_records import read_disputed
 from .table import table_facts
-from .work_audit import AuditReading, WorkAudit, read_audit_reading
 from .work_filter import read_kept_out, read_matching, read_ruled, read_said, search
 from .work_query import Said, WorkOrder, WorkQuery, WorkShow, cursor, page, place_of, ranked, reading_first
-from .work_record import WorkRecord, work_record
+from .work_record import MyDecision, WorkRecord, work_record
 from .work_text import marked_words
+
+
+class WorkAudit(Frozen):
+    """The audit whose records a work list holds."""
+
+    id: str
+    seed: int
+    sample: int  # records drawn
+    judged: int
+    words: str | None  # how many records were missed at most; None: records are not judged yet
+
+
+@dataclass(frozen=True)
+class AuditReading:
+    """The sample as one person reads it. Empty where no audit is drawn."""
+
+    audit: Audit | None
+    me: str
+    operation: Operation
+
+    @property
+    def places(self) -> list[int]:
+        """All records of the sample, in the order of the draw."""
+        return [] if self.audit is None else [item.index for item in self.audit.items]
+
+    @property
+    def todo(self) -> set[int]:
+        """Those that nobody has judged."""
+        return set() if self.audit is None else {item.index for item in self.audit.items if item.include is None}
+
+    @property
+    def mine(self) -> dict[int, MyDecision]:
+        """The judgements of `me`, by place, as values of the operation."""
+        items = () if self.audit is None else self.audit.items
+        return {
+            item.index: MyDecision(
+                value=self._value(include=item.include), reason=None, note=item.note, at=item.decided_at
+            )
+            for item in items
+            if item.include is not None and item.decided_at is not None and item.reviewer == self.me
+        }
+
+    @property
+    def facts(self) -> WorkAudit | None:
+        """What a view of the work list is told of the audit."""
+        if self.audit is None:
+            return None
+        words = None if self.todo else verdict(self.audit).sentence
+        return WorkAudit(
+            id=self.audit.id, seed=self.audit.seed, sample=self.audit.sample, judged=self.audit.decided, words=words
+        )
+
+    def _value(self, *, include: bool) -> Any:
+        return self.operation.includes if include else self.operation.excludes
+
+
+def read_audit_reading(connection: Connection, batch_id: UUID, me: str, operation: Operation) -> AuditReading:
+    """Return the audit that people read, as `me` reads it."""
+    audit_id = find_reading_audit(connection, batch_id)
+    return AuditReading(None if audit_id is None else read_audit(connection, audit_id), me, operation)
+
 
 COUNTED = 20_000  # records of a batch in which a search is always counted: in a larger one a full page may end it
 AT_ONCE = 4_000  # records that a search of a larger one looks through before all of them

@@ -12,8 +12,8 @@ from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.pgbouncer import PgBouncer, needs_pgbouncer
 from stage.proven_dialect import prove_dialect
+from tamis_cli.doctor.examination import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
 from tamis_cli.doctor.finding import Level
-from tamis_cli.doctor.postgres_server import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import connect
 from tamis_producer.ledger.connection import CLIENT

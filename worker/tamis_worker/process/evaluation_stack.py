@@ -1,15 +1,23 @@
 """The parts that evaluate items in a worker process, from its connections up to the evaluator."""
 
-from collections.abc import AsyncIterator, Iterable
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import Any
+from uuid import UUID
 
 import redis.asyncio as redis
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.files.price_file import known_prices
-from tamis_producer.transport.dispatch import Dispatcher
+from tamis_producer.transport.dispatch import Dispatcher, ItemAddress
+from tamis_schemas import BrokerUnavailable
 
 from ..config.settings import WorkerSettings
 from ..engine.backpressure import Backpressure
@@ -18,17 +26,18 @@ from ..engine.budget import Budget
 from ..engine.cache import Cache
 from ..engine.call_policy import CallPolicy
 from ..engine.capacity import Capacity
-from ..engine.evaluate import Evaluator, Writers
+from ..engine.evaluate import Evaluator, Return, Writers
 from ..engine.group_commit import GroupCommit
 from ..engine.question_runner import QuestionRunner
 from ..ledger import pauses
 from ..ledger.batches import BatchConfigCache
 from ..ledger.cancellations import cancel_items
-from ..ledger.claims import Claims
+from ..ledger.claims import Claims, cancelled
 from ..ledger.connection import LedgerEngines
 from ..ledger.dialects import LedgerDialects
 from ..ledger.held_claims import HeldClaims
 from ..ledger.outcomes import record
+from ..ledger.release_claims import give_back
 from ..ledger.spending import Spending
 from ..ledger.transcripts import KnownPrompts
 from ..limiter.limiter import Limits
@@ -39,7 +48,39 @@ from ..llm.llm import Llm
 from ..llm.shared_dialects import SharedDialects
 from ..telemetry.chat import Server
 from ..telemetry.measures import Measures
-from .returned_claims import ReturnedClaims
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ReturnedClaims:
+    """Writes returns, many together."""
+
+    engine: AsyncEngine
+    dispatcher: Dispatcher
+
+    async def write(self, returns: Sequence[Return]) -> Sequence[bool]:
+        """Give the claims back; for each in order, whether its item is cancelled.
+
+        What the broker does not take is left to the reconciler. Raises `LedgerUnavailable`.
+        """
+        claims, paid = [one.claim for one in returns], [one.paid for one in returns]
+        transcripts, revoked = [one.transcript for one in returns], [one.cancelled for one in returns]
+        to_publish = await give_back(self.engine, claims, paid, transcripts, revoked)
+        by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
+        for one in compress(returns, to_publish):
+            address = ItemAddress(one.claim.key.index, one.claim.item_id)
+            by_batch[one.claim.key.batch_id, one.operation].append(address)
+        for (batch_id, operation), addresses in by_batch.items():
+            try:
+                await asyncio.to_thread(self.dispatcher.republish, batch_id, operation, addresses)
+            except BrokerUnavailable as error:
+                log.warning("%d items given back are left to the reconciler: %s", len(addresses), error)
+        gone = await cancelled(
+            self.engine, [one.key for one, again in zip(claims, to_publish, strict=True) if not again]
+        )
+        return [one.key in gone for one in claims]
+
 
 SETTLING = 10.0  # s; longer than a call's end takes to reach the ledger
 

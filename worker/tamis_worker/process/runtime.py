@@ -1,6 +1,7 @@
 """One worker process put together, from the bottom up: each part is given what it needs when it is made."""
 
 import asyncio
+import logging
 import os
 import secrets
 import socket
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 
 import redis.asyncio as redis
 from celery import Celery
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.ledger import DISPATCH
@@ -25,11 +27,14 @@ from ..celery_adapter.foreign_messages import ForeignMessages
 from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
 from ..engine.backpressure import Backpressure
+from ..engine.batch_interrupts import BatchInterrupts
 from ..engine.broker_probe import BrokerProbe
 from ..event_loop.background_tasks import BackgroundTasks
 from ..event_loop.loop import LoopThread
 from ..event_loop.looper import Looper
+from ..ledger.claims import lost
 from ..ledger.connection import LedgerEngines
+from ..ledger.held_claims import HeldClaims
 from ..liveness.lease_keeper import LeaseKeeper
 from ..liveness.vitals import Vitals
 from ..maintenance.reconciler import Reconciler
@@ -42,7 +47,17 @@ from ..webhooks.deliverer import Deliverer
 from .batch_follower import BatchFollower
 from .door import Door
 from .evaluation_stack import EvaluationStack
-from .lost_claims import revoke_lost_claims
+
+log = logging.getLogger(__name__)
+
+
+async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: BatchInterrupts, worker: str) -> None:
+    """Halt the items held here that are not this worker's any more. Raises `LedgerUnavailable`."""
+    theirs = await lost(engine, held.keys, worker=worker)
+    if theirs:
+        log.warning("%d items were taken over while the lease was over", len(theirs))
+    interrupts.revoke([(key.batch_id, key.index) for key in theirs])
+
 
 T = TypeVar("T")
 

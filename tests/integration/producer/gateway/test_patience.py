@@ -12,7 +12,8 @@ from stage.gateway import gateway, signed_in
 from stage.plain_http import http_client
 from stage.strangers import Strangers, first_bytes, status_of, strangers
 from tamis_producer import Client
-from tamis_producer.gateway import api_keys, frame, pool_watch, protocol
+from tamis_producer.gateway import api_keys, frame, pool_watch
+from tamis_producer.gateway import server as protocol
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.wrong_keys import BURST
 from tamis_schemas import Filter

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tamis_cli.doctor.examination import Learned, LedgerReading, Revisions, judge_learned, judge_ledger_server
 from tamis_cli.doctor.finding import Finding, Level
-from tamis_cli.doctor.learned import Learned, judge_learned
-from tamis_cli.doctor.postgres_server import LedgerReading, Revisions, judge_ledger_server
 from tamis_cli.doctor.redis_server import RedisReading, Unreachable, judge_redis_server
 from tamis_cli.doctor.surroundings import REPAIRED, judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers
 from tamis_producer.ledger.worker_view import WorkerReport, WorkerState, WorkerView

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from tamis_cli.embedded import commands
-from tamis_cli.embedded.local_endpoints import LocalEndpoint
+from tamis_cli.embedded.commands import LocalEndpoint
 from tamis_cli.embedded.stack import LlmChoice
 from tamis_worker.config.settings import WorkerSettings
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tamis_review.page.review_status_view import next_step
+from tamis_review.page.review_routes import next_step
 from tamis_review.report.work_left import WorkLeft
 
 

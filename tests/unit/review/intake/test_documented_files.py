@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from tamis_cli.commands.intake import say_notes
-from tamis_review.intake import Format, bibtex, endnote_xml, enw, nbib_tags, read_file, ris_tags, wos
+from tamis_review.intake import Format, bibtex, endnote_xml, enw, read_file, wos
+from tamis_review.intake import nbib as nbib_tags
+from tamis_review.intake import ris as ris_tags
 from tamis_review.intake.columns import canonical_name
 from tamis_review.intake.formats import READERS, WRITERS
 

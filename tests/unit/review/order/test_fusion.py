@@ -5,8 +5,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from tamis_review.order.cross_fit import judge_unseen
-from tamis_review.order.fusion import fuse
+from tamis_review.order.fusion import fuse, judge_unseen
 from tamis_review.order.normal_scores import normal_scores
 from tamis_review.order.text_model import Margins, TextFeatures, train
 

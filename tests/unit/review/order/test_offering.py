@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis_review.order.candidates import Candidate, HumanSays, texts_of
+from tamis_review.order.next_records import meaning, why
 from tamis_review.order.offering import Offered, by_number, offered
 from tamis_review.order.order_store import ReadingOrder
-from tamis_review.order.words import meaning, why
 from tamis_schemas import ReadingReason as Reason
 
 A, B = "Reviewer A", "Reviewer B"

@@ -6,8 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from stage.reported import FLOW
-from tamis_review.report.flow_svg import MOST, SIDE_WIDTH, SIDE_X, draw
-from tamis_review.report.svg_box import BOLD, PADDING
+from tamis_review.report.flow_svg import BOLD, MOST, PADDING, SIDE_WIDTH, SIDE_X, draw
 from tamis_review.report.text_width import width
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 

@@ -9,11 +9,10 @@ import pytest
 from stage.complete_flow import COMPLETE, OTHERS, SEARCHED, complete_figures, tallies
 from stage.reported import FLOW
 from tamis_review.report.boxes import Box, Step
-from tamis_review.report.flow_svg import MOST, draw
+from tamis_review.report.flow_svg import MOST, PADDING, draw
 from tamis_review.report.form import as_json
 from tamis_review.report.markdown import write_markdown
 from tamis_review.report.steps import steps
-from tamis_review.report.svg_box import PADDING
 from tamis_review.report.text_width import width
 from tamis_schemas import SourceKind
 from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, ReportFlow, Tally

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_worker.llm.json_answer import Malformed, read_json
-from tamis_worker.llm.thoughts import without_thoughts
+from tamis_worker.llm.json_answer import Malformed, read_json, without_thoughts
 
 OBJECT = {"value": True, "confidence": 0.9}
 A = '{"value": true, "confidence": 0.9}'

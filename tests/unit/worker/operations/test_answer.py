@@ -11,7 +11,8 @@ from programs import Model, Played, in_order, play
 from tamis_schemas import ErrorKind
 from tamis_schemas.answers.iterations import AnswerEvaluation, AnswerResult, IterationData
 from tamis_schemas.operations.answer import Answer
-from tamis_worker.operations import answer, answer_prompt
+from tamis_worker.operations import answer
+from tamis_worker.operations import answer as answer_prompt
 from tamis_worker.operations.program import Question, Unanswered
 
 GIVEN: dict[str, Any] = {
