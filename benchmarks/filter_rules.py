@@ -33,7 +33,7 @@ RULES: dict[str, dict[str, object]] = {
     "exclusion_sentences": {f"{SCREENING}.exclusions.Exclusions.cover": _no},
     "reviews": {f"{SCREENING}.evidence.PaperEvidence.is_review": False},
     "series_of_ten": {f"{SCREENING}.evidence.PaperEvidence.large_series": False},
-    "own_work": {f"{SCREENING}.weighing._is_own_work": _no},
+    "own_work": {f"{SCREENING}.initial_filter._is_own_work": _no},
     "soft_hyphens": {
         f"{SCREENING}.{module}.without_soft_hyphens": _as_it_is
         for module in ("initial_filter", "inclusions", "variants")

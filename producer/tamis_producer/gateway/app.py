@@ -23,7 +23,7 @@ from . import batches, overview, problems, services
 from .compression import Compressed
 from .description import SERVERS, Described
 from .etag import EntityTags
-from .extension import Application, EngineAlone
+from .extension import Application
 from .frame import Frame
 from .lookout import Lookout, look
 from .metrics import CONTENT_TYPE, GatewayMetrics
@@ -62,7 +62,7 @@ class Health(BaseModel):
 def create_app(
     client: Client,
     *,
-    application: Application | None = None,
+    application: Application,
     largest_body: int = LARGEST_BODY,
     stops: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
@@ -70,11 +70,10 @@ def create_app(
 
     Args:
         client: what answers.
-        application: what it is extended by; None: nothing.
+        application: its routes, and who may see what. There is no default: it would show what is read blind.
         largest_body: bytes of a request.
         stops: whether the server is about to stop; streams without an end of their own end then.
     """
-    application = application or EngineAlone()
     app = Described(
         title="Tamis",
         version=version("tamis"),

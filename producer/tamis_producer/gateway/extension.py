@@ -30,22 +30,6 @@ class Application(Protocol):
         """Raise `Blinded` where the holder of the key may not see all of a batch yet; else do nothing."""
 
 
-class EngineAlone:
-    """No application: the routes of batches alone, and every key that reads sees every batch."""
-
-    routers: ClassVar[Sequence[APIRouter]] = ()
-
-    def largest_bodies(self, client: Client) -> Mapping[str, int]:
-        """Return nothing."""
-        return {}
-
-    def prepare(self, app: FastAPI, client: Client) -> None:
-        """Do nothing."""
-
-    def check_open(self, batch_id: str, client: Client, key: ApiKey) -> None:
-        """Do nothing."""
-
-
 def check_open(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
     """A dependency: 403 where the application says that the caller may not see all of the batch yet."""
     application: Application = request.app.state.application

@@ -5,6 +5,7 @@ an engine of the ledger and the id of a completed batch. It returns the id of a 
 be called again for the same batch, and at the same time by two workers.
 """
 
+import logging
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
@@ -15,12 +16,17 @@ from sqlalchemy import Engine
 
 GROUP = "tamis.batch_completed"
 
+log = logging.getLogger(__name__)
+
 BatchCompleted: TypeAlias = Callable[[Engine, UUID], UUID | None]
 
 
 @cache
 def _registered() -> tuple[BatchCompleted, ...]:
-    return tuple(point.load() for point in entry_points(group=GROUP))
+    hooks = tuple(point.load() for point in entry_points(group=GROUP))
+    if not hooks:  # the source alone, without an installation, names none
+        log.warning("nothing is registered in %r: no further stage of a review begins here", GROUP)
+    return hooks
 
 
 def follow(engine: Engine, batch_id: UUID) -> list[UUID]:
