@@ -15,7 +15,7 @@ from tamis_producer.config.settings import ProducerSettings
 from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal, Sample
 from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.new_batch import parameters, rows_of
-from tamis_schemas import PanelPolicy, dollars
+from tamis_schemas import dollars
 from tamis_schemas.extras import needs
 from tamis_schemas.operations import panel_of
 from tamis_schemas.values.printable import printable
@@ -88,16 +88,13 @@ def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = N
 
 def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
     """Print what the models of a panel take together."""
-    cascade = panel.policy is PanelPolicy.CASCADE
-    further = f", and at most {panel.models[-1].calls:,} of the last, where the others doubt" if cascade else ""
-    rows = {"policy": panel.policy.value, "calls": f"{panel.calls:,}{further}"}
+    rows = {"policy": panel.policy.value, "calls": f"{panel.calls:,}"}
     if panel.cost is None or panel.most_cost is None:
         rows["cost"] = "[yellow]price not known[/] of a model of the panel: see above"
     else:
-        without = " without the last model" if cascade else ""
-        rows["cost"] = f"[bold]about {dollars(panel.cost)}[/]{without}, at most {dollars(panel.most_cost)}"
-        if max_cost is not None and panel.cost_of_all is not None:
-            rows["budget"] = _budget(max_cost, panel.cost_of_all)
+        rows["cost"] = f"[bold]about {dollars(panel.cost)}[/], at most {dollars(panel.most_cost)}"
+        if max_cost is not None:
+            rows["budget"] = _budget(max_cost, panel.cost)
     out.rule(f"[bold]the panel of {len(panel.models)} models together[/]", style="dim")
     out.print(facts_by_name(rows.items()))
 

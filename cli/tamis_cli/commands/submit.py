@@ -40,7 +40,7 @@ from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import batch_facts
 from .intake import say_what_was_read, sources_of
 from .json_document import print_json
-from .panel import PanelModels, Policy, Repeat, Sure, panel_of_options
+from .panel import PanelModels, Policy, panel_of_options
 from .progress import say_paused, watch
 from .render import print_summary
 from .rounds import say_failed
@@ -94,14 +94,11 @@ def screen(
     ] = None,
     panel: PanelModels = None,
     policy: Policy = None,
-    sure: Sure = None,
-    repeat: Repeat = None,
     graded: Graded = False,
     source: Sources = None,
 ) -> None:
     """Screen records against a review's criteria: include, exclude or uncertain, with reasons."""
     read = read_criteria(criteria)
-    asked, submission = panel_of_options(submission, panel, policy, sure, repeat)
     operation = validated(
         Inclusion,
         criteria=read,
@@ -109,7 +106,7 @@ def screen(
         unverified=unverified,
         examples_from=examples_from,
         graded=graded,
-        panel=asked,
+        panel=panel_of_options(panel, policy),
     )
     submit(operation, sources_of(files, source or ()), submission, initial_filter=read if initial_filter else None)
 
@@ -124,13 +121,12 @@ def filter_(
     graded: Graded = False,
     panel: PanelModels = None,
     policy: Policy = None,
-    sure: Sure = None,
-    repeat: Repeat = None,
     source: Sources = None,
 ) -> None:
     """Ask one yes/no question of every record."""
-    asked, submission = panel_of_options(submission, panel, policy, sure, repeat)
-    operation = validated(Filter, criteria=criteria, include_reasoning=reasoning, graded=graded, panel=asked)
+    operation = validated(
+        Filter, criteria=criteria, include_reasoning=reasoning, graded=graded, panel=panel_of_options(panel, policy)
+    )
     submit(operation, sources_of(files, source or ()), submission)
 
 

@@ -110,10 +110,9 @@ def columns_of(operation: OperationKind | None) -> tuple[ResultColumn, ...]:
     panel = None if operation is None else panel_of(operation)
     if panel is None:
         return RESULT_COLUMNS
-    names = [name if panel.repeat == 1 else f"{name} {place + 1}" for place, name in enumerate(panel.members)]
     return RESULT_COLUMNS + tuple(
         column
-        for place, name in enumerate(names)
+        for place, name in enumerate(panel.models)
         for column in (
             ResultColumn(name, str, _word_of(place)),
             ResultColumn(f"{name}: confidence", float, _confidence_of(place)),

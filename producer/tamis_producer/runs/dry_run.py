@@ -45,8 +45,6 @@ class Planned:
         if panel is None:
             return (self,)
         batch_model(self.operation, self.model, None)
-        if panel.repeat > 1:
-            return (replace(self, model=panel.models[0]),)
         alone = self.operation.model_copy(update={"panel": None})
         return tuple(replace(self, operation=alone, model=model) for model in panel.models)
 
@@ -126,34 +124,24 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class PanelRehearsal:
-    """A panel's questions, model by model. Of a cascade the last model's are those of all records: it gets fewer."""
+    """A panel's questions, model by model."""
 
     policy: PanelPolicy
     models: tuple[Rehearsal, ...]
 
     @property
-    def _first(self) -> tuple[Rehearsal, ...]:
-        """The models that are asked about every record."""
-        return self.models[:-1] if self.policy is PanelPolicy.CASCADE else self.models
-
-    @property
     def calls(self) -> int:
-        """The calls that are made in any case."""
-        return sum(one.calls for one in self._first)
+        """The calls of all models."""
+        return sum(one.calls for one in self.models)
 
     @property
     def cost(self) -> Decimal | None:
-        """Dollars, about, of the calls that are made in any case; None: a price is not known."""
-        return _sum([one.cost for one in self._first])
-
-    @property
-    def cost_of_all(self) -> Decimal | None:
-        """Dollars, about, of all models; of a cascade with every record sent on."""
+        """Dollars, about, of all models; None: a price is not known."""
         return _sum([one.cost for one in self.models])
 
     @property
     def most_cost(self) -> Decimal | None:
-        """Dollars with answers as long as they may be, of a cascade with every record sent on."""
+        """Dollars with answers as long as they may be; None: a price is not known."""
         return _sum([one.most_cost for one in self.models])
 
 

@@ -119,9 +119,6 @@ def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator
 
 def _of_panel(panel: PanelResult, confidence: float) -> Iterator[Because]:
     yield Because(sets="outcome", text=f"policy of the panel: {panel.policy}; {panel.words}")
-    if panel.sent_on is not None:
-        sent = "sent on to the last model: the others doubt" if panel.sent_on else "not sent on: nobody doubts"
-        yield Because(sets="outcome", text=sent)
     scores = [one.score for one in panel.verdicts if one.score is not None]
     shown = f"({' + '.join(_n(score) for score in scores)}) / {len(scores)}"
     score = f"score for inclusion {shown} = {_n(panel.score or 0.0)}"

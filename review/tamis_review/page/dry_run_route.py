@@ -49,7 +49,7 @@ class Estimate(Frozen):
     asked: int = Field(description="Those of them that a model would be asked about.")
     models: tuple[Rehearsal, ...] = Field(description="One for each model that is asked; prompts of the first alone.")
     policy: PanelPolicy | None = Field(description="Of several models.")
-    calls: int = Field(description="Of all models; of a cascade without the last.")
+    calls: int = Field(description="Of all models.")
     cost: Decimal | None = Field(description="Dollars, about, of these calls; null: a price is not known.")
     most_cost: Decimal | None = Field(description="Dollars, with answers as long as they may be.")
     max_cost: Decimal | None = Field(description="The budget of the terms, or of the stage.")

@@ -28,7 +28,6 @@ class PanelMember(Frozen):
     exclude: int
     uncertain: int
     failed: int
-    not_asked: int  # of a cascade: what was not sent on
     tokens: int
     cost: Cost | None  # dollars; None: no price is known
     missed: Proportion  # records that people included and it excludes, of those that both decided
@@ -83,60 +82,42 @@ class Differing(Frozen):
     words: dict[str, str]  # by model: its decision, or `failed`
 
 
-class Stability(Frozen):
-    """One model asked several times about each record."""
-
-    times: int
-    same: Proportion  # records on which it said the same each time
-    criteria: dict[str, Proportion]  # by label: records on which its verdict was not the same each time
-
-
 class PanelFigures(Frozen):
     """A panel in numbers."""
 
     models: tuple[str, ...]
     policy: PanelPolicy
-    sure: float
     records: int  # that the panel was asked about
     complete: int  # of these: each model that was asked gave a decision
     unanimous: int  # of the complete: all said the same
     labelled: int  # records that people decided
-    sent_on: Proportion | None = None  # of a cascade: to the last model
     members: tuple[PanelMember, ...]
     pairs: tuple[PanelPair, ...]
     brought: tuple[Brought, ...]
     differing: tuple[Differing, ...]  # those on which models differ most, at most `MOST_DIFFERING`
-    stability: Stability | None = None  # of one model asked several times
 
 
 def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> PanelFigures:
     """The figures of a panel's records; `human` says by place in the batch which of them people include."""
     complete = [one for one in records if None not in one.statuses]
-    cascade = panel.policy is PanelPolicy.CASCADE
-    several = panel.repeat == 1
-    places = range(len(panel.members))
-    pairs = list(combinations(places, 2)) if several else []
-    sent = sum(len(one.words) == len(panel.members) for one in records)
-    of_brought = ([len(panel.members) - 1] if cascade else places) if several else []
+    places = range(len(panel.models))
+    pairs = list(combinations(places, 2))
     return PanelFigures(
         models=panel.models,
         policy=panel.policy,
-        sure=panel.sure,
         records=len(records),
         complete=len(complete),
         unanimous=sum(len(set(one.statuses)) == 1 for one in complete),
         labelled=sum(one.index in human for one in records),
-        sent_on=wilson(sent, len(records)) if cascade else None,
-        members=tuple(_member(panel, place, records, human) for place in places) if several else (),
+        members=tuple(_member(panel, place, records, human) for place in places),
         pairs=tuple(_pair(panel, pair, records, human, len(pairs)) for pair in pairs),
-        brought=tuple(_brought(panel, place, records, human) for place in of_brought),
-        differing=_differing(panel, records) if several else (),
-        stability=None if several else _stability(panel, complete),
+        brought=tuple(_brought(panel, place, records, human) for place in places),
+        differing=_differing(panel, records),
     )
 
 
 def _member(panel: Panel, place: int, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> PanelMember:
-    words = [(one, one.words[place]) for one in records if place < len(one.words)]
+    words = [(one, one.words[place]) for one in records]
     counts = Counter(word.status for _, word in words)
     included = [word for one, word in words if human.get(one.index) and word.vote is not None]
     costs = [word.cost for _, word in words]
@@ -147,7 +128,6 @@ def _member(panel: Panel, place: int, records: Sequence[PanelRecord], human: Map
         exclude=counts[InclusionStatus.EXCLUDE],
         uncertain=counts[InclusionStatus.UNCERTAIN],
         failed=counts[None],
-        not_asked=len(records) - len(words),
         tokens=sum(word.tokens for _, word in words),
         cost=sum(known, Decimal(0)) if len(known) == len(costs) else None,
         missed=wilson(sum(_excludes(word) for word in included), len(included)),
@@ -240,21 +220,8 @@ def _differing(panel: Panel, records: Sequence[PanelRecord]) -> tuple[Differing,
             disagreement=share,
             words={
                 model: "failed" if status is None else status.value
-                for model, status in zip(panel.models, one.statuses, strict=False)
+                for model, status in zip(panel.models, one.statuses, strict=True)
             },
         )
         for share, one in ranked[:MOST_DIFFERING]
-    )
-
-
-def _stability(panel: Panel, complete: Sequence[PanelRecord]) -> Stability:
-    labels = dict.fromkeys(label for one in complete for label in one.words[0].verdicts)
-    flips = {
-        label: sum(len({word.verdicts.get(label) for word in one.words}) > 1 for one in complete) for label in labels
-    }
-    same = sum(len(set(one.statuses)) == 1 for one in complete)
-    return Stability(
-        times=panel.repeat,
-        same=wilson(same, len(complete)),
-        criteria={label: wilson(count, len(complete)) for label, count in flips.items()},
     )

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 from tamis_schemas import InclusionStatus, PanelResult, Verdict
@@ -31,7 +30,7 @@ class PanelRecord:
 
     index: int
     item_id: str
-    words: tuple[Word, ...]  # of a cascade that did not send it on, without the last model's
+    words: tuple[Word, ...]
 
     @property
     def statuses(self) -> tuple[InclusionStatus | None, ...]:
@@ -40,21 +39,11 @@ class PanelRecord:
 
     def status(self, panel: Panel) -> InclusionStatus | None:
         """The panel's decision; None: there is none, because a model failed."""
-        return panel.decide([word.vote for word in self.words])
+        return decision(panel.policy, [word.vote for word in self.words])
 
     def without(self, panel: Panel, place: int) -> InclusionStatus | None:
-        """The decision of the panel without one of its models; None: nobody knows it.
-
-        Of a cascade without its last model: what the others say, `uncertain` where they differ. Without one of the
-        others it may have sent on other records: that is not known.
-        """
-        if panel.asked_at_once == len(panel.members):
-            votes = [word.vote for other, word in enumerate(self.words) if other != place]
-            return decision(panel.policy, votes) if votes else None
-        if place < panel.asked_at_once:
-            return None
-        first = self.statuses[: panel.asked_at_once]
-        return first[0] if all(one is other for one, other in pairwise(first)) else InclusionStatus.UNCERTAIN
+        """The decision of the panel without one of its models; None: a model that failed could change it."""
+        return decision(panel.policy, [word.vote for other, word in enumerate(self.words) if other != place])
 
 
 def panel_record(index: int, item_id: str, panel: PanelResult | Mapping[str, Any]) -> PanelRecord:
@@ -80,9 +69,7 @@ def both(records: Sequence[PanelRecord], first: int, second: int) -> list[tuple[
     return [
         (one, one.words[first], one.words[second])
         for one in records
-        if max(first, second) < len(one.words)
-        and one.words[first].vote is not None
-        and one.words[second].vote is not None
+        if one.words[first].vote is not None and one.words[second].vote is not None
     ]
 
 

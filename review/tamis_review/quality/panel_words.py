@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tamis_schemas import Proportion
 from tamis_schemas.operations.panel import PanelPolicy
 
-from .panel_figures import Brought, PanelFigures, PanelPair, Stability
+from .panel_figures import Brought, PanelFigures, PanelPair
 from .shared_errors import SharedErrors, Sharing
 
 POLICIES = {
@@ -17,8 +17,6 @@ POLICIES = {
     "below it excluded.",
     PanelPolicy.UNANIMOUS_EXCLUDE: "A record was excluded only where all models excluded it; where any included it, it "
     "was included, else it was uncertain.",
-    PanelPolicy.CASCADE: "The last model was asked only where the others were uncertain, differed, or were less sure "
-    "than a stated bound; its word then counted.",
 }
 SELECTED = (
     "These figures hold for the records that people decided. Where people read first what models disagree on, joint "
@@ -38,20 +36,12 @@ def panel_sentences(figures: PanelFigures) -> tuple[str, ...]:
 
 
 def _sentences(figures: PanelFigures) -> Iterator[str]:
-    if figures.stability is not None:
-        yield from _stability(figures.models[0], figures.stability)
-        return
     differ = figures.complete - figures.unanimous
     yield (
         f"{figures.records:,} records were put to {len(figures.models)} models ({', '.join(figures.models)}). On "
         f"{differ:,} of the {figures.complete:,} records that all models asked did answer they differ: people look at "
         "those first."
     )
-    if figures.sent_on is not None:
-        yield (
-            f"{shared_count(figures.sent_on)} records were sent on to {figures.models[-1]}: the others were spared its "
-            "price."
-        )
     for pair in figures.pairs:
         yield _pair(pair)
     for one in figures.brought:
@@ -63,17 +53,6 @@ def _sentences(figures: PanelFigures) -> Iterator[str]:
             "Nobody has decided about these records yet, so whether the models err on the same ones is not known: that "
             "they agree is no sign that they are right."
         )
-
-
-def _stability(model: str, one: Stability) -> Iterator[str]:
-    yield (
-        f"{model} was asked {one.times} times about each record; on {shared_count(one.same)} records it said the same "
-        "each time. What it says otherwise the next time is no decision to rely upon: people look at those."
-    )
-    for label, flips in one.criteria.items():
-        if flips.count:
-            changed = f"Its verdict on {label} changed on {shared_count(flips)} records"
-            yield f"{changed}: that criterion may need other words."
 
 
 def _pair(pair: PanelPair) -> str:

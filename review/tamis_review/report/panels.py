@@ -11,7 +11,7 @@ from ..quality.panel_words import panel_sentences, shared_count
 from .figures import Figures
 
 NONE = "–"
-MEMBERS = ("model", "include", "exclude", "uncertain", "failed", "not asked", "tokens", "cost", "missed of people's")
+MEMBERS = ("model", "include", "exclude", "uncertain", "failed", "tokens", "cost", "missed of people's")
 PAIRS = ("models", "records", "differ", "kappa", "AC1", "joint errors", "expected", "verdict")
 
 
@@ -48,7 +48,7 @@ def panel_part(panel: PanelFigures, heading: str = "") -> PanelPart:
 
 
 def _member(one: PanelMember) -> tuple[str, ...]:
-    counts = (one.include, one.exclude, one.uncertain, one.failed, one.not_asked, one.tokens)
+    counts = (one.include, one.exclude, one.uncertain, one.failed, one.tokens)
     cost = NONE if one.cost is None else dollars(one.cost)
     missed = shared_count(one.missed) if one.missed.total else NONE
     return (one.model, *(f"{count:,}" for count in counts), cost, missed)

@@ -4,7 +4,7 @@ from tamis_schemas import Criterion, Filter, SearchCriteria, dollars
 from tamis_schemas.operations import kind_of, operation_name
 
 from ..quality.panel_figures import PanelFigures
-from ..quality.panel_words import POLICIES, shared_count
+from ..quality.panel_words import POLICIES
 from .figures import BatchCosts, BatchFigures, Figures
 from .paragraph import Paragraph
 from .wording import moment, plain, records_n, spaced, were
@@ -121,20 +121,9 @@ def _model(batch: BatchFigures) -> str:
 def _panel(batch: BatchFigures, panel: PanelFigures) -> str:
     named = "; ".join(f"“{models}” ({records_n(n)})" for models, n in batch.models.items())
     answered = f" The models, as the endpoint named them in its answers, were {named}." if named else ""
-    if panel.stability is not None:
-        return (
-            f"“{panel.models[0]}” was asked {panel.stability.times} times about each record.{answered} "
-            f"{POLICIES[panel.policy]}"
-        )
     listed = ", ".join(f"“{model}”" for model in panel.models)
     told = f"Each record was judged by a panel of {len(panel.models)} models: {listed}.{answered} "
-    told += f"{POLICIES[panel.policy]} A model that failed had no vote, and was never counted as an exclusion."
-    if panel.sent_on is not None:
-        told += (
-            f" The bound was a confidence of {panel.sure:g}; {shared_count(panel.sent_on)} records were sent on to "
-            "the last model."
-        )
-    return told
+    return f"{told}{POLICIES[panel.policy]} A model that failed had no vote, and was never counted as an exclusion."
 
 
 def _cache(batch: BatchFigures) -> str:

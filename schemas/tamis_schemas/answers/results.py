@@ -261,7 +261,6 @@ class PanelResult(Frozen):
     verdicts: tuple[PanelVerdict, ...]  # of the models that were asked
     score: float | None = None  # for inclusion: the mean over the models that answered; None: none did
     disagreement: float | None = None  # the share of pairs of models that say different things; None: no pair
-    sent_on: bool | None = None  # of a cascade: the last model was asked, because the others doubted
 
     @property
     def answered_by(self) -> str | None:

@@ -6,7 +6,6 @@
 | `majority` | what more than half of the models say; else uncertain |
 | `mean` | by the mean of the models' scores for inclusion: included above 0.5, excluded below, uncertain at 0.5 |
 | `unanimous-exclude` | excluded where all models exclude it; included where any includes it; else uncertain |
-| `cascade` | what all models but the last say, where they agree and are sure enough; else what the last one says |
 
 A model's score for inclusion is its confidence in an inclusion, 1 - its confidence in an exclusion, and 0.5 where it is
 uncertain. A model that failed has no vote, and no failure is a decision: there is one only where every vote that the
@@ -27,8 +26,6 @@ from ..values.frozen import Frozen
 from ..values.words import Words
 
 MOST_MODELS = 7
-MOST_REPEATS = 20
-SURE = 0.7  # confidence; the rubric of the prompts calls what is below it weak inference or ambiguous evidence
 HALF = 0.5
 DIGITS = 12  # of a score: the mean of 0.9 and 1 - 0.9 is 0.5
 
@@ -40,7 +37,6 @@ class PanelPolicy(StrEnum):
     MAJORITY = "majority"
     MEAN = "mean"
     UNANIMOUS_EXCLUDE = "unanimous-exclude"
-    CASCADE = "cascade"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +60,8 @@ class Panel(Frozen):
 
     model_config = ConfigDict(extra="forbid")
 
-    models: tuple[Words, ...] = Field(min_length=1, max_length=MOST_MODELS)  # of a cascade: the last is asked last
+    models: tuple[Words, ...] = Field(min_length=1, max_length=MOST_MODELS)
     policy: PanelPolicy = PanelPolicy.UNANIMOUS_EXCLUDE
-    sure: float = Field(default=SURE, strict=True, ge=0.0, le=1.0)  # of a cascade: a lower confidence is a doubt
-    repeat: int = Field(default=1, strict=True, ge=1, le=MOST_REPEATS)  # asks of one model
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -75,64 +69,20 @@ class Panel(Frozen):
         if twice:
             raise ValueError(
                 f"models: {twice[0]!r} stands there twice, which is no panel: a model shares its errors with itself. "
-                "Name different models; how stable one model is, `repeat` measures"
+                "Name different models"
             )
-        if self.repeat > 1:
-            if len(self.models) > 1:
-                raise ValueError("repeat: it measures how stable one model is; name one model, or leave it out")
-            if self.policy is PanelPolicy.CASCADE:
-                raise ValueError("policy: a cascade needs several models; with repeat take majority")
-        elif len(self.models) == 1:
+        if len(self.models) == 1:
             raise ValueError("models: one model is no panel; name several, or leave the panel out")
-        if self.policy is not PanelPolicy.CASCADE and self.sure != SURE:
-            raise ValueError(f"sure: it belongs to the policy cascade, not to {self.policy.value}")
         return self
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The model of each vote: of a repeated model the same one several times."""
-        return self.models * self.repeat
 
     @property
     def words(self) -> str:
         """The models in one line, for people and in the place of one model's name."""
-        return f"{self.models[0]} ({self.repeat} times)" if self.repeat > 1 else ", ".join(self.models)
-
-    @property
-    def asked_at_once(self) -> int:
-        """How many of the members are asked first, side by side; of a cascade all but the last."""
-        return len(self.members) - (self.policy is PanelPolicy.CASCADE)
-
-    def doubts(self, votes: Sequence[Vote | None]) -> bool:
-        """True where those that a cascade asks first send the record on to the last; None: that model failed.
-
-        They are uncertain, disagree, or one of them is less sure than `sure`. Whether a model that failed would have
-        been sure nobody knows: it is no doubt.
-        """
-        there = [vote for vote in votes if vote is not None]
-        return len({vote.status for vote in there}) > 1 or any(
-            vote.status is InclusionStatus.UNCERTAIN or round(max(vote.score, 1 - vote.score), DIGITS) < self.sure
-            for vote in there
-        )
-
-    def decide(self, votes: Sequence[Vote | None]) -> InclusionStatus | None:
-        """The decision that the votes of the members come to, in their order; None: a missing one could change it.
-
-        Of a cascade the last vote may be left out where the others do not doubt.
-        """
-        if self.policy is PanelPolicy.CASCADE:
-            return self._of_cascade(votes)
-        return decision(self.policy, votes)
-
-    def _of_cascade(self, votes: Sequence[Vote | None]) -> InclusionStatus | None:
-        first, last = votes[: self.asked_at_once], votes[self.asked_at_once :]
-        if self.doubts(first):
-            return None if not last or last[0] is None else last[0].status
-        return None if None in first or first[0] is None else first[0].status
+        return ", ".join(self.models)
 
 
 def decision(policy: PanelPolicy, votes: Sequence[Vote | None]) -> InclusionStatus | None:
-    """The decision that votes come to under any policy but a cascade's; None: a missing one could change it."""
+    """The decision that votes come to; None stands for a missing one, and is returned where it could change it."""
     missing = sum(vote is None for vote in votes)
     there = [vote for vote in votes if vote is not None]
     possible = {_decision(policy, [*there, *others]) for others in product(POSSIBLE, repeat=missing)}

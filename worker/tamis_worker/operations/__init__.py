@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Item, Judge, Operation, Score
-from tamis_schemas.operations import OperationKind, PanelPolicy, panel_of
+from tamis_schemas.operations import OperationKind, panel_of
 from tamis_schemas.records.item import shown_fields
 
 from ..evaluation.recall import RECALL_THRESHOLD
@@ -39,9 +39,7 @@ def lacks_content(operation: Operation, item: Item) -> bool:
 
 def may_ask_again(operation: Operation, item: Item) -> bool:
     """True where further questions may follow from the first answers."""
-    panel = panel_of(operation)
-    cascade = panel is not None and panel.policy is PanelPolicy.CASCADE
-    return cascade or isinstance(operation, Answer) or citing.retrieved_for(operation, item) is not None
+    return isinstance(operation, Answer) or citing.retrieved_for(operation, item) is not None
 
 
 def program_of(

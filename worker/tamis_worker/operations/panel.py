@@ -17,40 +17,26 @@ from tamis_schemas import (
     PanelVerdict,
     UncertainReason,
 )
-from tamis_schemas.operations.panel import Panel, PanelPolicy, Vote, confidence_in, disagreement, mean_score
+from tamis_schemas.operations.panel import Panel, Vote, confidence_in, decision, disagreement, mean_score
 
 from .answer_model import Decided
 from .program import Answered, EvaluationFailed, OperationProgram, Question, Unanswered, ask
-
-REPEAT_TEMPERATURE = 0.7  # of a model that is asked several times: at 0 it would say the same again
 
 Result = Answered[Decided] | Unanswered
 
 
 def panel_program(operation: Operation, panel: Panel, question: Question[Decided]) -> OperationProgram:
-    """Ask all models `question`, of a cascade the last one only where the others doubt; return the panel's decision.
+    """Ask all models `question`; return the panel's decision.
 
     Raises `EvaluationFailed`, with what the other models said, where the word of a model that failed could change it.
     """
-    asked = [_of_member(question, panel, place) for place in range(len(panel.members))]
-    results = list((yield from ask(*asked[: panel.asked_at_once])))
-    sent_on = None
-    if panel.policy is PanelPolicy.CASCADE:
-        sent_on = panel.doubts(_votes(results))
-        if sent_on:
-            results += yield from ask(asked[-1])
+    results = yield from ask(*(replace(question, model=model) for model in panel.models))
     votes = _votes(results)
-    words = _panel_result(panel, results, votes, sent_on=sent_on)
-    status = panel.decide(votes)
+    words = _panel_result(panel, results, votes)
+    status = decision(panel.policy, votes)
     if status is None:
         raise _failed(panel, results, words)
     return _decided(operation, status, results, words)
-
-
-def _of_member(question: Question[Decided], panel: Panel, place: int) -> Question[Decided]:
-    if panel.repeat == 1:
-        return replace(question, model=panel.models[place])
-    return replace(question, model=panel.models[0], sample=place, temperature=REPEAT_TEMPERATURE)
 
 
 def _status(decided: Decided) -> InclusionStatus:
@@ -92,22 +78,19 @@ def _votes(results: Sequence[Result]) -> list[Vote | None]:
     return votes
 
 
-def _panel_result(
-    panel: Panel, results: Sequence[Result], votes: Sequence[Vote | None], *, sent_on: bool | None
-) -> PanelResult:
+def _panel_result(panel: Panel, results: Sequence[Result], votes: Sequence[Vote | None]) -> PanelResult:
     there = [vote for vote in votes if vote is not None]
     return PanelResult(
         policy=panel.policy.value,
-        verdicts=tuple(_verdict(model, result) for model, result in zip(panel.members, results, strict=False)),
+        verdicts=tuple(_verdict(model, result) for model, result in zip(panel.models, results, strict=True)),
         score=mean_score(there) if there else None,
         disagreement=disagreement([vote.status for vote in there]),
-        sent_on=sent_on,
     )
 
 
 def _failed(panel: Panel, results: Sequence[Result], words: PanelResult) -> EvaluationFailed:
     place, failure = next((place, one) for place, one in enumerate(results) if isinstance(one, Unanswered))
-    return EvaluationFailed(failure.kind, f"{panel.members[place]}: {failure.message}", words)
+    return EvaluationFailed(failure.kind, f"{panel.models[place]}: {failure.message}", words)
 
 
 def _decided(operation: Operation, status: InclusionStatus, results: Sequence[Result], words: PanelResult) -> Decided:

@@ -52,7 +52,6 @@ const Prompts = ({ samples }) => samples.length > 0 && html`<div class="story"><
     ${sample.messages.map((message) => n > 0 && sameSystem(message, samples[0]) ? html`<p class="small">${message.role}: as in prompt 1</p>` : html`<h3>${message.role}</h3><pre tabindex="0" role="region" aria-label=${`${message.role}, ${sample.item_id}`}>${message.content}</pre>`)}</details>`)}</div>`;
 
 const Takes = ({ run }) => html`<ul class="small">${run.models.map((model) => html`<${Model} model=${model} alone=${run.models.length === 1} />`)}
-    ${run.policy === "cascade" && html`<li>The last model is asked where the others doubt; it is not in the calls and in what they cost about.</li>`}
     ${run.models.some((model) => model.more_rounds) && html`<li>The calls are those of the first round; further rounds follow from the answers.</li>`}
     <li>Retries, and repairs of answers that cannot be used, are not in it.</li></ul>
   <${Prompts} samples=${run.models[0].samples} />`;

@@ -3,12 +3,12 @@ import { Fields, fieldsOf, NO_FIELD } from "./operations-fields.js";
 import { Check, Choice, Count, Input, linesOf, numberOf, Text } from "./operations-inputs.js";
 import { html } from "./ui.js";
 
-const POLICIES = ["unanimous-exclude", "any", "majority", "mean", "cascade"];
+const POLICIES = ["unanimous-exclude", "any", "majority", "mean"];
 const OUTPUTS = [["text", "text"], ["number", "a number"], ["boolean", "yes or no"], ["enum", "one of several values"]];
 
 // What a form begins with; the question stays where another operation is chosen.
 export const FIRST = {
-  asked: "", reasoning: true, graded: false, models: "", policy: "", sure: "", repeat: "",
+  asked: "", reasoning: true, graded: false, models: "", policy: "",
   low: "0", high: "1", interval: "", output: "text", choices: "",
   described: "table", fields: [NO_FIELD], schema: "", single: "",
   format: "", good: "", tries: "3", threshold: "0.8", attempts: "1",
@@ -17,21 +17,14 @@ export const FIRST = {
 
 const Reasoning = ({ form }) => html`<${Check} form=${form} name="reasoning" label="Ask for an explanation with every answer" />`;
 
-const Panel = ({ form }) => html`<details><summary>A panel: several models, or one several times</summary>
-  <${Text} form=${form} name="models" label="Models, one a line; none: the one below" about="Of a cascade the last is asked last." spellcheck="false" />
-  <div class="side"><${Choice} form=${form} name="policy" label="How it decides" of=${[["", "as usual"], ...POLICIES.map((one) => [one, one])]} />
-  <${Count} form=${form} name="sure" label="A cascade is sure from, 0 to 1; 0.7 if empty" min="0" max="1" />
-  <${Count} form=${form} name="repeat" label="Times that one model is asked" min="2" max="20" step="1" /></div></details>`;
+const Panel = ({ form }) => html`<details><summary>A panel of several models</summary>
+  <${Text} form=${form} name="models" label="Models, one a line; none: the one below" spellcheck="false" />
+  <div class="side"><${Choice} form=${form} name="policy" label="How it decides" of=${[["", "as usual"], ...POLICIES.map((one) => [one, one])]} /></div></details>`;
 
-const panelOf = ({ models, policy, sure, repeat }) => {
+const panelOf = ({ models, policy }) => {
   const named = linesOf(models);
-  const times = numberOf(repeat);
-  if (!named.length) {
-    if (policy || sure || times) throw new Error("A panel needs its models: name them, one a line.");
-    return null;
-  }
-  const usual = times ? "majority" : "unanimous-exclude";
-  return { models: named, policy: policy || usual, ...(sure ? { sure: Number(sure) } : {}), ...(times ? { repeat: times } : {}) };
+  if (!named.length && policy) throw new Error("A panel needs its models: name them, one a line.");
+  return named.length ? { models: named, policy: policy || "unanimous-exclude" } : null;
 };
 
 const FilterForm = ({ form }) => html`

@@ -12,18 +12,13 @@ const steering = () => {
 
 const panel = () => {
   const models = value("panel").split(",").map((model) => model.trim()).filter(Boolean);
-  const repeat = Number(value("repeat")) || 1;
-  if (!models.length && repeat === 1) return null;
-  const asked = models.length ? models : [value("model")].filter(Boolean);
-  if (!asked.length) throw new Error("To ask one model several times, name it under Model.");
-  const policy = value("policy") || (repeat > 1 ? "majority" : "");
-  return { models: asked, ...(policy && { policy }), ...(repeat > 1 && { repeat }), ...(policy === "cascade" && value("sure") && { sure: Number(value("sure")) }) };
+  if (!models.length) return null;
+  return { models, ...(value("policy") && { policy: value("policy") }) };
 };
 
 // What is asked, as the gateway takes it; the criteria come from their own step.
 export const termsOf = (criteria) => {
   const several = panel();
-  const named = several && !value("panel") ? null : value("model") || null; // asked several times, the model is the panel
   return {
     operation: {
       operation: "inclusion",
@@ -38,7 +33,7 @@ export const termsOf = (criteria) => {
     keep_duplicates: at("keep-duplicates").checked,
     use_cache: !at("no-cache").checked,
     priority: value("priority"),
-    model: named,
+    model: value("model") || null,
     max_cost: value("max-cost") || null,
     steering: steering(),
     strict: at("strict").checked,

@@ -1,7 +1,5 @@
 """A panel: what makes one, and the decision that its models' words come to."""
 
-from itertools import product
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +7,7 @@ from pydantic import ValidationError
 
 from tamis_schemas import Filter, Inclusion, InclusionStatus, Panel, PanelPolicy, ReviewPlan, Score, SearchCriteria
 from tamis_schemas.operations import models_in, models_of, parse_operation
-from tamis_schemas.operations.panel import Vote, confidence_in, disagreement, mean_score
+from tamis_schemas.operations.panel import Vote, confidence_in, decision, disagreement, mean_score
 
 I, E, U = InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE, InclusionStatus.UNCERTAIN  # noqa: E741 - as in a table
 CRITERIA = SearchCriteria(research_question="q", inclusion_criteria=["humans"])
@@ -24,12 +22,12 @@ def voted(status: InclusionStatus | None, confidence: float = 0.9) -> Vote | Non
     return Vote(status, confidence if status is I else 1 - confidence)
 
 
-def panel(policy: str, models: int = 3, **more: float) -> Panel:
-    return Panel.model_validate({"models": [f"m{n}" for n in range(models)], "policy": policy, **more})
+def panel(policy: str) -> Panel:
+    return Panel.model_validate({"models": ["m0", "m1", "m2"], "policy": policy})
 
 
 def decided(policy: str, *statuses: InclusionStatus | None) -> InclusionStatus | None:
-    return panel(policy, len(statuses)).decide([voted(status) for status in statuses])
+    return decision(PanelPolicy(policy), [voted(status) for status in statuses])
 
 
 @pytest.mark.parametrize(
@@ -63,7 +61,7 @@ def test_each_policy_makes_one_decision_of_the_votes(
 
 
 @pytest.mark.parametrize(
-    ("policy", "votes", "decision"),
+    ("policy", "votes", "expected"),
     [
         ("any", (I, None, None), I),  # one inclusion is enough, whatever the others had said
         ("any", (E, E, None), None),  # the missing one may include it
@@ -78,57 +76,26 @@ def test_each_policy_makes_one_decision_of_the_votes(
     ],
 )
 def test_where_a_model_failed_there_is_a_decision_only_if_its_vote_could_not_change_it(
-    policy: str, votes: tuple[InclusionStatus | None, ...], decision: InclusionStatus | None
+    policy: str, votes: tuple[InclusionStatus | None, ...], expected: InclusionStatus | None
 ) -> None:
-    assert decided(policy, *votes) is decision
+    assert decided(policy, *votes) is expected
 
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.sampled_from(["any", "majority", "mean", "unanimous-exclude"]),
+    st.sampled_from(PanelPolicy),
     st.lists(st.tuples(st.sampled_from([I, E, U]), st.floats(0, 1)), min_size=2, max_size=4),
     st.data(),
 )
 def test_no_vote_of_a_missing_model_changes_what_was_decided_without_it(
-    policy: str, cast: list[tuple[InclusionStatus, float]], data: st.DataObject
+    policy: PanelPolicy, cast: list[tuple[InclusionStatus, float]], data: st.DataObject
 ) -> None:
     votes = [voted(status, confidence) for status, confidence in cast]
     place = data.draw(st.integers(0, len(votes) - 1))
     without = [*votes[:place], None, *votes[place + 1 :]]
-    decision = panel(policy, len(votes)).decide(without)
-    if decision is not None:
-        assert panel(policy, len(votes)).decide(votes) is decision
-
-
-@pytest.mark.parametrize(
-    ("first", "doubts", "last", "decision"),
-    [  # sure is 0.7
-        ([(E, 0.9), (E, 0.7)], False, None, E),
-        ([(E, 0.9), (E, 0.69)], True, (I, 0.6), I),
-        ([(E, 0.9), (I, 0.9)], True, (E, 0.8), E),
-        ([(U, 0.9), (U, 0.9)], True, (U, 0.9), U),
-        ([(I, 0.9), (None, 0.0)], False, None, None),  # whether the one that failed was sure nobody knows
-        ([(I, 0.6), (None, 0.0)], True, (I, 0.9), I),  # a doubt in any case: the last word counts
-        ([(I, 0.6), (I, 0.9)], True, (None, 0.0), None),
-    ],
-)
-def test_a_cascade_asks_its_last_model_only_where_the_others_doubt_and_then_that_word_counts(
-    first: list[tuple[InclusionStatus | None, float]],
-    doubts: bool,
-    last: tuple[InclusionStatus | None, float] | None,
-    decision: InclusionStatus | None,
-) -> None:
-    cascade = panel("cascade")
-    assert cascade.asked_at_once == 2
-    votes = [voted(*one) for one in first]
-    assert cascade.doubts(votes) is doubts
-    assert cascade.decide([*votes, *([] if last is None else [voted(*last)])]) is decision
-
-
-def test_the_bound_of_a_cascade_can_be_stated() -> None:
-    for confidence, sure in product((0.55, 0.8, 0.95), (0.5, 0.8, 1.0)):
-        votes = [voted(E, confidence)]
-        assert panel("cascade", 2, sure=sure).doubts(votes) is (confidence < sure)
+    found = decision(policy, without)
+    if found is not None:
+        assert decision(policy, votes) is found
 
 
 @pytest.mark.parametrize(
@@ -136,9 +103,6 @@ def test_the_bound_of_a_cascade_can_be_stated() -> None:
     [
         ({"models": ["a", "b", "a"]}, "'a' stands there twice, which is no panel: a model shares its errors"),
         ({"models": ["a"]}, "one model is no panel"),
-        ({"models": ["a", "b"], "repeat": 3}, "repeat: it measures how stable one model is"),
-        ({"models": ["a"], "repeat": 3, "policy": "cascade"}, "a cascade needs several models"),
-        ({"models": ["a", "b"], "policy": "any", "sure": 0.9}, "sure: it belongs to the policy cascade"),
         ({"models": ["a", "b"], "policy": "most"}, "policy"),
         ({"models": [f"m{n}" for n in range(8)]}, "at most 7"),
         ({"models": []}, "at least 1"),
@@ -151,10 +115,7 @@ def test_what_is_no_panel_is_refused_with_the_reason(given_: dict[str, object], 
         Panel.model_validate(given_)
 
 
-def test_a_repeated_model_votes_several_times_and_is_named_once() -> None:
-    stability = Panel(models=("a",), repeat=3, policy=PanelPolicy.MAJORITY)
-    assert stability.members == ("a", "a", "a")
-    assert stability.words == "a (3 times)"
+def test_a_panel_is_named_by_its_models() -> None:
     assert panel("any").words == "m0, m1, m2"
 
 

@@ -19,7 +19,7 @@ from tamis_schemas import (
 from tamis_schemas import UncertainReason as Uncertain
 from tamis_worker import operations
 from tamis_worker.operations.answer_model import Decided
-from tamis_worker.operations.panel import REPEAT_TEMPERATURE, panel_program
+from tamis_worker.operations.panel import panel_program
 from tamis_worker.operations.program import Question, Unanswered
 
 CRITERIA = SearchCriteria(
@@ -74,7 +74,6 @@ def test_every_model_is_asked_the_same_question_side_by_side_and_its_word_is_kep
     assert words.verdicts[0].exclusion_reason == "not met: humans"
     assert words.verdicts[0].verdicts["I1"].verdict == "not met"
     assert words.disagreement == pytest.approx(2 / 3)
-    assert words.sent_on is None
 
 
 def test_where_no_model_says_what_the_panel_does_the_decision_names_what_divides_them() -> None:
@@ -100,30 +99,6 @@ def test_a_model_that_failed_decides_nothing_and_the_words_of_the_others_are_kep
     sure = play(operations.program_of(operation, RECORD), by_model({"a": LOST, "b": said("include"), "c": LOST}))
     assert sure.evaluated().result.value == "include"  # type: ignore[union-attr]
     assert sure.evaluated().result.confidence == 0.9  # the mean over those that answered
-
-
-def test_a_cascade_asks_its_last_model_where_the_others_doubt_and_shows_that_it_did() -> None:
-    operation = screened("small", "large", policy="cascade", sure=0.8)
-    assert operations.may_ask_again(operation, RECORD)
-    sure = play(operations.program_of(operation, RECORD), by_model({"small": said("exclude", 0.8)}))
-    assert [question.model for question in sure.questions] == ["small"]
-    assert (sure.evaluated().result.value, sure.evaluated().panel.sent_on) == ("exclude", False)  # type: ignore[union-attr]
-
-    answers = {"small": said("exclude", 0.7), "large": said("include", 0.9)}
-    doubted = play(operations.program_of(operation, RECORD), by_model(answers))
-    assert [[question.model for question in asked] for asked in doubted.rounds] == [["small"], ["large"]]
-    evaluation = doubted.evaluated()
-    assert (evaluation.result.value, evaluation.panel.sent_on) == ("include", True)  # type: ignore[union-attr]
-    assert evaluation.detail.rationale == "so it is: include"  # type: ignore[union-attr]
-
-
-def test_a_repeated_model_is_asked_so_that_neither_the_cache_nor_temperature_0_says_the_same_again() -> None:
-    replies = iter([said("include"), said("exclude"), said("include")])
-    operation = screened("a", repeat=3, policy="majority")
-    played = play(operations.program_of(operation, RECORD), lambda _: next(replies))
-    assert [(question.model, question.sample) for question in played.questions] == [("a", 0), ("a", 1), ("a", 2)]
-    assert {question.temperature for question in played.questions} == {REPEAT_TEMPERATURE}
-    assert played.evaluated().result.value == "include"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
