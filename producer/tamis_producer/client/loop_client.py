@@ -67,8 +67,7 @@ class Bridge:
     def here(self) -> LoopClient:
         """The client of the running event loop; the connections of loops that were closed are given up."""
         with self._lock:
-            for loop in [loop for loop in self._clients if loop.is_closed()]:
-                self._clients.pop(loop).abandon()
+            self._abandon_closed()
             here = self._clients.get(asyncio.get_running_loop())
             if here is None:
                 here = self._clients[asyncio.get_running_loop()] = LoopClient(self)
@@ -88,12 +87,17 @@ class Bridge:
     async def close(self) -> None:
         """Give every connection back, once what is being published is; a later call connects anew."""
         with self._lock:
+            self._abandon_closed()
             here = self._clients.pop(asyncio.get_running_loop(), None)
             threads, self._threads = self._threads, _few_threads()
         if here is not None:
             await here.async_engine.dispose()
         await asyncio.to_thread(threads.shutdown)
         await asyncio.to_thread(self.blocking.close)
+
+    def _abandon_closed(self) -> None:
+        for loop in [loop for loop in self._clients if loop.is_closed()]:
+            self._clients.pop(loop).abandon()
 
     def forget(self) -> object:
         """Begin anew in the child of a fork, whose loops and threads are others; returns what is the parent's."""

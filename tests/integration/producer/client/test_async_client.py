@@ -1,6 +1,8 @@
 """The asynchronous client: the same answers as the synchronous one, and nothing is left behind."""
 
 import asyncio
+import gc
+import warnings
 from collections.abc import AsyncIterator
 
 import pytest
@@ -167,6 +169,19 @@ def test_a_client_works_in_one_event_loop_after_the_other_and_gives_their_connec
             return (await batch.status()).counts.pending
 
     assert asyncio.run(last()) == 3
+
+
+def test_a_client_that_is_closed_in_another_event_loop_leaves_no_connection_of_the_first_open(
+    settings: ProducerSettings,
+) -> None:
+    client = AsyncClient(settings)
+    asyncio.run(client.submit(IS_IT, ITEMS[:1]))
+    asyncio.run(client.close())
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        del client
+        gc.collect()
+    assert [str(one.message) for one in said] == []
 
 
 def _isolation(connection: Connection) -> str:
