@@ -31,8 +31,8 @@ from tamis_schemas.batches.flow import Flow
 from tamis_worker.config.settings import WorkerSettings
 
 from ..embedded.commands import flower_place, page_place
-from ..embedded.fetch_bar import fetch_with_bar
-from ..embedded.llm import MODEL_NAME
+from ..embedded.endpoint import MODEL_NAME
+from ..embedded.model import fetch_with_bar
 from ..embedded.stack import LlmChoice, Stack
 from .decision_list import print_decisions, print_failed
 from .progress import watch

@@ -132,6 +132,20 @@ def server_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in kept if name in os.environ}
 
 
+def ask_program(*command: str, within: float) -> subprocess.CompletedProcess[str]:
+    """Return what a program said, and how it ended. Raises `OSError`, or `TimeoutExpired` after `within` seconds."""
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=within,
+        env=server_environment(),
+        check=False,
+    )
+
+
 def _put_long_log_aside(log: Path) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists() and log.stat().st_size > LOG_LIMIT:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis_cli.embedded.lock import HomeLock
+from tamis_cli.embedded.stack import HomeLock
 from tamis_schemas import ConfigurationError
 
 
