@@ -1,6 +1,7 @@
 """`tamis audit`: a random sample of what the software excluded, judged by a human, and what that says of all of it."""
 
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +25,6 @@ from tamis_schemas.records.record_number import indexed_words, record_words
 from .app import app, err, out
 from .arguments import BatchId
 from .commands import Commands
-from .json_document import AsJson, print_json
 from .opened import opened
 from .override import NOT_FOLLOWING, Reviewer
 from .tables import facts_by_name, listing
@@ -69,17 +69,14 @@ def draw(
         bool, typer.Option("--with-reasons", help="Say in the file why each was excluded. It leads whoever reads it.")
     ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The file.  [default: audit-AUDIT.csv]")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Draw a sample of the excluded records, as a table that a human fills in."""
     with opened(batch_id) as batch:
         seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
         drawn = draw_audit(batch, n, seed=seed, stratum=stratum)
         output = output or Path(f"audit-{drawn.id[:SHORT_ID]}.csv")
         _write(batch, drawn, output, with_reasons=with_reasons)
-    if as_json:
-        print_json(_facts(drawn) | {"written_to": output})
-        return
+    yield _facts(drawn) | {"written_to": output}
     err.say(
         f"audit {drawn.id}: {drawn.sample:,} of {drawn.population:,} excluded records, drawn with seed {drawn.seed}, "
         f"written to {output}.",
@@ -101,8 +98,7 @@ def record(
     override: Annotated[
         bool, typer.Option("--override", help="Include the records that should have been, by an override each.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Read the decisions of a sample back; the bound on what was missed. All of the table counts, or nothing."""
     filled = read_sample(file, reviewer=reviewer)
     with Client() as client:
@@ -113,9 +109,7 @@ def record(
         except RefusedDecision as refused:
             raise InputError(str(refused), path=file, line=filled.lines[refused.number]) from refused
         later = bool(done.overrides) and has_later_stage(client.batch(audit.batch_id))
-    if as_json:
-        print_json(_facts(done.audit))
-        return
+    yield _facts(done.audit)
     out.say(f"audit {audit.id}: {done.new:,} new decisions recorded.")
     if done.overrides:
         listed = ", ".join(escape(record_words(one.index, one.item_id)) for one in done.overrides)
@@ -136,27 +130,22 @@ def show(
     with_reasons: Annotated[
         bool, typer.Option("--with-reasons", help="Say in the table why each was excluded.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Say how far an audit is, and what it says of all that was excluded."""
     with Client() as client:
         audit = tamis_review.audit(client, audit_id)
         if output is not None:
             _write(client.batch(audit.batch_id), audit, output, with_reasons=with_reasons)
-    if as_json:
-        print_json(_facts(audit))
-    else:
-        _print(audit)
+    yield _facts(audit)
+    _print(audit)
 
 
 @audit_app.command("list", examples=("tamis audit list 3f2a91c0",))
-def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
+def list_(batch_id: BatchId) -> Iterator[object]:
     """List the audits of a batch."""
     with opened(batch_id) as batch:
         audits = list_audits(batch)
-    if as_json:
-        print_json([_facts(audit) for audit in audits])
-        return
+    yield [_facts(audit) for audit in audits]
     if not audits:
         out.say(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample")
         return

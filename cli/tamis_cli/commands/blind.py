@@ -1,5 +1,6 @@
 """`tamis blind`: whether the people of a batch see each other's decisions, and the model's, while they read."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated
 
@@ -11,7 +12,6 @@ from tamis_schemas import InvalidParameters, ScreeningMode, ScreeningModeSet
 
 from .app import app, out
 from .arguments import BatchId
-from .json_document import AsJson, print_json
 from .opened import opened
 from .override import Reviewer
 
@@ -63,8 +63,7 @@ def blind(
         ),
     ] = None,
     reviewer: Reviewer = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of exclusions."""
     with opened(batch_id) as batch:
         if mode is None:
@@ -73,9 +72,7 @@ def blind(
             raise InvalidParameters("who sets it? say --reviewer NAME, or set TAMIS_REVIEWER")
         else:
             found = set_screening_mode(batch, mode.mode, set_by=reviewer or "")
-    if as_json:
-        print_json({"id": batch.id, **found.model_dump(mode="json")})
-        return
+    yield {"id": batch.id, **found.model_dump(mode="json")}
     out.say(f"batch {batch.id}: {_MEANINGS[found.mode]}{escape(_who(found))}.")
 
 

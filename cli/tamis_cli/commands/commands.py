@@ -1,7 +1,9 @@
 """How a command is declared: with examples, which end its help, and with a next step for each of its errors."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature, isgeneratorfunction, signature
 from typing import Any, TypeVar
 
 import typer
@@ -10,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from tamis_schemas import TamisError
 
 from .command_list import COMMANDS
+from .json_document import AsJson, print_json
 from .next_step import next_step
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -56,8 +59,48 @@ class Commands(typer.Typer):
     def command(
         self, name: str | None = None, *, examples: Sequence[str] = (), **options: Any
     ) -> Callable[[Function], Function]:
-        """Declare a command as Typer does, with whole command lines that show what it is for."""
-        return super().command(name, cls=type("WithExamples", (Documented,), {"examples": tuple(examples)}), **options)
+        """Declare a command as Typer does, with whole command lines that show what it is for.
+
+        A generator gets the option `--json`, as `with_json` says.
+        """
+        cls = type("WithExamples", (Documented,), {"examples": tuple(examples)})
+        declare: Callable[[Function], Function] = super().command(name, cls=cls, **options)
+
+        def declared(function: Function) -> Function:
+            declare(with_json(function) if isgeneratorfunction(function) else function)
+            return function
+
+        return declared
+
+
+def with_json(command: Callable[..., Generator[object, None, None]]) -> Callable[..., None]:
+    """Return a command that has the option `--json`.
+
+    The generator yields its document once. For programs that is printed, and the generator is closed. For people the
+    generator goes on, and says what they read. A document that takes a look-up of its own is a function without
+    arguments, which is called for programs alone.
+    """
+    own = signature(command, eval_str=True).parameters.values()
+
+    @wraps(command)
+    def run(*, as_json: bool, **arguments: Any) -> None:
+        telling = command(**arguments)
+        document = next(telling)
+        if not as_json:
+            next(telling, None)
+            return
+        found = document() if callable(document) else document
+        telling.close()
+        print_json(found)
+
+    return signed(run, [*own, Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)])
+
+
+def signed(run: Callable[..., None], parameters: Sequence[Parameter]) -> Callable[..., None]:
+    """Return a function with the parameters that Typer is to read instead of its own."""
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def path_of(ctx: Any) -> str:

@@ -1,5 +1,6 @@
 """`tamis label`, `tamis note` and `tamis labels`: what people put on records to find them again."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -13,7 +14,6 @@ from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
 from .arguments import BatchId, Record
-from .json_document import AsJson, print_json
 from .opened import opened
 from .override import Reviewer
 from .tables import listing
@@ -33,8 +33,7 @@ def label(
     records: Annotated[list[str], Record],
     reviewer: Reviewer = None,
     remove: Remove = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Put a label on records, beside every decision; `tamis results --label` finds them again."""
     with opened(batch_id) as batch:
         ids = batch.item_ids()
@@ -42,9 +41,7 @@ def label(
         changed = remark(batch, places, labels=[words], reviewer=_who(reviewer), remove=remove)
         labels = count_labels(batch)
     kept = " ".join(words.split())
-    if as_json:
-        print_json({"id": batch.id, "changed": changed, "labels": labels})
-        return
+    yield {"id": batch.id, "changed": changed, "labels": labels}
     way = "taken off" if remove else "put on"
     out.say(f"{escape(kept)}: {way} {changed:,} record{'' if changed == 1 else 's'}; {labels[kept]:,} with it now.")
 
@@ -61,16 +58,13 @@ def note(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The note.")],
     reviewer: Reviewer = None,
     remove: Remove = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Write a note on a record, beside every decision; results and exports hold it."""
     with opened(batch_id) as batch:
         index = find_record(record, batch.item_ids())
         changed = remark(batch, [index], notes=[text], reviewer=_who(reviewer), remove=remove)
         (row,) = batch.results([index])
-    if as_json:
-        print_json({"id": batch.id, "index": index, "changed": changed, "notes": row.notes})
-        return
+    yield {"id": batch.id, "index": index, "changed": changed, "notes": row.notes}
     for one in row.notes:
         out.say(escape(one))
     if not row.notes:
@@ -78,13 +72,11 @@ def note(
 
 
 @app.command(examples=("tamis labels 3f2a91c0",))
-def labels(batch_id: BatchId, as_json: AsJson = False) -> None:
+def labels(batch_id: BatchId) -> Iterator[object]:
     """List the labels on a batch's records, and how many bear each."""
     with opened(batch_id) as batch:
         counted = count_labels(batch)
-    if as_json:
-        print_json({"id": batch.id, "labels": counted})
-        return
+    yield {"id": batch.id, "labels": counted}
     if not counted:
         out.say(f"batch {batch.id}: no record has a label. `tamis label` puts one on.")
         return

@@ -1,6 +1,6 @@
 """`tamis results` and `tamis export`: write what the ledger holds of a batch's records."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,6 @@ from tamis_schemas import InvalidRequest
 from .app import app, err
 from .arguments import BatchId
 from .console import for_data
-from .json_document import AsJson, print_json
 from .label import labelled
 
 Label = Annotated[str | None, typer.Option(help="Records with this label alone.")]
@@ -88,8 +87,7 @@ def export(
     ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Records of this decision alone; repeatable.")] = None,
     label: Label = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Write the records back, each with its decision, as reference managers read them."""
     from tamis_review.intake import write_records  # all formats of files, of which only this command knows
 
@@ -100,9 +98,7 @@ def export(
             count = len(records)
             written = form or _format_for(list(dict.fromkeys(map(source_format, records))), output)
             write_records(records, output, format=written)
-    if as_json:
-        print_json({"batch": batch.id, "records": count, "written_to": output})
-        return
+    yield {"batch": batch.id, "records": count, "written_to": output}
     err.print(f"{count:,} records written to {output}", markup=False)
 
 

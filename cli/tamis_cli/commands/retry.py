@@ -1,6 +1,7 @@
 """`tamis retry` and `tamis failures`: ask about failed items again, and see what failed."""
 
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated
 
@@ -62,14 +63,12 @@ def retry(
 
 
 @app.command(examples=("tamis failures 3f2a91c0",))
-def failures(batch_id: BatchId, as_json: AsJson = False) -> None:
+def failures(batch_id: BatchId) -> Iterator[object]:
     """Say what failed in each round of a batch, and whether it depends on length, year or neighbours."""
     with opened(batch_id) as batch:
         bias = read_failures(batch)
         failed = batch.status().counts.failed
-    if as_json:
-        print_json({"id": batch.id, **bias.model_dump(mode="json")})
-        return
+    yield {"id": batch.id, **bias.model_dump(mode="json")}
     if not bias.rounds:
         out.say(f"batch {batch.id}: no item failed.")
         return

@@ -1,6 +1,6 @@
 """`tamis review`: a whole review after a plan, stage by stage."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -113,14 +113,12 @@ def status(
 
 @reviews.command("list", examples=("tamis review list",))
 def list_(
-    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20, as_json: AsJson = False
-) -> None:
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+) -> Iterator[object]:
     """List the latest reviews."""
     with Client() as client:
         views = list_reviews(client, limit)
-    if as_json:
-        print_json([review_view_facts(view) for view in views])
-        return
+    yield [review_view_facts(view) for view in views]
     if not views:
         out.print("no reviews yet: `tamis review run PLAN` begins one")
         return

@@ -1,6 +1,6 @@
 """`tamis serve` and `tamis keys`: the HTTP gateway and who may use it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -19,7 +19,6 @@ from tamis_schemas.operations import first_complaint
 
 from .app import app, out
 from .commands import Commands
-from .json_document import AsJson, print_json
 from .tables import listing
 
 Models = Annotated[
@@ -77,27 +76,22 @@ def create(
     model: Models = None,
     monthly_cost: MonthlyCost = None,
     callback: CallbackUrl = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Make a key and print it; it cannot be shown again."""
     restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback)
     with Client() as client:
         key = api_keys.create(client.engine, label, scope or [Scope.READ], restrictions)
-    if as_json:
-        chosen = restrictions.model_dump(mode="json", exclude_unset=True)
-        print_json({"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | chosen)
-    else:
-        typer.echo(key)
+    chosen = restrictions.model_dump(mode="json", exclude_unset=True)
+    yield {"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | chosen
+    typer.echo(key)
 
 
 @keys.command("list", examples=("tamis keys list",))
-def list_keys(as_json: AsJson = False) -> None:
+def list_keys() -> Iterator[object]:
     """Say which keys there are; none of them can be read."""
     with Client() as client:
         listed = api_keys.read_all(client.engine)
-    if as_json:
-        print_json(listed)
-        return
+    yield listed
     table = listing("key", "whose", "allows", "models", "a month", "callback", "made", "revoked")
     for key in listed:
         revoked = "" if key.revoked_at is None else f"{key.revoked_at:%Y-%m-%d %H:%M}"
@@ -122,8 +116,7 @@ def change(
     no_monthly_cost: Annotated[bool, typer.Option("--no-monthly-cost", help="It may spend without a bound.")] = False,
     callback: CallbackUrl = None,
     no_callback: Annotated[bool, typer.Option("--no-callback", help="Nobody is told.")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Change what a key may ask and spend, and whom its batches tell."""
     for name, chosen, dropped in (
         ("--any-model", model, any_model),
@@ -140,9 +133,7 @@ def change(
     )
     with Client() as client:
         changed = api_keys.change(client.engine, key, restrictions)
-    if as_json:
-        print_json(changed)
-        return
+    yield changed
     models, money, callback_shown = _restricted(changed)
     out.print(f"key {changed.id}: models {models}; a month {money}; callback {callback_shown}")
 
@@ -150,14 +141,11 @@ def change(
 @keys.command(examples=("tamis keys revoke 1f9c02",))
 def revoke(
     key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Let a key open nothing any more."""
     with Client() as client:
         api_keys.revoke(client.engine, key)
-    if as_json:
-        print_json({"id": key, "revoked": True})
-        return
+    yield {"id": key, "revoked": True}
     out.print(f"key {key} opens nothing any more", markup=False)
 
 

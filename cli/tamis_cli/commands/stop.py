@@ -1,5 +1,6 @@
 """`tamis stop`: whether people may stop reading with a promise, and the random samples that it takes."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,6 @@ from tamis_schemas.records.record_number import record_words
 
 from .app import app, err, out
 from .arguments import BatchId
-from .json_document import AsJson, print_json
 from .opened import opened
 from .tables import facts_by_name, listing
 
@@ -56,8 +56,7 @@ def stop(
     human_errors: Annotated[
         bool, typer.Option(help="Take in what people overlook, where two of them read the same records.")
     ] = True,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Say whether you may stop reading, with a promise that can be checked, and what it costs."""
     if close and (draw or output is not None):
         raise InvalidRequest("--close ends a sample: give neither --draw nor --output with it")
@@ -74,9 +73,7 @@ def stop(
             answer = may_stop(batch, recall, confidence, human_errors=human_errors)
         if output is not None:
             _write(batch, answer.sample, output)
-    if as_json:
-        print_json(answer.model_dump(mode="json") | {"written_to": output})
-        return
+    yield answer.model_dump(mode="json") | {"written_to": output}
     _print(answer)
     if output is not None:
         err.say(

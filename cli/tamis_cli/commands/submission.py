@@ -21,6 +21,7 @@ from tamis_schemas.batches.steering import TIER_PATIENCE
 from tamis_schemas.operations import first_complaint
 
 from .arguments import Strict
+from .commands import signed
 from .json_document import AsJson
 
 P = ParamSpec("P")
@@ -212,9 +213,8 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], 
             _ = submission.steering, submission.callback  # what is wrong there is said before anything is read
             command(submission, **arguments)  # type: ignore[call-arg]  # by name, as Typer calls it
 
-        merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + [*options.values()]
-        run.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]  # what Typer reads
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
-        return run
+        return signed(
+            run, [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + [*options.values()]
+        )
 
     return decorate
