@@ -23,14 +23,13 @@ from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import indexed_words, record_words
 
 from .app import app, err, out
-from .arguments import BatchId
+from .arguments import RANDOM_SEED_BITS, BatchId, Reviewer, to_file
 from .commands import Commands
 from .opened import opened
-from .override import NOT_FOLLOWING, Reviewer
+from .override import NOT_FOLLOWING
 from .tables import facts_by_name, listing
 
 DRAW = "draw"
-RANDOM_SEED_BITS = 31  # short enough to be copied by hand
 
 
 class DrawUnlessNamed(TyperGroup):
@@ -68,7 +67,7 @@ def draw(
     with_reasons: Annotated[
         bool, typer.Option("--with-reasons", help="Say in the file why each was excluded. It leads whoever reads it.")
     ] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file.  [default: audit-AUDIT.csv]")] = None,
+    output: Annotated[Path | None, to_file("The file.  [default: audit-AUDIT.csv]")] = None,
 ) -> Iterator[object]:
     """Draw a sample of the excluded records, as a table that a human fills in."""
     with opened(batch_id) as batch:
@@ -124,9 +123,7 @@ def record(
 @audit_app.command(examples=("tamis audit show 9b1c", "tamis audit show 9b1c -o again.csv"))
 def show(
     audit_id: AuditId,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write its table again, with what was decided so far.")
-    ] = None,
+    output: Annotated[Path | None, to_file("Write its table again, with what was decided so far.")] = None,
     with_reasons: Annotated[
         bool, typer.Option("--with-reasons", help="Say in the table why each was excluded.")
     ] = False,

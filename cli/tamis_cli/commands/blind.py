@@ -8,12 +8,11 @@ import typer
 from rich.markup import escape
 
 from tamis_review.reading import get_screening_mode, set_screening_mode
-from tamis_schemas import InvalidParameters, ScreeningMode, ScreeningModeSet
+from tamis_schemas import ScreeningMode, ScreeningModeSet
 
 from .app import app, out
-from .arguments import BatchId
+from .arguments import BatchId, Reviewer, named
 from .opened import opened
-from .override import Reviewer
 
 
 class Blind(StrEnum):
@@ -68,10 +67,8 @@ def blind(
     with opened(batch_id) as batch:
         if mode is None:
             found = get_screening_mode(batch)
-        elif not (reviewer or "").strip():
-            raise InvalidParameters("who sets it? say --reviewer NAME, or set TAMIS_REVIEWER")
         else:
-            found = set_screening_mode(batch, mode.mode, set_by=reviewer or "")
+            found = set_screening_mode(batch, mode.mode, set_by=named(reviewer, "who sets it?"))
     yield {"id": batch.id, **found.model_dump(mode="json")}
     out.say(f"batch {batch.id}: {_MEANINGS[found.mode]}{escape(_who(found))}.")
 

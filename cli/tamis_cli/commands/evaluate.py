@@ -26,7 +26,7 @@ from tamis_review.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
 
 from .app import app, err, out
-from .arguments import BatchId
+from .arguments import BatchId, to_file
 from .exit_codes import EXIT_FAILED
 from .json_document import AsJson, print_json
 from .tables import facts_by_name, listing
@@ -57,9 +57,7 @@ def evaluate(
     labels: Labels,
     label_column: LabelColumn = None,
     as_json: AsJson = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A page (.html) or the reliability curve alone (.svg).")
-    ] = None,
+    output: Annotated[Path | None, to_file("A page (.html) or the reliability curve alone (.svg).")] = None,
 ) -> None:
     """Compare the decisions of a batch with a human's labels: rates, lost evidence, calibration, agreement."""
     if output is not None and output.suffix.lower() not in {".html", ".htm", ".svg"}:
@@ -97,9 +95,7 @@ def calibrate(
     delta: Annotated[float, typer.Option(help="The probability of keeping less than that.")] = 0.05,
     label_column: LabelColumn = None,
     as_json: AsJson = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A CSV with every record, and whether it is kept.")
-    ] = None,
+    output: Annotated[Path | None, to_file("A CSV with every record, and whether it is kept.")] = None,
 ) -> None:
     """Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall."""
     with Client() as client:

@@ -6,19 +6,16 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
 from tamis_review.decisions.override_file import find_record
-from tamis_review.remarks import count_labels, labelled_places, remark
-from tamis_schemas import InvalidParameters, InvalidRequest
-from tamis_schemas.batches.wire import SHORT_ID
+from tamis_review.remarks import count_labels, remark
 
 from .app import app, out
-from .arguments import BatchId, Record
+from .arguments import BatchId, Record, Reviewer, named
 from .opened import opened
-from .override import Reviewer
 from .tables import listing
 
 Remove = Annotated[bool, typer.Option("--remove", help="Take it off instead.")]
+WHO = "who says so?"
 
 
 @app.command(
@@ -38,7 +35,7 @@ def label(
     with opened(batch_id) as batch:
         ids = batch.item_ids()
         places = [find_record(record, ids) for record in records]
-        changed = remark(batch, places, labels=[words], reviewer=_who(reviewer), remove=remove)
+        changed = remark(batch, places, labels=[words], reviewer=named(reviewer, WHO), remove=remove)
         labels = count_labels(batch)
     kept = " ".join(words.split())
     yield {"id": batch.id, "changed": changed, "labels": labels}
@@ -62,7 +59,7 @@ def note(
     """Write a note on a record, beside every decision; results and exports hold it."""
     with opened(batch_id) as batch:
         index = find_record(record, batch.item_ids())
-        changed = remark(batch, [index], notes=[text], reviewer=_who(reviewer), remove=remove)
+        changed = remark(batch, [index], notes=[text], reviewer=named(reviewer, WHO), remove=remove)
         (row,) = batch.results([index])
     yield {"id": batch.id, "index": index, "changed": changed, "notes": row.notes}
     for one in row.notes:
@@ -84,20 +81,3 @@ def labels(batch_id: BatchId) -> Iterator[object]:
     for words, n in counted.items():
         table.add_row(escape(words), f"{n:,}")
     out.print(table)
-
-
-def labelled(batch: Batch, label: str | None) -> list[int] | None:
-    """The places of the records with a label; None: all are wanted. Raises `InvalidRequest` where none bears it."""
-    if label is None:
-        return None
-    words = " ".join(label.split())
-    if not (places := list(labelled_places(batch, words))):
-        there = ", ".join(count_labels(batch)) or "none"
-        raise InvalidRequest(f"no record of batch {batch.id[:SHORT_ID]} has the label {words!r}; there are: {there}")
-    return places
-
-
-def _who(reviewer: str | None) -> str:
-    if not (reviewer or "").strip():
-        raise InvalidParameters("who says so? say --reviewer NAME, or set TAMIS_REVIEWER")
-    return reviewer or ""

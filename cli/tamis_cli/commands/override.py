@@ -14,17 +14,16 @@ from tamis_review.decisions.override_file import find_record, read_decisions
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.overrides import decide, list_conflicts, list_overrides
 from tamis_review.stages import has_later_stage
-from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest, ItemResult, Operation, Override
+from tamis_schemas import HumanStage, InputError, InvalidRequest, ItemResult, Operation, Override
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_number, record_words
 
 from .app import app, out
-from .arguments import BatchId, Record, Stage, StageName, stage_name
+from .arguments import BatchId, Record, Reviewer, Stage, StageName, named, stage_name
 from .json_document import AsJsonLines, print_json_lines
 from .opened import opened
 from .tables import listing
 
-Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
 Settles = Annotated[
     bool, typer.Option("--settle", "--settles", help="It counts, whatever others say; it ends a conflict.")
 ]
@@ -83,10 +82,9 @@ def override(
         done, blank = _from_file(batch, file, reviewer, settle=settle) if file else ([], 0)
         if record is not None:
             index = find_record(record, batch.item_ids())
-            if not (reviewer or "").strip():
-                raise InvalidParameters("who decided? say --reviewer NAME, or set TAMIS_REVIEWER")
+            who = named(reviewer, "who decided?")
             value = None if decision is None else _value(batch.operation(), stage.stage, decision)
-            made = HumanDecision(index, value, reviewer or "", note, withdraw, stage.stage, reason, settle)
+            made = HumanDecision(index, value, who, note, withdraw, stage.stage, reason, settle)
             done = decide(batch, [made])
         later = has_later_stage(batch)
         rows = {row.index: row for row in batch.results({one.index for one in done})}

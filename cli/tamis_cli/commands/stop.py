@@ -16,7 +16,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_words
 
 from .app import app, err, out
-from .arguments import BatchId
+from .arguments import BatchId, is_new, to_file
 from .opened import opened
 from .tables import facts_by_name, listing
 
@@ -47,9 +47,7 @@ def stop(
         str | None,
         typer.Option(metavar="AUDIT", help="Begin a new sample with this audit, where it is of all that is unread."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the records to read as a table to fill in.")
-    ] = None,
+    output: Annotated[Path | None, to_file("Write the records to read as a table to fill in.")] = None,
     close: Annotated[
         bool, typer.Option("--close", help="End the sample and go back to reading in order; the next is a new attempt.")
     ] = False,
@@ -62,8 +60,7 @@ def stop(
         raise InvalidRequest("--close ends a sample: give neither --draw nor --output with it")
     if not draw and (seed is not None or audit is not None):
         raise InvalidRequest("--seed and --audit are of a new sample: say --draw, too")
-    if output is not None and output.exists():
-        raise InvalidRequest(f"{output} is there already, and may hold decisions: name another file with --output")
+    is_new(output, may_hold="decisions")
     with opened(batch_id) as batch:
         if close:
             answer = close_stop_sample(batch)
