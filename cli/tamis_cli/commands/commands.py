@@ -1,5 +1,6 @@
 """How a command is declared: with examples, which end its help, and with a next step for each of its errors."""
 
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -9,11 +10,20 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tamis_schemas import TamisError
+from tamis_schemas import (
+    ConfigurationError,
+    InvalidRequest,
+    OperationFailed,
+    TamisError,
+    Unavailable,
+)
+from tamis_schemas.errors import InputError, UnknownBatch
 
 from .command_list import COMMANDS
 from .json_document import AsJson, print_json
-from .next_step import next_step
+
+NAMES_A_STEP = re.compile(r"`tamis |\btamis\[|--[a-z]|\bTAMIS_[A-Z]")  # a command, an extra, an option, a setting
+DOCTOR = "doctor"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,6 +49,22 @@ class Documented(TyperCommand):
             if (step := next_step(error, path_of(ctx))) is not None:
                 error.add_note(step)
             raise
+
+
+def next_step(error: TamisError, command: str) -> str | None:
+    """Return what to do about an error of a command (`review run`) in a few words; None where its message says so."""
+    if NAMES_A_STEP.search(str(error)):
+        return None
+    match error:
+        case Unavailable() | ConfigurationError() | OperationFailed() if command != DOCTOR:
+            return "`tamis doctor` examines everything that is needed"
+        case UnknownBatch():
+            return "`tamis batches` and `tamis review list` list what there is"
+        case InputError():
+            return f"`tamis help {command}` shows what it reads"
+        case InvalidRequest():
+            return f"`tamis help {command}` shows how it is used"
+    return None
 
 
 class ByTheme(TyperGroup):

@@ -21,10 +21,10 @@ from .app import app, err, out
 from .arguments import BatchId, NewBudget
 from .exit_codes import EXIT_FAILED, EXIT_OK
 from .facts import batch_facts
+from .follow import follow
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened
-from .rounds import print_failures
-from .submit import follow
+from .render import print_failures
 
 
 @app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))

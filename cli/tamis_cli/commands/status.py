@@ -15,12 +15,11 @@ from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState, WorkerView
 from tamis_schemas import InvalidRequest, LedgerUnavailable
 
 from .app import app, out, say_error
+from .commands import next_step
 from .exit_codes import EXIT_OK, EXIT_WRONG_USE
 from .facts import batch_facts, human_counts, view_facts
 from .json_document import AsJson, print_json
-from .next_step import next_step
-from .render import print_humans, print_summary, print_traffic, print_view, print_views
-from .rounds import print_rounds, say_failed
+from .render import print_humans, print_rounds, print_summary, print_traffic, print_view, print_views, say_failed
 
 OPEN_AMONG = 200  # the latest batches, of which the open ones are shown
 DAY = timedelta(days=1)
@@ -67,7 +66,7 @@ def status(
     if watch:
         from tamis_producer.client.client import Client
 
-        from .submit import follow
+        from .follow import follow
 
         with Client() as client:
             raise typer.Exit(follow(client.batch(batch_id)))

@@ -24,8 +24,7 @@ from tamis_worker.llm.model_list import ModelList
 from .answers import judge_answers, judge_bill
 from .endpoint import SUBJECT, Endpoint, judge_list, out_of_reach
 from .finding import Finding, failure, ok, warning
-from .interview import AskedQuestion, interview
-from .sample_questions import SampleQuestion, sample_questions
+from .interview import AskedQuestion, SampleQuestion, interview, sample_questions
 
 LISTS_WITHIN = 15.0  # s; longer than the wait for a connection, so that it is known that there was none
 ANSWERS_WITHIN = 120.0  # s for one question, or TAMIS_CALL_TIMEOUT where that is shorter

@@ -17,8 +17,7 @@ from . import llm_server, recorded_server
 from .orphans import ChildrenFile
 from .part import WebPart
 from .ports import HOST
-from .process import Command, ask_program, server_environment
-from .restart import why_not_run
+from .process import Command, ask_program, server_environment, why_not_run
 
 MODEL_NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "xllamacpp"

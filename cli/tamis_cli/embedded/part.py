@@ -13,8 +13,7 @@ from tamis_schemas import OperationFailed
 
 from .orphans import ChildrenFile
 from .ports import HOST, free_port
-from .process import Command, Process
-from .restart import how_it_ended
+from .process import Command, Process, how_it_ended
 
 WITHIN = 2.0  # seconds
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tamis_schemas import ConfigurationError
+from tamis_schemas.shared_library import missing_library
+from tamis_worker.liveness.watchdog import EXIT_STALLED
 
 from . import launch
 from .orphans import ChildrenFile
@@ -124,6 +126,24 @@ class Process:
             log.seek(self._log_start)
             text = log.read().decode("utf-8", "replace")
         return "\n".join(text.strip().splitlines()[-lines:])
+
+
+def how_it_ended(returncode: int) -> str:
+    """A process's end in words."""
+    if returncode == EXIT_STALLED:
+        return f"made no progress and ended itself with status {EXIT_STALLED}"
+    if returncode >= 0:
+        return f"ended with status {returncode}"
+    try:
+        return f"was ended by {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"was ended by signal {-returncode}"
+
+
+def why_not_run(written: str, returncode: int) -> str:
+    """The reason why a program ended at once: the library that it lacks, else its last line, else how it ended."""
+    lines = written.strip().splitlines()
+    return missing_library(written) or (lines[-1] if lines else f"it {how_it_ended(returncode)}")
 
 
 def server_environment() -> dict[str, str]:

@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 from tamis_schemas import ConfigurationError
 
-from .process import ask_program
-from .restart import why_not_run
+from .process import ask_program, why_not_run
 
 VERSION_WITHIN = 20.0  # seconds for a program to say its version; a cold disk reads 10 MB first
 SYSTEM = "this system"
