@@ -55,12 +55,14 @@ def agreement(batch_id: BatchId) -> Iterator[object]:
     if not figures.together.n and not figures.undecided and not figures.people:
         out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does, and `tamis audit`.")
         return
-    table = listing("software and people", numbers=NUMBERS)
-    rows = (("overridden or confirmed", figures.overrides), ("audited exclusions", figures.audits))
-    for name, one in (*rows, ("together", figures.together)):
-        table.add_row(name, *_figures(one))
-    out.print(table)
-    for name, one in (*rows, ("together", figures.together)):
+    measured = {
+        "overridden or confirmed": figures.overrides,
+        "audited exclusions": figures.audits,
+        "together": figures.together,
+    }
+    rows = ((name, *_figures(one)) for name, one in measured.items())
+    out.print(listing("software and people", numbers=NUMBERS, rows=rows))
+    for name, one in measured.items():
         if one.n and one.no_kappa is not None:
             out.say(f"[dim]no kappa of {name}: {escape(one.no_kappa)}[/]")
     if figures.undecided:
@@ -69,10 +71,11 @@ def agreement(batch_id: BatchId) -> Iterator[object]:
             "or a copy)."
         )
     if figures.people:
-        between = listing("stage", "person", "and person", numbers=NUMBERS)
-        for pair in figures.people:
-            between.add_row(stage_name(pair.stage), escape(pair.first), escape(pair.second), *_figures(pair.agreement))
-        out.print(between)
+        pairs = (
+            (stage_name(pair.stage), escape(pair.first), escape(pair.second), *_figures(pair.agreement))
+            for pair in figures.people
+        )
+        out.print(listing("stage", "person", "and person", numbers=NUMBERS, rows=pairs))
     for text in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
         out.say(text)
 

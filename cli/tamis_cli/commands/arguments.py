@@ -15,6 +15,7 @@ Record = typer.Argument(
 )
 Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
 RANDOM_SEED_BITS = 31  # of a seed that nobody names: short enough to be copied by hand
+KeyId = Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Records, one file or several.")]
 
 

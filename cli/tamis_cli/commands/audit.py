@@ -176,20 +176,21 @@ def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
 
 def _print(audit: Audit) -> None:
     summary = verdict(audit)
-    table = facts_by_name()
-    table.add_row("audit", audit.id)
-    table.add_row("batch", audit.batch_id)
     drawn = f"{summary.sample:,} of {summary.population:,}"
-    table.add_row("sample", f"{drawn}, seed {audit.seed}, from: {audit.stratum.value}")
-    table.add_row("judged", f"{summary.decided:,}" + (f", {summary.undecided:,} to do" if summary.undecided else ""))
+    rows = [
+        ("audit", audit.id),
+        ("batch", audit.batch_id),
+        ("sample", f"{drawn}, seed {audit.seed}, from: {audit.stratum.value}"),
+        ("judged", f"{summary.decided:,}" + (f", {summary.undecided:,} to do" if summary.undecided else "")),
+    ]
     if summary.decided:
         at_most = f"at most {summary.most:,} of {summary.population:,} ({summary.most_share:.1%})"
-        table.add_row("missed", f"{summary.missed:,} found; {at_most}")
-        table.add_row(
-            "bound",
-            f"one-sided, {summary.level:.0%}, hypergeometric; binomial (Clopper-Pearson): {summary.binomial_share:.1%}",
-        )
-    out.print(table)
+        bound = f"one-sided, {summary.level:.0%}, hypergeometric; binomial (Clopper-Pearson)"
+        rows += [
+            ("missed", f"{summary.missed:,} found; {at_most}"),
+            ("bound", f"{bound}: {summary.binomial_share:.1%}"),
+        ]
+    out.print(facts_by_name(rows))
     out.say(summary.sentence)
     for item in audit.missed:
         note = f": {escape(item.note)}" if item.note else ""

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from tamis_review.reading import get_screening_mode, set_screening_mode
-from tamis_schemas import ScreeningMode, ScreeningModeSet
+from tamis_schemas import ScreeningMode
 
 from .app import app, out
 from .arguments import BatchId, Reviewer, named
@@ -70,8 +70,5 @@ def blind(
         else:
             found = set_screening_mode(batch, mode.mode, set_by=named(reviewer, "who sets it?"))
     yield {"id": batch.id, **found.model_dump(mode="json")}
-    out.say(f"batch {batch.id}: {_MEANINGS[found.mode]}{escape(_who(found))}.")
-
-
-def _who(found: ScreeningModeSet) -> str:
-    return "" if found.set_at is None else f" (set by {found.set_by}, {found.set_at:%Y-%m-%d %H:%M %Z})"
+    who = "" if found.set_at is None else f" (set by {found.set_by}, {found.set_at:%Y-%m-%d %H:%M %Z})"
+    out.say(f"batch {batch.id}: {_MEANINGS[found.mode]}{escape(who)}.")

@@ -123,19 +123,17 @@ def calibrate(
 
 def _print(found: GoldEvaluation, view: BatchView) -> None:
     _say_matching(found.matching, view, found.sampling)
-    table = listing("", numbers=("include", "referred to a human", "exclude", "excluded by rules"))
-    for name, stands in words.stands(found):
-        numbers = (stands.include, stands.referred, stands.exclude, stands.by_rule)
-        table.add_row(name, *(f"{number:,}" for number in numbers))
-    out.print(table)
+    stands = (
+        (name, f"{one.include:,}", f"{one.referred:,}", f"{one.exclude:,}", f"{one.by_rule:,}")
+        for name, one in words.stands(found)
+    )
+    out.print(listing("", numbers=("include", "referred to a human", "exclude", "excluded by rules"), rows=stands))
     if found.referred:
         referred = ", ".join(f"{why} {n:,}" for why, n in found.referred.items())
         out.print(f"[dim]referred to a human:[/] {escape(referred)}")
     out.print()
-    figures = listing("", "screening: referred is kept", "decided: referred left out")
-    for line in words.rates(found):
-        figures.add_row(line.name, *(escape(value) for value in line.values))
-    out.print(figures)
+    rates = ((line.name, *map(escape, line.values)) for line in words.rates(found))
+    out.print(listing("", "screening: referred is kept", "decided: referred left out", rows=rates))
     out.print()
     rest = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for line in words.more(found):
@@ -163,11 +161,8 @@ def _print_panel(panel: PanelFigures) -> None:
     part = panel_part(panel)
     for head, rows in ((MEMBERS, part.members), (PAIRS, part.pairs)):
         if rows:
-            table = listing(head[0], numbers=head[1:])
-            for row in rows:
-                table.add_row(*(escape(cell) for cell in row))
             out.print()
-            out.print(table)
+            out.print(listing(head[0], numbers=head[1:], rows=(map(escape, row) for row in rows)))
     out.print()
     for sentence in part.sentences:
         out.say(escape(sentence))

@@ -77,7 +77,4 @@ def labels(batch_id: BatchId) -> Iterator[object]:
     if not counted:
         out.say(f"batch {batch.id}: no record has a label. `tamis label` puts one on.")
         return
-    table = listing("label", numbers=("records",))
-    for words, n in counted.items():
-        table.add_row(escape(words), f"{n:,}")
-    out.print(table)
+    out.print(listing("label", numbers=("records",), rows=((escape(words), f"{n:,}") for words, n in counted.items())))

@@ -1,6 +1,7 @@
 """`tamis serve` and `tamis keys`: the HTTP gateway and who may use it."""
 
 from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ from tamis_schemas.extras import needs
 from tamis_schemas.operations import first_complaint
 
 from .app import app, out
+from .arguments import KeyId
 from .commands import Commands
 from .tables import listing
 
@@ -37,6 +39,8 @@ CallbackUrl = Annotated[
     str | None,
     typer.Option("--callback", metavar="URL", help="Who is told of its batches' ends.", show_default="nobody"),
 ]
+
+DROPPED_BY = {"models": "--any-model", "monthly_cost": "--no-monthly-cost", "callback": "--no-callback"}
 
 keys = Commands(help="Keys of the HTTP gateway.", no_args_is_help=True)
 app.add_typer(keys, name="keys")
@@ -109,7 +113,7 @@ def list_keys() -> Iterator[object]:
     )
 )
 def change(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
+    key: KeyId,
     model: Models = None,
     any_model: Annotated[bool, typer.Option("--any-model", help="It may ask every model.")] = False,
     monthly_cost: MonthlyCost = None,
@@ -118,19 +122,9 @@ def change(
     no_callback: Annotated[bool, typer.Option("--no-callback", help="Nobody is told.")] = False,
 ) -> Iterator[object]:
     """Change what a key may ask and spend, and whom its batches tell."""
-    for name, chosen, dropped in (
-        ("--any-model", model, any_model),
-        ("--no-monthly-cost", monthly_cost, no_monthly_cost),
-        ("--no-callback", callback, no_callback),
-    ):
-        if chosen is not None and dropped:
-            raise InvalidRequest(f"{name} does not go together with what it takes away")
-    restrictions = _restrictions(
-        models=model,
-        monthly_cost=monthly_cost,
-        callback=callback,
-        dropped={"models": any_model, "monthly_cost": no_monthly_cost, "callback": no_callback},
-    )
+    drops = (any_model, no_monthly_cost, no_callback)
+    dropped = {name: option for (name, option), drop in zip(DROPPED_BY.items(), drops, strict=True) if drop}
+    restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback, dropped=dropped)
     with Client() as client:
         changed = api_keys.change(client.engine, key, restrictions)
     yield changed
@@ -139,9 +133,7 @@ def change(
 
 
 @keys.command(examples=("tamis keys revoke 1f9c02",))
-def revoke(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
-) -> Iterator[object]:
+def revoke(key: KeyId) -> Iterator[object]:
     """Let a key open nothing any more."""
     with Client() as client:
         api_keys.revoke(client.engine, key)
@@ -154,10 +146,10 @@ def _restrictions(
     models: Collection[str] | None,
     monthly_cost: str | None,
     callback: str | None,
-    dropped: Mapping[str, bool] | None = None,
+    dropped: Mapping[str, str] = MappingProxyType({}),
 ) -> Restrictions:
-    """Return the restrictions that were chosen, those that are dropped as None."""
-    chosen: dict[str, Any] = {name: None for name, drop in (dropped or {}).items() if drop}
+    """Return the restrictions that were chosen, and None for those that are dropped, each by its option."""
+    chosen: dict[str, Any] = {}
     if models:
         chosen["models"] = tuple(models)
     if monthly_cost is not None:
@@ -167,7 +159,9 @@ def _restrictions(
             chosen["callback"] = Callback(url=callback)
         except ValidationError as error:
             raise InvalidParameters(f"--callback: {first_complaint(error)}") from error
-    return Restrictions(**chosen)
+    if twice := [option for name, option in dropped.items() if name in chosen]:
+        raise InvalidRequest(f"{twice[0]} does not go together with what it takes away")
+    return Restrictions(**dict.fromkeys(dropped), **chosen)
 
 
 def _restricted(key: ApiKey) -> tuple[str, str, str]:

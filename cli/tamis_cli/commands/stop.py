@@ -90,10 +90,8 @@ def _write(batch: Batch, sample: StopSample | None, path: Path) -> None:
 def _print(answer: StopAnswer) -> None:
     colour = {StopVerdict.ENOUGH: "green", StopVerdict.IMPOSSIBLE: "red"}.get(answer.verdict, "yellow")
     out.say(f"[bold {colour}]{escape(answer.headline)}[/]")
-    table = facts_by_name()
-    for figure in answer.figures:
-        table.add_row(figure.name, f"{escape(figure.value)}\n[dim]{escape(figure.meaning)}[/]")
-    out.print(table)
+    figures = ((one.name, f"{escape(one.value)}\n[dim]{escape(one.meaning)}[/]") for one in answer.figures)
+    out.print(facts_by_name(figures))
     if answer.verdict is StopVerdict.NOT_YET:
         _print_next(answer)
     _print_prices(answer)

@@ -174,14 +174,9 @@ class Submission:
     @cached_property
     def steering(self) -> Steering:
         """The steering of the model. Raises `InvalidParameters` naming the option that is wrong."""
-        values = {
-            "reasoning_effort": self.reasoning_effort,
-            "extra_body": self.extra_body,
-            "extra_headers": _headers(self.extra_header) if self.extra_header else None,
-            "tier": self.tier,
-            "tier_patience": self.tier_patience,
-            "tier_fallback": self.tier_fallback,
-        }
+        same = ("reasoning_effort", "extra_body", "tier", "tier_patience", "tier_fallback")
+        values = {name: getattr(self, name) for name in same}
+        values["extra_headers"] = _headers(self.extra_header) if self.extra_header else None
         try:
             return Steering.model_validate({name: value for name, value in values.items() if value is not None})
         except ValidationError as error:

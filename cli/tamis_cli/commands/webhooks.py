@@ -16,6 +16,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger.tables import WebhookState
 
 from .app import app, out
+from .arguments import KeyId
 from .commands import Commands
 from .exit_codes import EXIT_FAILED, EXIT_OK
 from .json_document import AsJson, print_json
@@ -78,7 +79,7 @@ def try_receiver(
     examples=("tamis webhooks key 1f9c02 --callback-url https://hooks.example/tamis", "tamis webhooks key 1f9c02"),
 )
 def of_key(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
+    key: KeyId,
     url: CallbackUrl = None,
 ) -> Iterator[object]:
     """Say who is told of batches that are submitted with a key and name nobody; without a URL, nobody is."""

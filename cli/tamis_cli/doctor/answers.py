@@ -1,9 +1,10 @@
 """The answers of an interview: can they be used, how the model had to be asked for them, and what they cost."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from statistics import median
+from typing import TypeVar
 
 from tamis_schemas import ErrorKind, Prices, Usage, dollars
 from tamis_worker.engine.budget import cost_of
@@ -17,6 +18,7 @@ from .endpoint import Endpoint, judge_error
 from .finding import Finding, failure, ok, warning
 from .interview import AskedQuestion, Call
 
+Key = TypeVar("Key", bound=Hashable)
 LONGEST_SHOWN = 120  # characters of an answer
 ANY_TIER = frozenset({"auto"})  # asks for none in particular
 
@@ -76,11 +78,7 @@ def _used(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
     """One finding for all answers that cannot be used for the same reason, with the first of them."""
-    alike: dict[str, list[AskedQuestion]] = defaultdict(list)
-    for question in questions:
-        if question.last.problem is not None:
-            alike[question.last.problem].append(question)
-    for problem, same in alike.items():
+    for problem, same in _alike(questions, lambda call: call.problem).items():
         first = same[0].last.reply
         content = " ".join(first.content.split()) if isinstance(first, Answer) else ""
         shown = content if len(content) <= LONGEST_SHOWN else f"{content[: LONGEST_SHOWN - 3]}..."
@@ -91,26 +89,29 @@ def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 def _unanswered(endpoint: Endpoint, questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
     """One finding for all questions that ended alike."""
-    alike: dict[ErrorKind, list[AskedQuestion]] = defaultdict(list)
-    errors: dict[ErrorKind, CallError] = {}
-    for question in questions:
-        if isinstance(question.last.reply, CallError):
-            alike[question.last.reply.kind].append(question)
-            errors.setdefault(question.last.reply.kind, question.last.reply)
+    alike = _alike(questions, lambda call: call.reply.kind if isinstance(call.reply, CallError) else None)
     answers = any(isinstance(question.last.reply, Answer) for question in questions)
-    for kind, error in errors.items():
+    for kind, same in alike.items():
+        error = same[0].last.reply
+        assert isinstance(error, CallError)  # noqa: S101 - it has a kind
         if kind in OF_ONE_QUESTION and (answers or kind is not ErrorKind.TIMEOUT):
             level, mend = OF_ONE_QUESTION[kind]
-            yield level("answers", f"{_named(alike[kind])}: {error.message}", mend)
+            yield level("answers", f"{_named(same)}: {error.message}", mend)
         else:
             yield judge_error(endpoint, error)
 
 
-def _shape(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
-    by_rung: dict[Rung, list[AskedQuestion]] = defaultdict(list)
+def _alike(questions: Iterable[AskedQuestion], key: Callable[[Call], Key | None]) -> dict[Key, list[AskedQuestion]]:
+    """Return the questions by a key of the call that decides; those without one are left out."""
+    groups: dict[Key, list[AskedQuestion]] = defaultdict(list)
     for question in questions:
-        if question.last.read:
-            by_rung[question.last.dialect.rung].append(question)
+        if (found := key(question.last)) is not None:
+            groups[found].append(question)
+    return groups
+
+
+def _shape(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
+    by_rung = _alike(questions, lambda call: call.dialect.rung if call.read else None)
     for rung, same in by_rung.items():
         text = f"the shape is told {SHAPE_BY_RUNG[rung]} ({rung})"
         if len(by_rung) > 1:

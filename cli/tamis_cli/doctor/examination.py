@@ -1,7 +1,7 @@
 """The whole examination, part by part; what one part cannot say keeps none of the others from it."""
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -169,12 +169,8 @@ def read_learned(engine: Engine) -> tuple[Learned, ...]:
         return tuple(Learned(*row) for row in connection.execute(latest.limit(NEWEST)))
 
 
-def judge_learned(learned: Sequence[Learned]) -> list[Finding]:
-    """A finding for each."""
-    return [_judged(row) for row in learned]
-
-
-def _judged(row: Learned) -> Finding:
+def judge_learned(row: Learned) -> Finding:
+    """Return what to say of one of them."""
     what = f"workers ask {row.model} at {row.endpoint} on rung {row.rung} since {row.since:%Y-%m-%d %H:%M} UTC"
     if row.unusable:
         plural = "" if row.unusable == 1 else "s"
@@ -288,7 +284,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
         ledger = read_ledger_server(database)
         if isinstance(ledger, LedgerReading):
             ahead["ledger"] = ledger.ahead
-        yield from judge_ledger_server(ledger, _revisions())
+        yield from judge_ledger_server(ledger, Revisions(head=head(), known=frozenset(revisions())))
         yield judge_clocks(ahead)
         yield from _workers(settings, broker, database)
     yield judge_times(
@@ -325,10 +321,6 @@ def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
     return servers
 
 
-def _revisions() -> Revisions:
-    return Revisions(head=head(), known=frozenset(revisions()))
-
-
 def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[Finding]:
     app, engine = make_app(settings), connect(database)
     try:
@@ -345,7 +337,7 @@ def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[F
     else:
         yield from judge_workers(workers, waiting, version=version("tamis"))
         yield judge_repairs(repairs)
-        yield from judge_learned(learned)
+        yield from map(judge_learned, learned)
         yield from judge_backlog(backlog, secret=settings.webhook_secret is not None)
     finally:
         engine.dispose()
