@@ -75,7 +75,7 @@ def draw(
         drawn = draw_audit(batch, n, seed=seed, stratum=stratum)
         output = output or Path(f"audit-{drawn.id[:SHORT_ID]}.csv")
         _write(batch, drawn, output, with_reasons=with_reasons)
-    yield _facts(drawn) | {"written_to": output}
+    yield lambda: _facts(drawn) | {"written_to": output}
     err.say(
         f"audit {drawn.id}: {drawn.sample:,} of {drawn.population:,} excluded records, drawn with seed {drawn.seed}, "
         f"written to {output}.",
@@ -108,7 +108,7 @@ def record(
         except RefusedDecision as refused:
             raise InputError(str(refused), path=file, line=filled.lines[refused.number]) from refused
         later = bool(done.overrides) and has_later_stage(client.batch(audit.batch_id))
-    yield _facts(done.audit)
+    yield lambda: _facts(done.audit)
     out.say(f"audit {audit.id}: {done.new:,} new decisions recorded.")
     if done.overrides:
         listed = ", ".join(escape(record_words(one.index, one.item_id)) for one in done.overrides)
@@ -133,7 +133,7 @@ def show(
         audit = tamis_review.audit(client, audit_id)
         if output is not None:
             _write(client.batch(audit.batch_id), audit, output, with_reasons=with_reasons)
-    yield _facts(audit)
+    yield lambda: _facts(audit)
     _print(audit)
 
 
@@ -142,7 +142,7 @@ def list_(batch_id: BatchId) -> Iterator[object]:
     """List the audits of a batch."""
     with opened(batch_id) as batch:
         audits = list_audits(batch)
-    yield [_facts(audit) for audit in audits]
+    yield lambda: [_facts(audit) for audit in audits]
     if not audits:
         out.say(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample")
         return

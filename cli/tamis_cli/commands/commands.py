@@ -103,8 +103,8 @@ def with_json(command: Callable[..., Generator[object, None, None]]) -> Callable
     """Return a command that has the option `--json`.
 
     The generator yields its document once. For programs that is printed, and the generator is closed. For people the
-    generator goes on, and says what they read. A document that takes a look-up of its own is a function without
-    arguments, which is called for programs alone.
+    generator goes on, and says what they read. A document that costs a look-up or a computation is a function
+    without arguments, which is called for programs alone.
     """
     own = signature(command, eval_str=True).parameters.values()
 

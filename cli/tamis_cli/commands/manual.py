@@ -30,7 +30,7 @@ def help_(
             out.say(f"[bold]{code:>3}[/]  {meaning}")
         return
     page = _page(ctx, command or [])
-    yield [one.told() for one in pages(page.command, path_of(page))]
+    yield lambda: [one.told() for one in pages(page.command, path_of(page))]
     typer.echo(page.get_help())
 
 

@@ -28,42 +28,35 @@ LlmChoice = Literal["local", "recorded", "remote", "none"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class HomeLock:
-    """Held by an open file, so that it vanishes with the process, however that ends."""
+def lock_home(home: Path) -> IO[str]:
+    """Take the lock of a home folder: one stack at a time runs from it.
 
-    def __init__(self, home: Path) -> None:
-        self.path = home / "lock"
-        self._file: IO[str] | None = None
-
-    def acquire(self) -> None:
-        """Take the lock. Raises `ConfigurationError` naming the process that has it."""
-        try:
-            file = self.path.open("a+", encoding="ascii")
-        except OSError as error:
-            raise ConfigurationError(
-                f"{self.path} cannot be opened ({error}): is it another user's? Name another folder with TAMIS_HOME"
-            ) from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.seek(0)
-            owner = file.read().strip() or "unknown"
-            file.close()
-            raise ConfigurationError(
-                f"a stack is running from {str(self.path.parent)!r} already (process {owner}): use that one, stop it "
-                "with Ctrl-C in its terminal, or name another folder with TAMIS_HOME"
-            ) from error
+    The lock is held by the open file that is returned, so that it vanishes with the process, however that ends. Closing
+    the file gives the lock back. The file itself stays: removing it would let two processes lock two files of one name.
+    Raises `ConfigurationError` naming the process that has the lock.
+    """
+    path = home / "lock"
+    try:
+        file = path.open("a+", encoding="ascii")
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be opened ({error}): is it another user's? Name another folder with TAMIS_HOME"
+        ) from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
         file.seek(0)
-        file.truncate()
-        file.write(str(os.getpid()))
-        file.flush()
-        self._file = file
-
-    def release(self) -> None:
-        """Give the lock back, where it is held."""
-        if self._file is not None:
-            self._file.close()  # the file stays: removing it would let two processes lock two files of one name
-            self._file = None
+        owner = file.read().strip() or "unknown"
+        file.close()
+        raise ConfigurationError(
+            f"a stack is running from {str(home)!r} already (process {owner}): use that one, stop it with Ctrl-C in "
+            "its terminal, or name another folder with TAMIS_HOME"
+        ) from error
+    file.seek(0)
+    file.truncate()
+    file.write(str(os.getpid()))
+    file.flush()
+    return file
 
 
 class StopSignals:
@@ -156,11 +149,10 @@ class Stack:
         self._announce = announce
         self._starting = starting
         self._fetch = fetch
-        self._lock = HomeLock(self.home)
+        self._lock: IO[str] | None = None  # held while anything of this stack may run
         self._children = ChildrenFile(self.home / "children.json")
         self._signals = StopSignals()
         self._watch: Watch | None = None
-        self._running = False
         self.postgres: Postgres | None = None
         self.valkey: Valkey | None = None
         self.llm: Endpoint | None = None
@@ -202,8 +194,7 @@ class Stack:
         elif self._llm_choice == "local":
             need_server()
         make_home(self.home)
-        self._lock.acquire()
-        self._running = True
+        self._lock = lock_home(self.home)
         try:
             self._clean_up_after_the_dead()
             self._start_servers()
@@ -224,7 +215,7 @@ class Stack:
 
     def stop(self) -> None:
         """Stop everything, in an order that loses nothing: first who uses, then who serves."""
-        if not self._running:
+        if self._lock is None:
             return
         self._signals.stopping()
         if self._watch is not None:
@@ -241,8 +232,8 @@ class Stack:
             self._watch.release()
             self._watch = None
         self._children.path.unlink(missing_ok=True)
-        self._running = False
-        self._lock.release()
+        self._lock.close()
+        self._lock = None
 
     def __enter__(self) -> Self:
         self._signals.__enter__()
