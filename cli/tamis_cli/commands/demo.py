@@ -64,25 +64,25 @@ To screen records of your own with a real model:
   tamis screen records.ris --criteria criteria.yaml   # in another"""
 
 
-def demo(console: Console, *, model: Model = "recorded", workers: int = 1, report: Path | None = None) -> int:
+def demo(console: Console, *, model: Model = "recorded", report: Path | None = None) -> int:
     """Screen the citations from start to end and show the decisions; the process's exit status.
 
     `model`: `recorded` answers, the `small` embedded model, or the `own` one that the environment names. `report`:
     where its report is kept, as HTML; None: nowhere. Servers that the environment names are left alone: the
     demonstration runs on its own, in a temporary folder.
     """
-    folder = Path(tempfile.mkdtemp(prefix="tamis-demo-"))
     try:
-        with _unset() if model == "recorded" else nullcontext():
-            _run(console, folder, model, workers, report)
+        with (
+            tempfile.TemporaryDirectory(prefix="tamis-demo-", ignore_cleanup_errors=True) as folder,
+            _unset() if model == "recorded" else nullcontext(),
+        ):
+            _run(console, Path(folder), model, report)
     except KeyboardInterrupt:
         console.print("Interrupted; everything is stopped.")
         return 1
     except TamisError as error:
         console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
         return 1
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     console.print("Everything is stopped and the temporary folder is removed.")
     return 0
 
@@ -99,11 +99,11 @@ def _unset() -> Iterator[None]:
         os.environ.update(taken)
 
 
-def _stack(console: Console, progress: Status, folder: Path, model: Model, workers: int) -> Stack:
+def _stack(console: Console, progress: Status, folder: Path, model: Model) -> Stack:
     own = {"home": folder, "broker_url": None, "database_url": None, "result_backend_url": None, "limiter_url": None}
     return Stack(
         WorkerSettings.load().model_copy(update=own),
-        workers=workers,
+        workers=1,
         llm=LLMS[model],
         page=True,
         usual_ports=False,
@@ -114,9 +114,9 @@ def _stack(console: Console, progress: Status, folder: Path, model: Model, worke
     )
 
 
-def _run(console: Console, folder: Path, model: Model, workers: int, report: Path | None) -> None:
+def _run(console: Console, folder: Path, model: Model, report: Path | None) -> None:
     progress = console.status("starting")
-    stack = _stack(console, progress, folder, model, workers)
+    stack = _stack(console, progress, folder, model)
     console.print(WORTH[model])
     console.print("Starting Postgres, Redis, a worker, Flower and the page in a temporary folder ...")
     with progress, stack:

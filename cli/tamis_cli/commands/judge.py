@@ -17,7 +17,7 @@ from tamis_schemas import InputError, Judge, Judgement
 from .app import app, out
 from .arguments import BatchId
 from .dry_run import dry_run
-from .follow import attend
+from .progress import attend
 from .submission import Submission, submitting, validated
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all

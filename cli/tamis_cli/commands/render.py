@@ -12,6 +12,7 @@ from tamis_schemas import (
     Counts,
     ErrorKind,
     MetricFigures,
+    Pause,
     PossiblyUnbilled,
     Priority,
     Proportion,
@@ -21,7 +22,6 @@ from tamis_schemas import (
 )
 from tamis_schemas.batches.wire import SHORT_ID
 
-from .progress import paused, state_words
 from .tables import facts_by_name, listing
 
 if TYPE_CHECKING:
@@ -143,6 +143,17 @@ def print_view(view: BatchView, console: Console) -> None:
         ("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}{by}"),
     )
     console.print(facts_by_name(rows))
+
+
+def state_words(view: BatchView) -> str:
+    """Return, with markup, the state of a batch; of one that ended without all of its decisions, how many failed."""
+    return f"[yellow]ended, {view.counts.failed:,} failed[/]" if view.lacks_decisions else view.state.value
+
+
+def paused(batch_id: str, pause: Pause) -> str:
+    """Return, with markup, that a batch is paused, why, and the command that goes on."""
+    reason = f": {pause.reason}" if pause.by_itself else ""
+    return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"
 
 
 def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None:

@@ -19,9 +19,9 @@ from .app import app, err, out
 from .arguments import BatchId, NewBudget
 from .exit_codes import EXIT_FAILED, EXIT_OK
 from .facts import batch_facts
-from .follow import follow
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened
+from .progress import follow
 from .render import print_failures
 
 

@@ -22,11 +22,10 @@ from .app import app, out
 from .commands import Commands
 from .dry_run import dry_run, rehearsal_facts
 from .facts import review_facts, review_view_facts
-from .follow import attend, follow
 from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
-from .progress import paused, state_words
-from .render import paid
+from .progress import attend, follow
+from .render import paid, paused, state_words
 from .submission import Submission, submitting
 from .submit import with_examples
 from .tables import listing

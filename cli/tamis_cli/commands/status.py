@@ -66,7 +66,7 @@ def status(
     if watch:
         from tamis_producer.client.client import Client
 
-        from .follow import follow
+        from .progress import follow
 
         with Client() as client:
             raise typer.Exit(follow(client.batch(batch_id)))

@@ -34,9 +34,9 @@ from tamis_schemas.values.printable import printable
 from .app import app
 from .arguments import Files
 from .dry_run import dry_run
-from .follow import attend
 from .intake import say_what_was_read, sources_of
 from .panel import PanelModels, Policy, Repeat, Sure, panel_of_options
+from .progress import attend
 from .submission import Submission, submitting, validated
 
 ONE_ANSWER = ({"id": "answer"},)  # where there are no records
