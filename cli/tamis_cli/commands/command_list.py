@@ -2,7 +2,8 @@
 
 To add a command, declare it in a module of this folder with `@app.command(...)`, or a group of commands with
 `app.add_typer(...)`, and name it here, under its theme and that module, with the first paragraph of its docstring (of a
-group: its help). A command that is called imports its own module alone, so a command that is not named is not found;
+group: its help). A command that is a generator has the option `--json`, as `with_json` of `commands.py` says. A command
+that is called imports its own module alone, so a command that is not named is not found;
 `tests/unit/cli/test_commands.py` holds the list to the declarations.
 """
 

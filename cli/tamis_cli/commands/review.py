@@ -26,8 +26,7 @@ from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
 from .progress import attend, follow
 from .render import paid, paused, state_words
-from .submission import Submission, submitting
-from .submit import with_examples
+from .submission import Submission, submitting, with_examples
 from .tables import listing
 
 reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)

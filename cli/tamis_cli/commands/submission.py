@@ -18,7 +18,7 @@ from tamis_review.filter.known_records import KnownRecords
 from tamis_review.stages import known_records
 from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
-from tamis_schemas.operations import first_complaint
+from tamis_schemas.operations import Inclusion, first_complaint
 
 from .arguments import Strict
 from .commands import signed
@@ -183,6 +183,14 @@ class Submission:
             first = error.errors(include_url=False, include_input=False)[0]
             option = str(first["loc"][0]).replace("_", "-").replace("headers", "header")
             raise InvalidParameters(f"--{option}: {first['msg'].removeprefix('Value error, ')}") from error
+
+
+def with_examples(operation: Operation) -> Operation:
+    """Choose examples as `Client.with_examples` does; where there are none to choose, no ledger is needed."""
+    if not isinstance(operation, Inclusion) or operation.examples_from is None:
+        return operation
+    with Client() as client:
+        return client.with_examples(operation)
 
 
 def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], None]], Callable[..., None]]:

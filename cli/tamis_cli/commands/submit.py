@@ -37,7 +37,7 @@ from .dry_run import dry_run
 from .intake import say_what_was_read, sources_of
 from .panel import PanelModels, Policy, Repeat, Sure, panel_of_options
 from .progress import attend
-from .submission import Submission, submitting, validated
+from .submission import Submission, submitting, validated, with_examples
 
 ONE_ANSWER = ({"id": "answer"},)  # where there are no records
 
@@ -279,14 +279,6 @@ def submit(
             )
         else:
             attend(batch, submission, headline)
-
-
-def with_examples(operation: Operation) -> Operation:
-    """Choose examples as `Client.with_examples` does; where there are none to choose, no ledger is needed."""
-    if not isinstance(operation, Inclusion) or operation.examples_from is None:
-        return operation
-    with Client() as client:
-        return client.with_examples(operation)
 
 
 def _answer(batch: Batch) -> str | None:
