@@ -10,13 +10,7 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tamis_schemas import (
-    ConfigurationError,
-    InvalidRequest,
-    OperationFailed,
-    TamisError,
-    Unavailable,
-)
+from tamis_schemas import ConfigurationError, InvalidRequest, OperationFailed, TamisError, Unavailable
 from tamis_schemas.errors import InputError, UnknownBatch
 
 from .command_list import COMMANDS

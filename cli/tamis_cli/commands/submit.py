@@ -234,7 +234,10 @@ def answer(
         score_threshold=score_threshold,
         parallel_attempts=parallel_attempts,
     )
-    submit(operation, [StatedSource(files=(file,))] if file else [], submission)
+    if file is None:
+        _submit_alone(operation, submission)
+    else:
+        submit(operation, sources_of([file], ()), submission)
 
 
 def submit(
@@ -244,41 +247,44 @@ def submit(
     *,
     initial_filter: SearchCriteria | None = None,
 ) -> None:
-    """Submit the records of some files (or one empty item where there are none), follow the batch, end the command."""
-    identified = None
-    if files:
-        identified = identify(
-            files,
-            keep_duplicates=submission.keep_duplicates,
-            initial_filter=initial_filter,
-            max_bytes=ProducerSettings.load().max_file_bytes,
-            strict=submission.strict,
-            known=submission.known(),
-        )
-        say_what_was_read(identified)
+    """Submit the records of some files, follow the batch, and end the command."""
+    identified = identify(
+        files,
+        keep_duplicates=submission.keep_duplicates,
+        initial_filter=initial_filter,
+        max_bytes=ProducerSettings.load().max_file_bytes,
+        strict=submission.strict,
+        known=submission.known(),
+    )
+    say_what_was_read(identified)
     if submission.dry_run:
-        planned = submission.planned(with_examples(operation), ONE_ANSWER if identified is None else identified.asked)
+        planned = submission.planned(with_examples(operation), identified.asked)
         dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
         return
-    label = None if identified is None else label_of([file.name for file in identified.files])
+    label = label_of([file.name for file in identified.files])
     with Client() as client:
         batch = client.submit(
             operation,
-            ONE_ANSWER if identified is None else identified.records,
+            identified.records,
             label=label,
-            exclusions=None if identified is None else identified.exclusions,
-            source=None if identified is None else identified.sources,
+            exclusions=identified.exclusions,
+            source=identified.sources,
             **submission.options,
         )
-        count = 1 if identified is None else len(identified.asked)
-        origin = f" of {len(identified.records):,} from {label}" if identified else ""
-        headline = f"batch [bold]{batch.id}[/]: {count:,} records{escape(origin)}"
-        if isinstance(operation, Answer) and identified is None:
-            attend(
-                batch, submission, headline, more=lambda: {"answer": _answer(batch)}, tell=partial(_say_answer, batch)
-            )
-        else:
-            attend(batch, submission, headline)
+        origin = f"{len(identified.asked):,} records of {len(identified.records):,} from {escape(label)}"
+        attend(batch, submission, f"batch [bold]{batch.id}[/]: {origin}")
+
+
+def _submit_alone(operation: Answer, submission: Submission) -> None:
+    """Submit one empty item, follow the batch, say its answer, and end the command."""
+    if submission.dry_run:
+        dry_run(submission.planned(operation, ONE_ANSWER), max_cost=submission.max_cost, as_json=submission.as_json)
+        return
+    with Client() as client:
+        batch = client.submit(operation, ONE_ANSWER, **submission.options)
+        headline = f"batch [bold]{batch.id}[/]: 1 records"
+        tell = partial(_say_answer, batch)
+        attend(batch, submission, headline, more=lambda: {"answer": _answer(batch)}, tell=tell)
 
 
 def _answer(batch: Batch) -> str | None:
