@@ -21,8 +21,8 @@ import redis
 
 from llm_double import Double
 from tamis_cli.embedded.postgres import Postgres
+from tamis_cli.embedded.programs import Worker
 from tamis_cli.embedded.valkey import Valkey
-from tamis_cli.embedded.worker import Worker
 from tamis_producer import Client, ProducerSettings
 from tamis_schemas.ledger.migrate import upgrade
 

@@ -13,7 +13,7 @@ import httpx2 as httpx
 from sqlalchemy import text
 
 from llm_double import Double
-from tamis_cli.embedded.gateway import Gateway
+from tamis_cli.embedded.programs import Gateway
 from tamis_producer import Batch
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope

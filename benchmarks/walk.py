@@ -20,7 +20,7 @@ from uuid import uuid4
 from playwright.sync_api import Locator, Page, expect
 
 from stage.browser import chromium
-from tamis_cli.embedded.gateway import Gateway
+from tamis_cli.embedded.programs import Gateway
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 

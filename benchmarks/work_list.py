@@ -11,7 +11,7 @@ from uuid import uuid4
 import httpx2 as httpx
 from sqlalchemy import text
 
-from tamis_cli.embedded.gateway import Gateway
+from tamis_cli.embedded.programs import Gateway
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_schemas import Inclusion

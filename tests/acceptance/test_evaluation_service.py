@@ -17,7 +17,7 @@ from sqlalchemy import text
 from llm_double import Fault, Kind, Scripted
 from stage import House, WorkerProcess, abstracts, wait_until
 from stage.written import written_batches
-from tamis_cli.embedded.llm import MODEL_NAME, Llm
+from tamis_cli.embedded.endpoint import MODEL_NAME, Llm
 from tamis_cli.embedded.model import fetch_model, model_folder
 from tamis_producer import AIEvaluationService, Client, get_ai_evaluation_service
 from tamis_schemas import (

@@ -21,8 +21,8 @@ import redis
 from llm_double import Double, Fault, Kind
 from nursery import shared
 from stage import WorkerProcess, tamis, wait_until
-from tamis_cli.embedded.flower import Flower
 from tamis_cli.embedded.postgres import Postgres
+from tamis_cli.embedded.programs import Flower
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer.config.settings import next_database
 

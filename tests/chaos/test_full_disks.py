@@ -12,8 +12,7 @@ import pytest
 
 from stage import Faults, reckon
 from stage.fault_house import FaultHouse, fault_house
-from tamis_cli.embedded.postgres import Postgres
-from tamis_cli.embedded.postgres_binaries import server_account
+from tamis_cli.embedded.postgres import Postgres, server_account
 
 pytestmark = [
     pytest.mark.chaos,

@@ -14,7 +14,7 @@ from sqlalchemy.exc import ProgrammingError
 from llm_double import Double
 from stage import WorkerProcess, abstracts, wait_until
 from stage.kept import write_kept_review
-from tamis_cli.embedded.flower import Flower
+from tamis_cli.embedded.programs import Flower
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import connect

@@ -13,8 +13,8 @@ import redis
 from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.tls import Authority, tls_front
-from tamis_cli.embedded.flower import Flower
 from tamis_cli.embedded.postgres import PORT, Postgres
+from tamis_cli.embedded.programs import Flower
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.transport.broker import make_app, queue_depths

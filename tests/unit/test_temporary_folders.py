@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis_cli.embedded.postgres_binaries import allow_passage
+from tamis_cli.embedded.postgres import allow_passage
 
 
 def test_a_run_has_a_folder(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """`tamis agreement` and `tamis conflicts`: how far people and software agree, and where people do not."""
 
+from collections.abc import Iterator
+
 from rich.markup import escape
 
 from tamis_review.decisions.human_agreement import DRAWN, SELECTED, two_places
@@ -11,7 +13,7 @@ from tamis_schemas.records.record_number import record_words
 
 from .app import app, out
 from .arguments import BatchId, stage_name
-from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
+from .json_document import AsJsonLines, print_json_lines
 from .opened import opened
 from .override import words_of
 from .tables import listing
@@ -45,25 +47,22 @@ def conflicts(batch_id: BatchId, as_json: AsJsonLines = False) -> None:
 
 
 @app.command(examples=("tamis agreement 3f2a91c0",))
-def agreement(
-    batch_id: BatchId,
-    as_json: AsJson = False,
-) -> None:
+def agreement(batch_id: BatchId) -> Iterator[object]:
     """Say how far the software agrees with the people who decided about the same records, and they among themselves."""
     with opened(batch_id) as batch:
         figures = measure_agreement(batch)
-    if as_json:
-        print_json({"id": batch.id, **figures.model_dump(mode="json")})
-        return
+    yield {"id": batch.id, **figures.model_dump(mode="json")}
     if not figures.together.n and not figures.undecided and not figures.people:
         out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does, and `tamis audit`.")
         return
-    table = listing("software and people", numbers=NUMBERS)
-    rows = (("overridden or confirmed", figures.overrides), ("audited exclusions", figures.audits))
-    for name, one in (*rows, ("together", figures.together)):
-        table.add_row(name, *_figures(one))
-    out.print(table)
-    for name, one in (*rows, ("together", figures.together)):
+    measured = {
+        "overridden or confirmed": figures.overrides,
+        "audited exclusions": figures.audits,
+        "together": figures.together,
+    }
+    rows = ((name, *_figures(one)) for name, one in measured.items())
+    out.print(listing("software and people", numbers=NUMBERS, rows=rows))
+    for name, one in measured.items():
         if one.n and one.no_kappa is not None:
             out.say(f"[dim]no kappa of {name}: {escape(one.no_kappa)}[/]")
     if figures.undecided:
@@ -72,10 +71,11 @@ def agreement(
             "or a copy)."
         )
     if figures.people:
-        between = listing("stage", "person", "and person", numbers=NUMBERS)
-        for pair in figures.people:
-            between.add_row(stage_name(pair.stage), escape(pair.first), escape(pair.second), *_figures(pair.agreement))
-        out.print(between)
+        pairs = (
+            (stage_name(pair.stage), escape(pair.first), escape(pair.second), *_figures(pair.agreement))
+            for pair in figures.people
+        )
+        out.print(listing("stage", "person", "and person", numbers=NUMBERS, rows=pairs))
     for text in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
         out.say(text)
 

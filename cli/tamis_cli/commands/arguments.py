@@ -2,17 +2,20 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tamis_schemas import HumanStage
+from tamis_schemas import HumanStage, InvalidParameters, InvalidRequest
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.")]
 Record = typer.Argument(
     metavar="RECORD",
     help="Its id, or its number from 1, as shown (No. 12: 12); number:12 or id:12 where it could be either.",
 )
+Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
+RANDOM_SEED_BITS = 31  # of a seed that nobody names: short enough to be copied by hand
+KeyId = Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Records, one file or several.")]
 
 
@@ -47,3 +50,21 @@ NewBudget = Annotated[
     str | None,
     typer.Option("--max-cost", help="A new budget in dollars, of a batch that has one."),
 ]
+
+
+def to_file(help: str) -> Any:  # noqa: A002 - as Typer calls it
+    """Return the option of a file to write."""
+    return typer.Option("-o", "--output", help=help)
+
+
+def is_new(file: Path | None, *, may_hold: str) -> None:
+    """Raise `InvalidRequest` where a file that people fill in is there already."""
+    if file is not None and file.exists():
+        raise InvalidRequest(f"{file} is there already, and may hold {may_hold}: name another file with --output")
+
+
+def named(reviewer: str | None, question: str) -> str:
+    """Return who decides. Raises `InvalidParameters` with the question where nobody is named."""
+    if reviewer is None or not reviewer.strip():
+        raise InvalidParameters(f"{question} say --reviewer NAME, or set TAMIS_REVIEWER")
+    return reviewer

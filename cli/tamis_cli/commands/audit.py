@@ -1,6 +1,7 @@
 """`tamis audit`: a random sample of what the software excluded, judged by a human, and what that says of all of it."""
 
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,15 +23,13 @@ from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import indexed_words, record_words
 
 from .app import app, err, out
-from .arguments import BatchId
+from .arguments import RANDOM_SEED_BITS, BatchId, Reviewer, to_file
 from .commands import Commands
-from .json_document import AsJson, print_json
 from .opened import opened
-from .override import NOT_FOLLOWING, Reviewer
+from .override import NOT_FOLLOWING
 from .tables import facts_by_name, listing
 
 DRAW = "draw"
-RANDOM_SEED_BITS = 31  # short enough to be copied by hand
 
 
 class DrawUnlessNamed(TyperGroup):
@@ -68,18 +67,15 @@ def draw(
     with_reasons: Annotated[
         bool, typer.Option("--with-reasons", help="Say in the file why each was excluded. It leads whoever reads it.")
     ] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file.  [default: audit-AUDIT.csv]")] = None,
-    as_json: AsJson = False,
-) -> None:
+    output: Annotated[Path | None, to_file("The file.  [default: audit-AUDIT.csv]")] = None,
+) -> Iterator[object]:
     """Draw a sample of the excluded records, as a table that a human fills in."""
     with opened(batch_id) as batch:
         seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
         drawn = draw_audit(batch, n, seed=seed, stratum=stratum)
         output = output or Path(f"audit-{drawn.id[:SHORT_ID]}.csv")
         _write(batch, drawn, output, with_reasons=with_reasons)
-    if as_json:
-        print_json(_facts(drawn) | {"written_to": output})
-        return
+    yield lambda: _facts(drawn) | {"written_to": output}
     err.say(
         f"audit {drawn.id}: {drawn.sample:,} of {drawn.population:,} excluded records, drawn with seed {drawn.seed}, "
         f"written to {output}.",
@@ -101,8 +97,7 @@ def record(
     override: Annotated[
         bool, typer.Option("--override", help="Include the records that should have been, by an override each.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Read the decisions of a sample back; the bound on what was missed. All of the table counts, or nothing."""
     filled = read_sample(file, reviewer=reviewer)
     with Client() as client:
@@ -113,9 +108,7 @@ def record(
         except RefusedDecision as refused:
             raise InputError(str(refused), path=file, line=filled.lines[refused.number]) from refused
         later = bool(done.overrides) and has_later_stage(client.batch(audit.batch_id))
-    if as_json:
-        print_json(_facts(done.audit))
-        return
+    yield lambda: _facts(done.audit)
     out.say(f"audit {audit.id}: {done.new:,} new decisions recorded.")
     if done.overrides:
         listed = ", ".join(escape(record_words(one.index, one.item_id)) for one in done.overrides)
@@ -130,33 +123,26 @@ def record(
 @audit_app.command(examples=("tamis audit show 9b1c", "tamis audit show 9b1c -o again.csv"))
 def show(
     audit_id: AuditId,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write its table again, with what was decided so far.")
-    ] = None,
+    output: Annotated[Path | None, to_file("Write its table again, with what was decided so far.")] = None,
     with_reasons: Annotated[
         bool, typer.Option("--with-reasons", help="Say in the table why each was excluded.")
     ] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Say how far an audit is, and what it says of all that was excluded."""
     with Client() as client:
         audit = tamis_review.audit(client, audit_id)
         if output is not None:
             _write(client.batch(audit.batch_id), audit, output, with_reasons=with_reasons)
-    if as_json:
-        print_json(_facts(audit))
-    else:
-        _print(audit)
+    yield lambda: _facts(audit)
+    _print(audit)
 
 
 @audit_app.command("list", examples=("tamis audit list 3f2a91c0",))
-def list_(batch_id: BatchId, as_json: AsJson = False) -> None:
+def list_(batch_id: BatchId) -> Iterator[object]:
     """List the audits of a batch."""
     with opened(batch_id) as batch:
         audits = list_audits(batch)
-    if as_json:
-        print_json([_facts(audit) for audit in audits])
-        return
+    yield lambda: [_facts(audit) for audit in audits]
     if not audits:
         out.say(f"batch {batch.id} has no audit: `tamis audit {batch.id}` draws a sample")
         return
@@ -190,20 +176,21 @@ def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
 
 def _print(audit: Audit) -> None:
     summary = verdict(audit)
-    table = facts_by_name()
-    table.add_row("audit", audit.id)
-    table.add_row("batch", audit.batch_id)
     drawn = f"{summary.sample:,} of {summary.population:,}"
-    table.add_row("sample", f"{drawn}, seed {audit.seed}, from: {audit.stratum.value}")
-    table.add_row("judged", f"{summary.decided:,}" + (f", {summary.undecided:,} to do" if summary.undecided else ""))
+    rows = [
+        ("audit", audit.id),
+        ("batch", audit.batch_id),
+        ("sample", f"{drawn}, seed {audit.seed}, from: {audit.stratum.value}"),
+        ("judged", f"{summary.decided:,}" + (f", {summary.undecided:,} to do" if summary.undecided else "")),
+    ]
     if summary.decided:
         at_most = f"at most {summary.most:,} of {summary.population:,} ({summary.most_share:.1%})"
-        table.add_row("missed", f"{summary.missed:,} found; {at_most}")
-        table.add_row(
-            "bound",
-            f"one-sided, {summary.level:.0%}, hypergeometric; binomial (Clopper-Pearson): {summary.binomial_share:.1%}",
-        )
-    out.print(table)
+        bound = f"one-sided, {summary.level:.0%}, hypergeometric; binomial (Clopper-Pearson)"
+        rows += [
+            ("missed", f"{summary.missed:,} found; {at_most}"),
+            ("bound", f"{bound}: {summary.binomial_share:.1%}"),
+        ]
+    out.print(facts_by_name(rows))
     out.say(summary.sentence)
     for item in audit.missed:
         note = f": {escape(item.note)}" if item.note else ""

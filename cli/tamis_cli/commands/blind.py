@@ -1,5 +1,6 @@
 """`tamis blind`: whether the people of a batch see each other's decisions, and the model's, while they read."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated
 
@@ -7,13 +8,11 @@ import typer
 from rich.markup import escape
 
 from tamis_review.reading import get_screening_mode, set_screening_mode
-from tamis_schemas import InvalidParameters, ScreeningMode, ScreeningModeSet
+from tamis_schemas import ScreeningMode
 
 from .app import app, out
-from .arguments import BatchId
-from .json_document import AsJson, print_json
+from .arguments import BatchId, Reviewer, named
 from .opened import opened
-from .override import Reviewer
 
 
 class Blind(StrEnum):
@@ -63,21 +62,13 @@ def blind(
         ),
     ] = None,
     reviewer: Reviewer = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of exclusions."""
     with opened(batch_id) as batch:
         if mode is None:
             found = get_screening_mode(batch)
-        elif not (reviewer or "").strip():
-            raise InvalidParameters("who sets it? say --reviewer NAME, or set TAMIS_REVIEWER")
         else:
-            found = set_screening_mode(batch, mode.mode, set_by=reviewer or "")
-    if as_json:
-        print_json({"id": batch.id, **found.model_dump(mode="json")})
-        return
-    out.say(f"batch {batch.id}: {_MEANINGS[found.mode]}{escape(_who(found))}.")
-
-
-def _who(found: ScreeningModeSet) -> str:
-    return "" if found.set_at is None else f" (set by {found.set_by}, {found.set_at:%Y-%m-%d %H:%M %Z})"
+            found = set_screening_mode(batch, mode.mode, set_by=named(reviewer, "who sets it?"))
+    yield {"id": batch.id, **found.model_dump(mode="json")}
+    who = "" if found.set_at is None else f" (set by {found.set_by}, {found.set_at:%Y-%m-%d %H:%M %Z})"
+    out.say(f"batch {batch.id}: {_MEANINGS[found.mode]}{escape(who)}.")

@@ -1,16 +1,23 @@
 """How a command is declared: with examples, which end its help, and with a next step for each of its errors."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature, isgeneratorfunction, signature
 from typing import Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tamis_schemas import TamisError
+from tamis_schemas import ConfigurationError, InvalidRequest, OperationFailed, TamisError, Unavailable
+from tamis_schemas.errors import InputError, UnknownBatch
 
 from .command_list import COMMANDS
-from .next_step import next_step
+from .json_document import AsJson, print_json
+
+NAMES_A_STEP = re.compile(r"`tamis |\btamis\[|--[a-z]|\bTAMIS_[A-Z]")  # a command, an extra, an option, a setting
+DOCTOR = "doctor"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,6 +45,22 @@ class Documented(TyperCommand):
             raise
 
 
+def next_step(error: TamisError, command: str) -> str | None:
+    """Return what to do about an error of a command (`review run`) in a few words; None where its message says so."""
+    if NAMES_A_STEP.search(str(error)):
+        return None
+    match error:
+        case Unavailable() | ConfigurationError() | OperationFailed() if command != DOCTOR:
+            return "`tamis doctor` examines everything that is needed"
+        case UnknownBatch():
+            return "`tamis batches` and `tamis review list` list what there is"
+        case InputError():
+            return f"`tamis help {command}` shows what it reads"
+        case InvalidRequest():
+            return f"`tamis help {command}` shows how it is used"
+    return None
+
+
 class ByTheme(TyperGroup):
     """The commands in the order of their list, each under its theme; one that is not listed has none."""
 
@@ -56,8 +79,48 @@ class Commands(typer.Typer):
     def command(
         self, name: str | None = None, *, examples: Sequence[str] = (), **options: Any
     ) -> Callable[[Function], Function]:
-        """Declare a command as Typer does, with whole command lines that show what it is for."""
-        return super().command(name, cls=type("WithExamples", (Documented,), {"examples": tuple(examples)}), **options)
+        """Declare a command as Typer does, with whole command lines that show what it is for.
+
+        A generator gets the option `--json`, as `with_json` says.
+        """
+        cls = type("WithExamples", (Documented,), {"examples": tuple(examples)})
+        declare: Callable[[Function], Function] = super().command(name, cls=cls, **options)
+
+        def declared(function: Function) -> Function:
+            declare(with_json(function) if isgeneratorfunction(function) else function)
+            return function
+
+        return declared
+
+
+def with_json(command: Callable[..., Generator[object, None, None]]) -> Callable[..., None]:
+    """Return a command that has the option `--json`.
+
+    The generator yields its document once. For programs that is printed, and the generator is closed. For people the
+    generator goes on, and says what they read. A document that costs a look-up or a computation is a function
+    without arguments, which is called for programs alone.
+    """
+    own = signature(command, eval_str=True).parameters.values()
+
+    @wraps(command)
+    def run(*, as_json: bool, **arguments: Any) -> None:
+        telling = command(**arguments)
+        document = next(telling)
+        if not as_json:
+            next(telling, None)
+            return
+        found = document() if callable(document) else document
+        telling.close()
+        print_json(found)
+
+    return signed(run, [*own, Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)])
+
+
+def signed(run: Callable[..., None], parameters: Sequence[Parameter]) -> Callable[..., None]:
+    """Return a function with the parameters that Typer is to read instead of its own."""
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 def path_of(ctx: Any) -> str:

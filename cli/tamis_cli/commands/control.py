@@ -1,5 +1,7 @@
 """`tamis pause`, `resume`, `cancel` and `priority`: of a batch, or of the stage that a review is in."""
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -13,72 +15,62 @@ from tamis_schemas import Priority
 from .app import app, out
 from .arguments import NewBudget
 from .facts import facts_of
-from .json_document import AsJson, print_json
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="A batch or a review, or how its id begins.")]
 
 
 @app.command(examples=("tamis pause 3f2a91c0",))
-def pause(of: Id, as_json: AsJson = False) -> None:
+def pause(of: Id) -> Iterator[object]:
     """Begin no further item; calls in flight are finished, and `tamis resume` goes on."""
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.pause()
-        _say(
-            subject, "is paused; calls in flight are finished", f"tamis resume {subject.id}", "goes on", as_json=as_json
-        )
+        yield from _said(subject, "is paused; calls in flight are finished", f"tamis resume {subject.id}", "goes on")
 
 
 @app.command(examples=("tamis resume 3f2a91c0", "tamis resume 3f2a91c0 --max-cost 5"))
-def resume(
-    of: Id,
-    max_cost: NewBudget = None,
-    as_json: AsJson = False,
-) -> None:
+def resume(of: Id, max_cost: NewBudget = None) -> Iterator[object]:
     """Go on with what was paused; with a new budget where the old one is used up."""
     amount = None if max_cost is None else amount_of(max_cost)
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.resume(amount)
         command = "tamis status" if isinstance(subject, Batch) else "tamis review status"
-        _say(subject, "goes on", f"{command} {subject.id} --watch", "follows it", as_json=as_json)
+        yield from _said(subject, "goes on", f"{command} {subject.id} --watch", "follows it")
 
 
 @app.command(examples=("tamis cancel 3f2a91c0",))
-def cancel(of: Id, as_json: AsJson = False) -> None:
+def cancel(of: Id) -> Iterator[object]:
     """End it: what has not begun is cancelled; calls in flight are finished, and results are kept."""
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.cancel()
         command = "tamis results" if isinstance(subject, Batch) else "tamis review status"
         done = "is cancelled; calls in flight are finished"
-        if isinstance(subject, Batch) and not as_json:
+        if isinstance(subject, Batch):
             counts = subject.status().counts
             kept = f"{counts.decided:,} decided and {counts.failed:,} failed are kept"
             done = (
                 f"is cancelled: {counts.cancelled:,} records are not asked about, {kept}, calls in flight are finished"
             )
-        _say(subject, done, f"{command} {subject.id}", "shows what was decided", as_json=as_json)
+        yield from _said(subject, done, f"{command} {subject.id}", "shows what was decided")
 
 
 @app.command(examples=("tamis priority 3f2a91c0 high",))
 def priority(
     of: Id,
     level: Annotated[Priority, typer.Argument(metavar="LEVEL", help="Who goes first.")],
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Put it before, or behind, other batches; effective on all workers within seconds."""
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.set_priority(level)
         command = "tamis status" if isinstance(subject, Batch) else "tamis review status"
         done = f"has priority {level.value} from now on"
-        _say(subject, done, f"{command} {subject.id}", "shows how it stands", as_json=as_json)
+        yield from _said(subject, done, f"{command} {subject.id}", "shows how it stands")
 
 
-def _say(subject: Batch | Review, what: str, command: str, does: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(facts_of(subject))
-        return
+def _said(subject: Batch | Review, what: str, command: str, does: str) -> Iterator[object]:
+    yield partial(facts_of, subject)
     noun = "batch" if isinstance(subject, Batch) else "review"
     out.say(f"{noun} {subject.id} {what}. [bold]{command}[/] {does}.")

@@ -1,5 +1,6 @@
 """`tamis criteria`: begin a file of criteria, and see how one is understood."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,6 @@ from tamis_schemas import Inclusion, InputError, SearchCriteria
 from ..dry_run.prompt_beginning import beginning_of_all
 from .app import app, out
 from .commands import Commands
-from .json_document import AsJson, print_json
 
 STANDARD_OUTPUT = Path("-")
 
@@ -51,18 +51,15 @@ def init(
 @criteria_app.command(examples=("tamis criteria check criteria.yaml",))
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The review's criteria, YAML or JSON.")],
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Read a review's criteria and show each under its label, with what is probably not meant."""
     criteria = read_criteria(file)
     switched_off = InitialFilter(criteria).switched_off  # refuses a keyword that cannot be looked for
     doubtful = doubts(criteria)
     beginning = beginning_of_all(Inclusion(criteria=criteria))
-    if as_json:
-        listed = [criterion.model_dump() | {"reason": criterion.reason} for criterion in criteria.labelled()]
-        facts = {"criteria": criteria, "labelled": listed, "switched_off": dict(switched_off), "doubts": doubtful}
-        print_json(facts | {"beginning": beginning})
-        return
+    listed = [criterion.model_dump() | {"reason": criterion.reason} for criterion in criteria.labelled()]
+    facts = {"criteria": criteria, "labelled": listed, "switched_off": dict(switched_off), "doubts": doubtful}
+    yield facts | {"beginning": beginning}
     out.say(f"[bold]{escape(criteria.research_question)}[/]")
     for name, value in _other_fields(criteria).items():
         out.say(f"[dim]{name}[/]  {escape(value)}")

@@ -4,16 +4,19 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
 from tamis_producer import Client
 from tamis_producer.client.batch import Batch
@@ -26,21 +29,23 @@ from tamis_review.report import ReportForm, write_report
 from tamis_review.report.reading import read_figures, snapshot
 from tamis_review.report.steps import flow_lines
 from tamis_review.report.subject import find_subject
-from tamis_schemas import Inclusion, SearchCriteria, TamisError
+from tamis_schemas import Criterion, Inclusion, InclusionStatus, ItemResult, SearchCriteria, TamisError
 from tamis_schemas.batches.flow import Flow
 from tamis_worker.config.settings import WorkerSettings
 
 from ..embedded.commands import flower_place, page_place
-from ..embedded.fetch_bar import fetch_with_bar
-from ..embedded.llm import MODEL_NAME
+from ..embedded.endpoint import MODEL_NAME
+from ..embedded.model import fetch_with_bar
 from ..embedded.stack import LlmChoice, Stack
-from .decision_list import print_decisions, print_failed
 from .progress import watch
 from .render import percent
 
 Model: TypeAlias = Literal["recorded", "small", "own"]
+Row: TypeAlias = ItemResult[Any]
 
 LLMS: dict[Model, LlmChoice] = {"recorded": "recorded", "small": "local", "own": "remote"}
+MOST = 2  # records of a group that are shown ...
+MOST_INCLUDED = 8  # ... and of those included, which everybody wants to see
 STOP_WITHIN = 2.0  # seconds: nobody misses what an interrupted demonstration would have decided
 
 WORTH = {
@@ -59,25 +64,25 @@ To screen records of your own with a real model:
   tamis screen records.ris --criteria criteria.yaml   # in another"""
 
 
-def demo(console: Console, *, model: Model = "recorded", workers: int = 1, report: Path | None = None) -> int:
+def demo(console: Console, *, model: Model = "recorded", report: Path | None = None) -> int:
     """Screen the citations from start to end and show the decisions; the process's exit status.
 
     `model`: `recorded` answers, the `small` embedded model, or the `own` one that the environment names. `report`:
     where its report is kept, as HTML; None: nowhere. Servers that the environment names are left alone: the
     demonstration runs on its own, in a temporary folder.
     """
-    folder = Path(tempfile.mkdtemp(prefix="tamis-demo-"))
     try:
-        with _unset() if model == "recorded" else nullcontext():
-            _run(console, folder, model, workers, report)
+        with (
+            tempfile.TemporaryDirectory(prefix="tamis-demo-", ignore_cleanup_errors=True) as folder,
+            _unset() if model == "recorded" else nullcontext(),
+        ):
+            _run(console, Path(folder), model, report)
     except KeyboardInterrupt:
         console.print("Interrupted; everything is stopped.")
         return 1
     except TamisError as error:
         console.print(f"[red]{escape(str(error))}[/]", soft_wrap=True)
         return 1
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     console.print("Everything is stopped and the temporary folder is removed.")
     return 0
 
@@ -94,11 +99,11 @@ def _unset() -> Iterator[None]:
         os.environ.update(taken)
 
 
-def _stack(console: Console, progress: Status, folder: Path, model: Model, workers: int) -> Stack:
+def _stack(console: Console, progress: Status, folder: Path, model: Model) -> Stack:
     own = {"home": folder, "broker_url": None, "database_url": None, "result_backend_url": None, "limiter_url": None}
     return Stack(
         WorkerSettings.load().model_copy(update=own),
-        workers=workers,
+        workers=1,
         llm=LLMS[model],
         page=True,
         usual_ports=False,
@@ -109,9 +114,9 @@ def _stack(console: Console, progress: Status, folder: Path, model: Model, worke
     )
 
 
-def _run(console: Console, folder: Path, model: Model, workers: int, report: Path | None) -> None:
+def _run(console: Console, folder: Path, model: Model, report: Path | None) -> None:
     progress = console.status("starting")
-    stack = _stack(console, progress, folder, model, workers)
+    stack = _stack(console, progress, folder, model)
     console.print(WORTH[model])
     console.print("Starting Postgres, Redis, a worker, Flower and the page in a temporary folder ...")
     with progress, stack:
@@ -205,3 +210,80 @@ def _stay(stack: Stack, console: Console) -> None:
         sys.stdin.readline()
     except KeyboardInterrupt:
         console.print()
+
+
+def print_decisions(rows: Sequence[Row], criteria: Sequence[Criterion], console: Console) -> None:
+    """Print included, excluded, uncertain and failed records, each group under its number."""
+    by_status: defaultdict[InclusionStatus, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.decision is not None:
+            by_status[row.decision.status].append(row)
+    if included := by_status[InclusionStatus.INCLUDE]:
+        console.print(f"[green]Included: {len(included)}[/]")
+        _print_group(console, included, most=MOST_INCLUDED)
+    if excluded := by_status[InclusionStatus.EXCLUDE]:
+        console.print(f"\n[red]Excluded by a criterion: {len(excluded)}[/], each by words of the record")
+        for label, group in _by_criterion(excluded, criteria).items():
+            reason = escape(group[0].exclusion_reason or "")
+            console.print(Padding(f"{len(group)} by criterion [bold]{label}[/] ({reason})", (0, 0, 0, 2)))
+            _print_group(console, group, partial(_quote, label=label), indent=4)
+    if rejected := [row for row in rows if row.exclusion is not None]:
+        console.print(f"\n[red]Excluded by the initial filter: {len(rejected)}[/], by rules, before a model is asked")
+        _print_group(console, rejected, lambda row: Text(row.exclusion.reason if row.exclusion else "", "dim"))
+    if uncertain := by_status[InclusionStatus.UNCERTAIN]:
+        console.print(f"\n[yellow]Uncertain: {len(uncertain)}[/], for a person to decide")
+        _print_group(console, uncertain, _why_uncertain)
+    print_failed(rows, console)
+
+
+def print_failed(rows: Sequence[Row], console: Console) -> None:
+    """Print the records that no answer could be had for, and what happened."""
+    if failed := [row for row in rows if row.error_kind is not None]:
+        console.print(f"\n[bold red]Failed: {len(failed)}[/]; an LLM's failure is never a decision")
+        _print_group(console, failed, lambda row: Text(f"{row.error_kind}: {row.error}", "dim"))
+
+
+def _print_group(
+    console: Console,
+    rows: Sequence[Row],
+    reason_of: Callable[[Row], Text] | None = None,
+    *,
+    most: int = MOST,
+    indent: int = 2,
+) -> None:
+    """Print the first records of a group: id and title in one line each, and below that the reason."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column()
+    for row in rows[:most]:
+        title = Text(str(row.item.get("title", "")), no_wrap=True, overflow="ellipsis")
+        table.add_row(f"{' ' * indent}{escape(row.item_id)}", title)
+        if reason_of is not None:
+            table.add_row("", reason_of(row))
+    console.print(table)
+    if len(rows) > most:
+        console.print(f"{' ' * indent}[dim]and {len(rows) - most} more[/]")
+
+
+def _by_criterion(rows: Sequence[Row], criteria: Sequence[Criterion]) -> dict[str, list[Row]]:
+    """The excluded records by the label of the criterion that decided, the most frequent first."""
+    label_of = {criterion.text: criterion.label for criterion in criteria}
+    groups: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.decision is not None:
+            groups[label_of[row.decision.criteria[0]]].append(row)
+    return dict(sorted(groups.items(), key=lambda group: -len(group[1])))
+
+
+def _quote(row: Row, label: str) -> Text:
+    """The words of the record that the deciding verdict stands on."""
+    quote = None if row.decision is None else row.decision.verdicts[label].quote
+    if quote is None:
+        return Text("the record says nothing of it", "dim")
+    place = f"{quote.state.value} in the {quote.field or 'record'}"
+    return Text.assemble((f"\u201c{quote.text}\u201d", "italic"), (f" {place}", "dim"))
+
+
+def _why_uncertain(row: Row) -> Text:
+    decision = row.decision
+    return Text("" if decision is None else decision.uncertain_reason or decision.rationale, "dim")

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.markup import escape
 
 from tamis_producer.config.settings import ProducerSettings
@@ -18,7 +17,7 @@ from tamis_review.filter.duplicate_pairs import (
 )
 
 from .app import app, err, out
-from .arguments import Files, Strict
+from .arguments import Files, Strict, to_file
 from .intake import say_notes
 from .json_document import AsJson, print_json
 
@@ -31,7 +30,7 @@ from .json_document import AsJson, print_json
 )
 def duplicates(
     files: Files,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="A CSV file with every pair.")] = None,
+    output: Annotated[Path | None, to_file("A CSV file with every pair.")] = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:

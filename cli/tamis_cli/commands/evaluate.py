@@ -26,7 +26,7 @@ from tamis_review.report.reliability_svg import draw_reliability
 from tamis_schemas import InvalidRequest
 
 from .app import app, err, out
-from .arguments import BatchId
+from .arguments import BatchId, to_file
 from .exit_codes import EXIT_FAILED
 from .json_document import AsJson, print_json
 from .tables import facts_by_name, listing
@@ -57,9 +57,7 @@ def evaluate(
     labels: Labels,
     label_column: LabelColumn = None,
     as_json: AsJson = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A page (.html) or the reliability curve alone (.svg).")
-    ] = None,
+    output: Annotated[Path | None, to_file("A page (.html) or the reliability curve alone (.svg).")] = None,
 ) -> None:
     """Compare the decisions of a batch with a human's labels: rates, lost evidence, calibration, agreement."""
     if output is not None and output.suffix.lower() not in {".html", ".htm", ".svg"}:
@@ -97,9 +95,7 @@ def calibrate(
     delta: Annotated[float, typer.Option(help="The probability of keeping less than that.")] = 0.05,
     label_column: LabelColumn = None,
     as_json: AsJson = False,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A CSV with every record, and whether it is kept.")
-    ] = None,
+    output: Annotated[Path | None, to_file("A CSV with every record, and whether it is kept.")] = None,
 ) -> None:
     """Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall."""
     with Client() as client:
@@ -127,19 +123,17 @@ def calibrate(
 
 def _print(found: GoldEvaluation, view: BatchView) -> None:
     _say_matching(found.matching, view, found.sampling)
-    table = listing("", numbers=("include", "referred to a human", "exclude", "excluded by rules"))
-    for name, stands in words.stands(found):
-        numbers = (stands.include, stands.referred, stands.exclude, stands.by_rule)
-        table.add_row(name, *(f"{number:,}" for number in numbers))
-    out.print(table)
+    stands = (
+        (name, f"{one.include:,}", f"{one.referred:,}", f"{one.exclude:,}", f"{one.by_rule:,}")
+        for name, one in words.stands(found)
+    )
+    out.print(listing("", numbers=("include", "referred to a human", "exclude", "excluded by rules"), rows=stands))
     if found.referred:
         referred = ", ".join(f"{why} {n:,}" for why, n in found.referred.items())
         out.print(f"[dim]referred to a human:[/] {escape(referred)}")
     out.print()
-    figures = listing("", "screening: referred is kept", "decided: referred left out")
-    for line in words.rates(found):
-        figures.add_row(line.name, *(escape(value) for value in line.values))
-    out.print(figures)
+    rates = ((line.name, *map(escape, line.values)) for line in words.rates(found))
+    out.print(listing("", "screening: referred is kept", "decided: referred left out", rows=rates))
     out.print()
     rest = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for line in words.more(found):
@@ -167,11 +161,8 @@ def _print_panel(panel: PanelFigures) -> None:
     part = panel_part(panel)
     for head, rows in ((MEMBERS, part.members), (PAIRS, part.pairs)):
         if rows:
-            table = listing(head[0], numbers=head[1:])
-            for row in rows:
-                table.add_row(*(escape(cell) for cell in row))
             out.print()
-            out.print(table)
+            out.print(listing(head[0], numbers=head[1:], rows=(map(escape, row) for row in rows)))
     out.print()
     for sentence in part.sentences:
         out.say(escape(sentence))

@@ -1,7 +1,7 @@
 """`tamis import-decisions`: what people decided elsewhere, put to the records of a batch."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +19,6 @@ from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
 from .arguments import BatchId, Stage, StageName, stage_name
-from .json_document import AsJson, print_json
 from .opened import opened
 from .override import NOT_FOLLOWING
 
@@ -72,8 +71,7 @@ def import_decisions(
         Path | None, typer.Option(metavar="FILE", help="Write the rows that are left out to a CSV file, each with why.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how the file is read, and record nothing.")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Record what people decided elsewhere. Records are found by id, DOI, PMID and title; others are listed."""
     with opened(batch_id) as batch:
         done = imported_decisions.import_decisions(
@@ -93,9 +91,7 @@ def import_decisions(
     left_out = (*done.unmatched, *done.ambiguous)
     if unmatched is not None:
         _write(unmatched, left_out)
-    if as_json:
-        print_json({"id": batch.id, **done.model_dump(mode="json")})
-        return
+    yield {"id": batch.id, **done.model_dump(mode="json")}
     _say(done, file)
     for heading, rows in (("not found in the batch", done.unmatched), ("ambiguous, and left out", done.ambiguous)):
         if rows:

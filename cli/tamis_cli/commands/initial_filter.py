@@ -12,7 +12,7 @@ from tamis_review.filter.filter_report import FilterReport, filter_files, write_
 from tamis_review.plans.criteria_file import read_criteria
 
 from .app import app, err, out
-from .arguments import Files, Strict
+from .arguments import Files, Strict, to_file
 from .intake import say_notes
 from .json_document import AsJson, print_json
 from .tables import listing
@@ -31,9 +31,7 @@ def initial_filter(
     labels: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="A column with 1 for included and 0 for excluded.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A CSV file with the outcome of every record.")
-    ] = None,
+    output: Annotated[Path | None, to_file("A CSV file with the outcome of every record.")] = None,
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:

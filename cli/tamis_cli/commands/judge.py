@@ -1,5 +1,6 @@
 """`tamis judge`: is the reasoning behind a batch's results evidence of the right kind?"""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +14,11 @@ from tamis_review.plans.judge_items import judgement_label
 from tamis_review.stages import judge_items
 from tamis_schemas import InputError, Judge, Judgement
 
-from .app import app, err, out
+from .app import app, out
 from .arguments import BatchId
 from .dry_run import dry_run
-from .exit_codes import EXIT_INTERRUPTED
-from .facts import batch_facts
-from .json_document import print_json
+from .progress import attend
 from .submission import Submission, submitting, validated
-from .submit import follow, say_submitted
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
@@ -48,19 +46,10 @@ def judge(
         view = judged.status()
         label = judgement_label(view.label or judged.id)
         batch = client.submit(operation, judge_items(judged), label=label, **submission.options)
-        if submission.detach:
-            say_submitted(batch, submission)
-            return
         n = batch.status().counts.n_items
-        console = err if submission.as_json else out
         without = view.counts.n_items - n
-        console.print(f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning")
-        code = follow(batch, console, summarise=not submission.as_json)
-        if not submission.as_json:
-            _say_what_is_blocked(batch)
-        elif code != EXIT_INTERRUPTED:
-            print_json(batch_facts(batch))
-    raise typer.Exit(code)
+        headline = f"batch [bold]{batch.id}[/]: {n} results, {without} without a reasoning"
+        attend(batch, submission, headline, tell=partial(_say_what_is_blocked, batch))
 
 
 def _say_what_is_blocked(batch: Batch) -> None:

@@ -1,5 +1,6 @@
 """`tamis help` and `tamis completion`: what a command does, with examples, and Tab in a shell."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import typer
@@ -11,7 +12,6 @@ from tamis_schemas import InvalidRequest
 from .app import COMPLETE_VARIABLE, NAME, app, out
 from .commands import pages, path_of
 from .exit_codes import EXIT_CODES
-from .json_document import AsJson, print_json
 
 EXIT_CODES_TOPIC = "exit-codes"
 
@@ -22,21 +22,16 @@ def help_(
     command: Annotated[
         list[str] | None, typer.Argument(metavar="COMMAND", help="For example: screen, or: review run.")
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Show the page of a command, with examples; without one, all commands. `exit-codes` is a page, too."""
     if command == [EXIT_CODES_TOPIC]:
-        if as_json:
-            print_json(dict(EXIT_CODES))
-            return
+        yield dict(EXIT_CODES)
         for code, meaning in EXIT_CODES.items():
             out.say(f"[bold]{code:>3}[/]  {meaning}")
         return
     page = _page(ctx, command or [])
-    if as_json:
-        print_json([one.told() for one in pages(page.command, path_of(page))])
-    else:
-        typer.echo(page.get_help())
+    yield lambda: [one.told() for one in pages(page.command, path_of(page))]
+    typer.echo(page.get_help())
 
 
 @app.command(

@@ -1,5 +1,6 @@
 """`tamis migrate`: the ledger's tables, and the roles that may use them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,6 @@ from tamis_schemas import ConfigurationError
 from tamis_worker.config.settings import WorkerSettings
 
 from .app import app, out
-from .json_document import AsJson, print_json
 
 RoleFile = Annotated[
     Path | None,
@@ -18,7 +18,7 @@ RoleFile = Annotated[
 
 
 @app.command(examples=("tamis migrate", "tamis migrate --worker-url worker_url --gateway-url gateway_url"))
-def migrate(worker_url: RoleFile = None, gateway_url: RoleFile = None, as_json: AsJson = False) -> None:
+def migrate(worker_url: RoleFile = None, gateway_url: RoleFile = None) -> Iterator[object]:
     """Create the ledger's tables, or bring them up to this release; then say who may do what with them."""
     from tamis_schemas.ledger.migrate import upgrade
     from tamis_schemas.ledger.revisions import head
@@ -28,9 +28,7 @@ def migrate(worker_url: RoleFile = None, gateway_url: RoleFile = None, as_json: 
     upgrade(owner)
     files = ((worker_url, WORKER), (gateway_url, GATEWAY))
     roles = [grant(owner, _text_of(path), rights) for path, rights in files if path is not None]
-    if as_json:
-        print_json({"revision": head(), "roles": roles})
-        return
+    yield {"revision": head(), "roles": roles}
     out.print(f"the ledger is at revision {head()}")
     for role in roles:
         out.print(f"the role {role} has its rights", markup=False)

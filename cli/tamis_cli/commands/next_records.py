@@ -12,11 +12,11 @@ from tamis_review.decisions.fill_in_sheet import write_reading_sheet
 from tamis_review.order.exploration import EXPLORE
 from tamis_review.order.next_records import MOST, USUAL
 from tamis_review.reading import next_records, order_refits
-from tamis_schemas import InvalidRequest, NextRecords, ReadingBy
+from tamis_schemas import NextRecords, ReadingBy
 from tamis_schemas.records.record_number import record_number
 
 from .app import app, err, out
-from .arguments import BatchId
+from .arguments import BatchId, is_new, to_file
 from .json_document import AsJson, print_json
 from .opened import batch_of
 from .tables import listing
@@ -54,14 +54,12 @@ def next_(
         ReadingBy, typer.Option(help="disagreement: first the records on which the models of a panel differ.")
     ] = ReadingBy.ORDER,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="A sheet of them to decide in, as `tamis override --file` reads it back."),
+        Path | None, to_file("A sheet of them to decide in, as `tamis override --file` reads it back.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the records to read next, best first: by the model's score, and by texts like those included so far."""
-    if output is not None and output.exists():
-        raise InvalidRequest(f"{output} is there already, and may hold decisions: name another file with --output")
+    is_new(output, may_hold="decisions")
     with Client() as client:
         batch = batch_of(client, batch_id)
         answer = next_records(batch, n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by)

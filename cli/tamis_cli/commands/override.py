@@ -1,7 +1,7 @@
 """`tamis override` and `tamis overrides`: what people decide beside the software."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -14,17 +14,16 @@ from tamis_review.decisions.override_file import find_record, read_decisions
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.overrides import decide, list_conflicts, list_overrides
 from tamis_review.stages import has_later_stage
-from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest, ItemResult, Operation, Override
+from tamis_schemas import HumanStage, InputError, InvalidRequest, ItemResult, Operation, Override
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_number, record_words
 
 from .app import app, out
-from .arguments import BatchId, Record, Stage, StageName, stage_name
-from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
+from .arguments import BatchId, Record, Reviewer, Stage, StageName, named, stage_name
+from .json_document import AsJsonLines, print_json_lines
 from .opened import opened
 from .tables import listing
 
-Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
 Settles = Annotated[
     bool, typer.Option("--settle", "--settles", help="It counts, whatever others say; it ends a conflict.")
 ]
@@ -68,8 +67,7 @@ def override(
             "it, or nothing."
         ),
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Decide about a record yourself. The model's result stays, beside yours; reports and exports follow yours."""
     if file is not None:
         if record is not None or withdraw or note is not None or reason is not None:
@@ -81,22 +79,21 @@ def override(
     elif record is None or (decision is None) is not withdraw:
         raise InvalidRequest("say a record and a decision, or a record and --withdraw, or --file TABLE")
     with opened(batch_id) as batch:
-        done = _from_file(batch, file, reviewer, settle=settle, quiet=as_json) if file else None
+        done, blank = _from_file(batch, file, reviewer, settle=settle) if file else ([], 0)
         if record is not None:
             index = find_record(record, batch.item_ids())
-            if not (reviewer or "").strip():
-                raise InvalidParameters("who decided? say --reviewer NAME, or set TAMIS_REVIEWER")
+            who = named(reviewer, "who decided?")
             value = None if decision is None else _value(batch.operation(), stage.stage, decision)
-            made = HumanDecision(index, value, reviewer or "", note, withdraw, stage.stage, reason, settle)
+            made = HumanDecision(index, value, who, note, withdraw, stage.stage, reason, settle)
             done = decide(batch, [made])
         later = has_later_stage(batch)
-        rows = {row.index: row for row in batch.results({one.index for one in done or ()})}
+        rows = {row.index: row for row in batch.results({one.index for one in done})}
         conflicts = {(one.index, one.stage): one.decisions for one in list_conflicts(batch)}
-    if as_json:
-        conflicting = sorted({one.index for one in done or () if (one.index, one.stage) in conflicts})
-        print_json({"decisions": done or [], "in_conflict": conflicting, "later_stage_has_begun": later})
-        return
-    for one in done or ():
+    conflicting = sorted({one.index for one in done if (one.index, one.stage) in conflicts})
+    yield {"decisions": done, "in_conflict": conflicting, "later_stage_has_begun": later}
+    if blank:
+        out.print(f"{blank:,} rows without a decision are left as they are.")
+    for one in done:
         out.say(_line(one, rows[one.index]))
         against = conflicts.get((one.index, one.stage))
         if against is not None:
@@ -134,7 +131,8 @@ def overrides(
     out.print(table)
 
 
-def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool, quiet: bool) -> list[Override]:
+def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool) -> tuple[list[Override], int]:
+    """Record the decisions of a table; return them, and how many of its rows hold none."""
     table = read_decisions(file, batch.operation(), batch.item_ids(), reviewer=reviewer)
     if not table.decisions:
         raise InputError("the column 'decision' is empty in every row: nothing is decided", path=file)
@@ -142,9 +140,7 @@ def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool, 
         done = decide(batch, [replace(one, settles=settle) for one in table.decisions])
     except RefusedDecision as refused:
         raise InputError(str(refused), path=file, line=table.lines[refused.number]) from refused
-    if table.blank and not quiet:
-        out.print(f"{table.blank:,} rows without a decision are left as they are.")
-    return done
+    return done, table.blank
 
 
 def _value(operation: Operation, stage: HumanStage, decision: str) -> object:

@@ -1,6 +1,7 @@
 """`tamis pilot`: a random sample of a batch's records for a human to label, blind to what the model decided."""
 
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +13,10 @@ from tamis_producer.results.results_file import replacing
 from tamis_review.decisions.pilot_file import write_pilot
 from tamis_review.evaluation import draw_pilot
 from tamis_review.quality.matching import check_decides
-from tamis_schemas import InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
-from .arguments import BatchId
-from .audit import RANDOM_SEED_BITS
-from .json_document import AsJson, print_json
+from .arguments import RANDOM_SEED_BITS, BatchId, is_new, to_file
 
 USUAL = 200  # records
 
@@ -30,24 +28,20 @@ def pilot(
     seed: Annotated[
         int | None, typer.Option(min=0, help="The same seed draws the same records.  [default: a new one]")
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The file.  [default: pilot-BATCH.csv]")] = None,
-    as_json: AsJson = False,
-) -> None:
+    output: Annotated[Path | None, to_file("The file.  [default: pilot-BATCH.csv]")] = None,
+) -> Iterator[object]:
     """Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and `evaluate`."""
     with Client() as client:
         batch = client.batch(batch_id)
         view = batch.status()
         check_decides(view.id, view.operation)
         output = output or Path(f"pilot-{view.id[:SHORT_ID]}.csv")
-        if output.exists():
-            raise InvalidRequest(f"{output} is there already, and may hold labels: name another file with --output")
+        is_new(output, may_hold="labels")
         drawn = draw_pilot(batch, n, seed=secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed)
         with replacing(output) as stream:
             write_pilot(drawn, list(batch.results(drawn.places)), stream)
-    if as_json:
-        facts = {"batch": view.id, "seed": drawn.seed, "population": drawn.population, "places": drawn.places}
-        print_json(facts | {"written_to": output})
-        return
+    facts = {"batch": view.id, "seed": drawn.seed, "population": drawn.population, "places": drawn.places}
+    yield facts | {"written_to": output}
     err.say(
         f"{len(drawn.places):,} of {drawn.population:,} records, drawn with seed {drawn.seed}, written to {output}.",
         markup=False,

@@ -1,21 +1,29 @@
-"""The live progress of a batch or a review: bars on a terminal, a line now and then elsewhere."""
+"""A batch or a review that is followed to its end: bars on a terminal, a line now and then elsewhere; exit codes."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 
+from tamis_producer.client.batch import Batch
 from tamis_producer.ledger.batch_view import BatchView, ReviewView
-from tamis_schemas import BatchPaused, Pause, dollars
+from tamis_review.plans.reviews import Review
+from tamis_schemas import BatchPaused, Counts, dollars
+from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import err
+from .app import err, out
+from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from .facts import facts_of
+from .json_document import print_json
+from .render import paid, paused, print_summary, say_failed, state_words
 
 if TYPE_CHECKING:
-    from tamis_producer.client.batch import Batch
-    from tamis_review.plans.reviews import Review
+    from .submission import Submission
 
 LINE_EVERY = 0.1  # of a batch, where there is no terminal
 
@@ -23,7 +31,65 @@ View = TypeVar("View")
 Show: TypeAlias = Callable[[Sequence[BatchView]], None]
 
 
-def watch(batch: "Batch", console: Console) -> BatchView:
+def attend(
+    subject: Batch | Review,
+    submission: "Submission",
+    headline: str,
+    *,
+    more: Callable[[], dict[str, Any]] = dict,
+    tell: Callable[[], object] = lambda: None,
+) -> None:
+    """Follow what was submitted, and end the command with the exit code that says how it went.
+
+    Detached, the command says the id alone, which a shell takes from there, or the facts as JSON.
+
+    Args:
+        subject: the batch or the review.
+        submission: the options of the command.
+        headline: what people read first.
+        more: gives further facts of the JSON, once all is decided.
+        tell: says what people read after the summary.
+    """
+    if submission.detach:
+        if submission.as_json:
+            print_json(facts_of(subject))
+        else:
+            typer.echo(subject.id)
+        return
+    console = err if submission.as_json else out
+    console.print(headline)
+    code = follow(subject, console, summarise=not submission.as_json)
+    if not submission.as_json:
+        tell()
+    elif code != EXIT_INTERRUPTED:
+        print_json(facts_of(subject) | more())
+    raise typer.Exit(code)
+
+
+def follow(subject: Batch | Review, console: Console = out, *, summarise: bool = True) -> int:
+    """Watch a batch or a review to its end, print its summary, and return the exit code that says how it went."""
+    try:
+        if isinstance(subject, Batch):
+            stages: Sequence[BatchView] = (watch(subject, console),)
+            print_end = partial(_summarise, subject, stages[0].counts, console)
+        else:
+            review = watch_review(subject, console)
+            stages, print_end = review.stages, partial(_summarise_review, subject, review, console)
+    except KeyboardInterrupt:
+        noun, command = ("batch", "status") if isinstance(subject, Batch) else ("review", "review status")
+        watching = f"[bold]tamis {command} {subject.id} --watch[/]"
+        console.print(f"\nDetached; the {noun} goes on. Watch it with {watching}")
+        return EXIT_INTERRUPTED
+    except BatchPaused as reason:
+        err.say(f"[bold red]tamis:[/] {escape(str(reason))}")
+        return EXIT_FAILED
+    if summarise:
+        print_end()
+    whole = all(stage.counts.failed == 0 and stage.counts.cancelled == 0 for stage in stages)
+    return EXIT_OK if whole else EXIT_FAILED
+
+
+def watch(batch: Batch, console: Console) -> BatchView:
     """The batch's last view, once nothing more will happen; its progress is shown meanwhile.
 
     Raises `BatchPaused` where the batch cannot go on, and `LedgerUnavailable`; a `KeyboardInterrupt` passes, and the
@@ -32,7 +98,7 @@ def watch(batch: "Batch", console: Console) -> BatchView:
     return _shown(batch.watch(), lambda view: (view,), ("",), console)
 
 
-def watch_review(review: "Review", console: Console) -> ReviewView:
+def watch_review(review: Review, console: Console) -> ReviewView:
     """Watch a review, stage by stage, as `watch` does a batch."""
     return _shown(review.watch(), lambda view: view.stages, review.status().planned, console)
 
@@ -107,17 +173,21 @@ def detail(view: BatchView) -> str:
     return " · ".join(parts)
 
 
-def state_words(view: BatchView) -> str:
-    """Return, with markup, the state of a batch; of one that ended without all of its decisions, how many failed."""
-    return f"[yellow]ended, {view.counts.failed:,} failed[/]" if view.lacks_decisions else view.state.value
+def _summarise(batch: Batch, counts: Counts, console: Console) -> None:
+    if (summary := batch.summary()) is not None:
+        print_summary(summary, console)
+    console.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.")
+    if counts.failed:
+        say_failed(batch.id, console)
 
 
-def say_paused(reason: BatchPaused) -> None:
-    """Say why a batch that was followed cannot go on; what was decided so far is kept."""
-    err.say(f"[bold red]tamis:[/] {escape(str(reason))}")
-
-
-def paused(batch_id: str, pause: Pause) -> str:
-    """Return, with markup, that a batch is paused, why, and the command that goes on."""
-    reason = f": {pause.reason}" if pause.by_itself else ""
-    return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"
+def _summarise_review(review: Review, view: ReviewView, console: Console) -> None:
+    for batch, stage in zip(review.stages(), view.stages, strict=True):
+        console.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]")
+        if (summary := batch.summary()) is not None:
+            print_summary(summary, console)
+    if view.state == "completed" and len(view.stages) < len(view.planned):
+        console.print(f"\nNothing passed {view.stages[-1].operation}: the stages after it have no record.")
+    if view.cost or view.unpriced:
+        console.print(f"\n[dim]cost of all stages[/]  {paid(view.cost, view.unpriced)}")
+    console.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.")

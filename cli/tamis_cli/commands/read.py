@@ -1,6 +1,6 @@
 """`tamis results` and `tamis export`: write what the ledger holds of a batch's records."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -15,14 +15,14 @@ from tamis_producer.results.results_file import replacing, replacing_bytes, writ
 from tamis_review.decisions.decided_records import decided_records
 from tamis_review.intake.recognise import Format, format_named
 from tamis_review.intake.source import source_format
-from tamis_review.plans.reviews import find_batch_or_review
+from tamis_review.remarks import count_labels, labelled_places
 from tamis_schemas import InvalidRequest
+from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
-from .arguments import BatchId
+from .arguments import BatchId, to_file
 from .console import for_data
-from .json_document import AsJson, print_json
-from .label import labelled
+from .opened import first_batch
 
 Label = Annotated[str | None, typer.Option(help="Records with this label alone.")]
 ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
@@ -39,7 +39,7 @@ def results(
         Literal["csv", "jsonl", "parquet"] | None,
         typer.Option("--format", help="csv, jsonl or parquet.  [default: as FILE ends, else csv]"),
     ] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="A file.  [default: the terminal]")] = None,
+    output: Annotated[Path | None, to_file("A file.  [default: the terminal]")] = None,
     label: Label = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
@@ -52,7 +52,7 @@ def results(
         form = "csv" if output is None else ENDINGS.get(output.suffix, "csv")
     with Client() as client:
         batch = client.batch(batch_id)
-        places = labelled(batch, label)
+        places = _labelled(batch, label)
         write = _write_parquet if form == "parquet" else partial(_write_text, form)
         rows = write(batch, places, output)
     if output is not None:
@@ -78,7 +78,7 @@ def _write_parquet(batch: Batch, places: Collection[int] | None, output: Path | 
 )
 def export(
     of: Annotated[str, typer.Argument(metavar="ID", help="A batch or a review.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write.")],
+    output: Annotated[Path, to_file("The file to write.")],
     form: Annotated[
         str | None,
         typer.Option(
@@ -88,21 +88,17 @@ def export(
     ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Records of this decision alone; repeatable.")] = None,
     label: Label = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Write the records back, each with its decision, as reference managers read them."""
     from tamis_review.intake import write_records  # all formats of files, of which only this command knows
 
     with Client() as client:
-        subject = find_batch_or_review(client, of)
-        batch = subject if isinstance(subject, Batch) else subject.stages()[0]
-        with decided_records(batch.id, batch.results(labelled(batch, label)), only) as records:
+        batch = first_batch(client, of)
+        with decided_records(batch.id, batch.results(_labelled(batch, label)), only) as records:
             count = len(records)
             written = form or _format_for(list(dict.fromkeys(map(source_format, records))), output)
             write_records(records, output, format=written)
-    if as_json:
-        print_json({"batch": batch.id, "records": count, "written_to": output})
-        return
+    yield {"batch": batch.id, "records": count, "written_to": output}
     err.print(f"{count:,} records written to {output}", markup=False)
 
 
@@ -126,3 +122,14 @@ def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None
             f"--format {only.value} or --format {ending.value}"
         )
     return ending if only is None else only
+
+
+def _labelled(batch: Batch, label: str | None) -> list[int] | None:
+    """The places of the records with a label; None: all are wanted. Raises `InvalidRequest` where none bears it."""
+    if label is None:
+        return None
+    words = " ".join(label.split())
+    if not (places := list(labelled_places(batch, words))):
+        there = ", ".join(count_labels(batch)) or "none"
+        raise InvalidRequest(f"no record of batch {batch.id[:SHORT_ID]} has the label {words!r}; there are: {there}")
+    return places

@@ -1,16 +1,18 @@
-"""Tables for the terminal."""
+"""Tables for the terminal: batches, their summaries, rounds and failures."""
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from tamis_producer.ledger.batch_view import BatchView, Budget, ServiceTraffic
 from tamis_schemas import (
     Counts,
+    ErrorKind,
     MetricFigures,
+    Pause,
     PossiblyUnbilled,
     Priority,
     Proportion,
@@ -20,11 +22,12 @@ from tamis_schemas import (
 )
 from tamis_schemas.batches.wire import SHORT_ID
 
-from .progress import paused, state_words
 from .tables import facts_by_name, listing
 
 if TYPE_CHECKING:
     from tamis_producer.ledger import HumanCounts
+    from tamis_schemas import RetryBias
+    from tamis_schemas.batches.retry_bias import Comparison, RoundFailures
 
 
 def percent(share: Proportion) -> str:
@@ -44,51 +47,43 @@ def print_summary(summary: Summary, console: Console) -> None:
     from tamis_schemas.answers.evaluation import metric_rank
     from tamis_schemas.operations import kind_of, operation_name
 
-    table = facts_by_name()
-    table.add_row("items", _counts(summary.counts))
-    if summary.values:
-        table.add_row("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()))
-    if kind_of(summary.operation).decides():
-        table.add_row("pass rate", percent(summary.pass_rate))
-    if summary.operation == operation_name(Inclusion):
-        uncertain = summary.values.get(InclusionStatus.UNCERTAIN.value, 0)
-        if uncertain or summary.counts.failed:
-            table.add_row("to a human", f"{uncertain + summary.counts.failed:,}: uncertain or failed, never excluded")
-        if summary.unverified:
-            table.add_row("", f"{summary.unverified:,} of them excluded by the model without a verified quote")
+    screening = summary.operation == operation_name(Inclusion)
+    to_humans = summary.values.get(InclusionStatus.UNCERTAIN.value, 0) + summary.counts.failed
+    spread = ", ".join(f"{name} {n}" for name, n in summary.confidence.bands.items() if n)
+    median, asked = summary.confidence.median, summary.recall_escalations
+    tiered = len(summary.tiers) > 1 or any(tier_name(tier) is not None for tier in summary.tiers)
+    rows: list[tuple[str, str | None]] = [
+        ("items", _counts(summary.counts)),
+        ("decided", ", ".join(f"{value} {n}" for value, n in summary.values.items()) or None),
+        ("pass rate", percent(summary.pass_rate) if kind_of(summary.operation).decides() else None),
+    ]
+    if screening and to_humans:
+        rows.append(("to a human", f"{to_humans:,}: uncertain or failed, never excluded"))
+    if screening and summary.unverified:
+        rows.append(("", f"{summary.unverified:,} of them excluded by the model without a verified quote"))
     if summary.cut:
-        table.add_row(
-            "cut",
-            f"[yellow]{summary.cut:,} too long to be sent whole[/]: see `cut` in the results; workers send "
-            "TAMIS_MAX_PROMPT_CHARS characters of an item",
-        )
-    if summary.exclusions:
-        table.add_row("kept out", escape(", ".join(f"{rule} {n:,}" for rule, n in summary.exclusions.items())))
-    if summary.errors:
-        table.add_row("failed", ", ".join(f"[red]{kind.value}[/] {n}" for kind, n in summary.errors.items()))
-    bands = summary.confidence.bands
-    if summary.confidence.median is not None:
-        spread = ", ".join(f"{name} {n}" for name, n in bands.items() if n)
-        table.add_row("confidence", f"median {summary.confidence.median:.2f} ({spread})")
+        cut = f"[yellow]{summary.cut:,} too long to be sent whole[/]: see `cut` in the results; workers send "
+        rows.append(("cut", f"{cut}TAMIS_MAX_PROMPT_CHARS characters of an item"))
+    rows += [
+        ("kept out", escape(", ".join(f"{rule} {n:,}" for rule, n in summary.exclusions.items())) or None),
+        ("failed", ", ".join(f"[red]{kind.value}[/] {n}" for kind, n in summary.errors.items()) or None),
+        ("confidence", None if median is None else f"median {median:.2f} ({spread})"),
+    ]
     for number, label in enumerate(sorted(summary.evaluations, key=metric_rank)):
         line = f"{label}: {metric_words(summary.evaluations[label])}"
-        table.add_row("" if number else "metrics", escape(line))
-    if summary.recall_escalations is not None:
-        share = summary.recall_escalations
-        table.add_row("recall", f"a model was asked about that of {share.count:,} of {share.total:,} items")
-    if summary.cost is not None:
-        table.add_row("cost", paid(summary.cost, summary.unpriced))
-    _add_unbilled(table, summary)
-    table.add_row(
-        "calls",
-        f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens, "
-        f"{summary.wall_seconds:.1f} s" + (f"; {summary.cached:,} from the cache" if summary.cached else ""),
-    )
-    if summary.models:
-        table.add_row("model", escape(", ".join(summary.models)))
-    if len(summary.tiers) > 1 or any(tier_name(tier) is not None for tier in summary.tiers):
-        table.add_row("tier", escape(", ".join(f"{tier} {n:,}" for tier, n in summary.tiers.items())))
-    console.print(table)
+        rows.append(("" if number else "metrics", escape(line)))
+    if asked is not None:
+        rows.append(("recall", f"a model was asked about that of {asked.count:,} of {asked.total:,} items"))
+    calls = f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens"
+    cached = f"; {summary.cached:,} from the cache" if summary.cached else ""
+    rows += [
+        ("cost", None if summary.cost is None else paid(summary.cost, summary.unpriced)),
+        _unbilled(summary),
+        ("calls", f"{calls}, {summary.wall_seconds:.1f} s{cached}"),
+        ("model", escape(", ".join(summary.models)) or None),
+        ("tier", escape(", ".join(f"{tier} {n:,}" for tier, n in summary.tiers.items())) if tiered else None),
+    ]
+    console.print(facts_by_name(rows))
 
 
 def metric_words(figures: MetricFigures) -> str:
@@ -108,9 +103,9 @@ def paid(cost: Decimal, unpriced: int) -> str:
     return cost_words(cost, unpriced)
 
 
-def _add_unbilled(table: Table, figures: PossiblyUnbilled) -> None:
-    if (words := figures.unbilled_words) is not None:
-        table.add_row("possibly unbilled", f"[yellow]{words}[/]")
+def _unbilled(figures: PossiblyUnbilled) -> tuple[str, str | None]:
+    words = figures.unbilled_words
+    return "possibly unbilled", None if words is None else f"[yellow]{words}[/]"
 
 
 def _budget(budget: Budget) -> str:
@@ -132,26 +127,33 @@ def _counts(counts: Counts) -> str:
 
 def print_view(view: BatchView, console: Console) -> None:
     """Print how one batch stands."""
-    table = facts_by_name()
-    table.add_row("batch", view.id)
-    table.add_row("what", escape(f"{view.operation} of {view.label or 'unnamed items'}"))
-    table.add_row("state", state_words(view) if view.pause is None else paused(view.id, view.pause))
-    if view.waits_for is not None:
-        table.add_row("waits", f"[yellow]{escape(view.waits_for)}[/]")
-    table.add_row("items", _counts(view.counts))
-    if view.priority is not Priority.NORMAL:
-        table.add_row("priority", view.priority.value)
-    if view.cost or view.unpriced:
-        table.add_row("cost", paid(view.cost, view.unpriced))
-    _add_unbilled(table, view)
-    if view.budget is not None:
-        table.add_row("budget", _budget(view.budget))
-    table.add_row("model", escape(view.model or "the workers' own"))
-    if view.steering is not None:
-        table.add_row("steering", escape(view.steering.words))
     by = "" if view.submitted_by is None else f" by {escape(view.submitted_by)}"
-    table.add_row("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}{by}")
-    console.print(table)
+    rows = (
+        ("batch", view.id),
+        ("what", escape(f"{view.operation} of {view.label or 'unnamed items'}")),
+        ("state", state_words(view) if view.pause is None else paused(view.id, view.pause)),
+        ("waits", None if view.waits_for is None else f"[yellow]{escape(view.waits_for)}[/]"),
+        ("items", _counts(view.counts)),
+        ("priority", None if view.priority is Priority.NORMAL else view.priority.value),
+        ("cost", paid(view.cost, view.unpriced) if view.cost or view.unpriced else None),
+        _unbilled(view),
+        ("budget", None if view.budget is None else _budget(view.budget)),
+        ("model", escape(view.model or "the workers' own")),
+        ("steering", None if view.steering is None else escape(view.steering.words)),
+        ("submitted", f"{view.created_at:%Y-%m-%d %H:%M:%S %Z}{by}"),
+    )
+    console.print(facts_by_name(rows))
+
+
+def state_words(view: BatchView) -> str:
+    """Return, with markup, the state of a batch; of one that ended without all of its decisions, how many failed."""
+    return f"[yellow]ended, {view.counts.failed:,} failed[/]" if view.lacks_decisions else view.state.value
+
+
+def paused(batch_id: str, pause: Pause) -> str:
+    """Return, with markup, that a batch is paused, why, and the command that goes on."""
+    reason = f": {pause.reason}" if pause.by_itself else ""
+    return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"
 
 
 def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None:
@@ -196,3 +198,59 @@ def print_views(views: list[BatchView], console: Console) -> None:
             f"[red]{view.counts.failed}[/]" if view.counts.failed else "0",
         )
     console.print(table)
+
+
+def kinds_words(kinds: Mapping[ErrorKind, int]) -> str:
+    """`timeout 12, connection 1`: the most frequent first."""
+    ordered = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))
+    return ", ".join(f"{kind.value} {n:,}" for kind, n in ordered)
+
+
+def print_rounds(summaries: Sequence[Summary], view: BatchView, console: Console) -> None:
+    """A line a round, where there is more than one."""
+    if view.round == 1:
+        return
+    rows = []
+    before = 0
+    for summary in summaries:
+        counts = summary.counts
+        text = f"decided {counts.decided - before:,}"
+        text += f", failed {counts.failed:,}: [red]{kinds_words(summary.errors)}[/]" if counts.failed else ", failed 0"
+        if counts.cancelled:
+            text += f", cancelled {counts.cancelled:,}"
+        rows.append((f"round {summary.round}", text))
+        before = counts.decided
+    if not any(summary.round == view.round for summary in summaries):
+        under_way = f"{view.state.value}: {view.counts.pending + view.counts.running:,} to do"
+        rows.append((f"round {view.round}", under_way))
+    console.print(facts_by_name(rows))
+
+
+def say_failed(batch_id: str, console: Console) -> None:
+    """Say what to do about the failed items of a batch that has ended."""
+    console.print(
+        f"[dim]tamis failures {batch_id}[/] shows what failed; [dim]tamis retry {batch_id}[/] asks about it again.",
+        soft_wrap=True,
+    )
+
+
+def print_failures(bias: "RetryBias", console: Console) -> None:
+    """Print what failed in each round, and by which traits."""
+    for one in bias.rounds:
+        _print_round(one, console)
+
+
+def _print_round(one: "RoundFailures", console: Console) -> None:
+    kinds = f": [red]{kinds_words(one.kinds)}[/]" if one.kinds else ""
+    console.print(f"\n[bold]round {one.round}[/]: {one.failed:,} of {one.evaluated:,} records failed{kinds}")
+    if one.pass_rate.total:
+        console.print(f"[dim]passed of those decided in it[/]  {percent(one.pass_rate)}")
+    for comparison in one.comparisons:
+        _print_comparison(comparison, console)
+
+
+def _print_comparison(comparison: "Comparison", console: Console) -> None:
+    groups = ((escape(one.label), f"{one.failed:,}", f"{one.n:,}", f"{one.rate:.1%}") for one in comparison.groups)
+    console.print(listing(f"by {comparison.trait.words}", numbers=("failed", "of", "rate"), rows=groups))
+    tested = f" [dim]({comparison.tested})[/]" if comparison.tested else ""
+    console.print(f"{escape(comparison.sentence)}{tested}")

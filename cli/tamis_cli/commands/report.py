@@ -14,6 +14,7 @@ from tamis_schemas import InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
+from .arguments import to_file
 from .console import for_data
 
 
@@ -26,10 +27,7 @@ from .console import for_data
 )
 def report(
     subject: Annotated[str, typer.Argument(metavar="ID", help="A batch's or a review's id, or how it begins.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="A file.  [default: report-ID.html; other formats: the terminal]"),
-    ] = None,
+    output: Annotated[Path | None, to_file("A file.  [default: report-ID.html; other formats: the terminal]")] = None,
     form: Annotated[
         ReportForm | None,
         typer.Option(

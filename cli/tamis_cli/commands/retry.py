@@ -1,13 +1,12 @@
 """`tamis retry` and `tamis failures`: ask about failed items again, and see what failed."""
 
 import sys
-from decimal import Decimal
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.runs import rounds
 from tamis_producer.runs.rounds import Retryable
@@ -22,8 +21,8 @@ from .exit_codes import EXIT_FAILED, EXIT_OK
 from .facts import batch_facts
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened
-from .rounds import print_failures
-from .submit import follow
+from .progress import follow
+from .render import print_failures
 
 
 @app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))
@@ -54,50 +53,33 @@ def retry(
         raise InvalidRequest("--cancelled, --max-cost and --watch are of one batch: `tamis retry ID ...`")
     with Client() as client:
         if batch_id is None:
-            code = _all_failed(client, kinds, ask=not yes, as_json=as_json)
-        else:
-            batch = batch_of(client, batch_id)
-            code = _one(batch, kinds, cancelled=cancelled, max_cost=amount, watch=watch, as_json=as_json)
-    raise typer.Exit(code)
+            raise typer.Exit(_all_failed(client, kinds, ask=not yes, as_json=as_json))
+        batch = batch_of(client, batch_id)
+        count = batch.retry(kinds, cancelled=cancelled, max_cost=amount)
+        if as_json:
+            code = follow(batch, err, summarise=False) if watch else EXIT_OK
+            print_json({"retried": count} | batch_facts(batch))
+            raise typer.Exit(code)
+        next_command = "" if watch else f" [bold]tamis status {batch.id} --watch[/] follows it."
+        out.say(f"batch {batch.id}: round {batch.status().round} asks about {_items(count)}.{next_command}")
+        if has_later_stage(batch):
+            out.say("The next stage of its review has begun: what this round lets pass does not follow into it.")
+        raise typer.Exit(follow(batch) if watch else EXIT_OK)
 
 
 @app.command(examples=("tamis failures 3f2a91c0",))
-def failures(batch_id: BatchId, as_json: AsJson = False) -> None:
+def failures(batch_id: BatchId) -> Iterator[object]:
     """Say what failed in each round of a batch, and whether it depends on length, year or neighbours."""
     with opened(batch_id) as batch:
         bias = read_failures(batch)
         failed = batch.status().counts.failed
-    if as_json:
-        print_json({"id": batch.id, **bias.model_dump(mode="json")})
-        return
+    yield {"id": batch.id, **bias.model_dump(mode="json")}
     if not bias.rounds:
         out.say(f"batch {batch.id}: no item failed.")
         return
     print_failures(bias, out)
     if failed:
         out.say(f"\n[bold]tamis retry {batch.id}[/] asks about {_items(failed)} again.")
-
-
-def _one(
-    batch: Batch,
-    kinds: list[str] | None,
-    *,
-    cancelled: bool,
-    max_cost: Decimal | None,
-    watch: bool,
-    as_json: bool,
-) -> int:
-    count = batch.retry(kinds, cancelled=cancelled, max_cost=max_cost)
-    if as_json:
-        code = follow(batch, err, summarise=False) if watch else EXIT_OK
-        print_json({"retried": count} | batch_facts(batch))
-        return code
-    view = batch.status()
-    next_command = "" if watch else f" [bold]tamis status {batch.id} --watch[/] follows it."
-    out.say(f"batch {batch.id}: round {view.round} asks about {_items(count)}.{next_command}")
-    if has_later_stage(batch):
-        out.say("The next stage of its review has begun: what this round lets pass does not follow into it.")
-    return follow(batch) if watch else 0
 
 
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:

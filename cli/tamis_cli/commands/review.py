@@ -1,6 +1,6 @@
 """`tamis review`: a whole review after a plan, stage by stage."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,21 +14,19 @@ from tamis_producer.ledger.batch_view import ReviewView
 from tamis_producer.runs.dry_run import Planned
 from tamis_review.filter.identification import identify
 from tamis_review.plans.plan_file import read_plan
-from tamis_review.plans.reviews import Review, find_review, list_reviews, submit_review
-from tamis_schemas import BatchPaused, InvalidRequest, Item, ReviewPlan, dollars
+from tamis_review.plans.reviews import find_review, list_reviews, submit_review
+from tamis_schemas import InvalidRequest, Item, ReviewPlan, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import app, err, out
+from .app import app, out
 from .commands import Commands
 from .dry_run import dry_run, rehearsal_facts
-from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from .facts import review_facts, review_view_facts
 from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
-from .progress import paused, say_paused, state_words, watch_review
-from .render import paid, print_summary
-from .submission import Submission, submitting
-from .submit import with_examples
+from .progress import attend, follow
+from .render import paid, paused, state_words
+from .submission import Submission, submitting, with_examples
 from .tables import listing
 
 reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
@@ -76,19 +74,8 @@ def run(
             callback=submission.callback,
             steering=submission.steering,
         )
-        if submission.detach:
-            if submission.as_json:
-                print_json(review_facts(review))
-            else:
-                typer.echo(review.id)
-            return
-        console = err if submission.as_json else out
         stages = " -> ".join(stage.name for stage in planned.plan.stages)
-        console.print(f"review [bold]{review.id}[/]: {escape(stages)}")
-        code = follow(review, console, summarise=not submission.as_json)
-        if submission.as_json and code != EXIT_INTERRUPTED:
-            print_json(review_facts(review))
-    raise typer.Exit(code)
+        attend(review, submission, f"review [bold]{review.id}[/]: {escape(stages)}")
 
 
 @reviews.command(examples=("tamis review status 7c01 --watch", "tamis review status 7c01 --json"))
@@ -113,14 +100,12 @@ def status(
 
 @reviews.command("list", examples=("tamis review list",))
 def list_(
-    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20, as_json: AsJson = False
-) -> None:
+    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
+) -> Iterator[object]:
     """List the latest reviews."""
     with Client() as client:
         views = list_reviews(client, limit)
-    if as_json:
-        print_json([review_view_facts(view) for view in views])
-        return
+    yield [review_view_facts(view) for view in views]
     if not views:
         out.print("no reviews yet: `tamis review run PLAN` begins one")
         return
@@ -130,34 +115,6 @@ def list_(
         begun = f"{view.created_at:%Y-%m-%d %H:%M}"
         table.add_row(view.id[:SHORT_ID], begun, escape(view.label), view.state, stage)
     out.print(table)
-
-
-def follow(review: Review, console: Console = out, *, summarise: bool = True) -> int:
-    """Watch a review to its end, print each stage's summary, and return the exit code that says how it went."""
-    try:
-        view = watch_review(review, console)
-    except KeyboardInterrupt:
-        console.print(f"\nDetached; the review goes on. Watch it with [bold]tamis review status {review.id} --watch[/]")
-        return EXIT_INTERRUPTED
-    except BatchPaused as reason:
-        say_paused(reason)
-        return EXIT_FAILED
-    if summarise:
-        _summarise(review, view)
-    whole = all(stage.counts.failed == 0 and stage.counts.cancelled == 0 for stage in view.stages)
-    return EXIT_OK if whole else EXIT_FAILED
-
-
-def _summarise(review: Review, view: ReviewView) -> None:
-    for batch, stage in zip(review.stages(), view.stages, strict=True):
-        out.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]")
-        if (summary := batch.summary()) is not None:
-            print_summary(summary, out)
-    if view.state == "completed" and len(view.stages) < len(view.planned):
-        out.print(f"\nNothing passed {view.stages[-1].operation}: the stages after it have no record.")
-    if view.cost or view.unpriced:
-        out.print(f"\n[dim]cost of all stages[/]  {paid(view.cost, view.unpriced)}")
-    out.print(f"\n[dim]tamis report {review.id} -o report.html[/] shows the flow and every decision.")
 
 
 def _rehearsal_facts(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:

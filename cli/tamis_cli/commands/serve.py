@@ -1,6 +1,7 @@
 """`tamis serve` and `tamis keys`: the HTTP gateway and who may use it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -18,8 +19,8 @@ from tamis_schemas.extras import needs
 from tamis_schemas.operations import first_complaint
 
 from .app import app, out
+from .arguments import KeyId
 from .commands import Commands
-from .json_document import AsJson, print_json
 from .tables import listing
 
 Models = Annotated[
@@ -38,6 +39,8 @@ CallbackUrl = Annotated[
     str | None,
     typer.Option("--callback", metavar="URL", help="Who is told of its batches' ends.", show_default="nobody"),
 ]
+
+DROPPED_BY = {"models": "--any-model", "monthly_cost": "--no-monthly-cost", "callback": "--no-callback"}
 
 keys = Commands(help="Keys of the HTTP gateway.", no_args_is_help=True)
 app.add_typer(keys, name="keys")
@@ -77,27 +80,22 @@ def create(
     model: Models = None,
     monthly_cost: MonthlyCost = None,
     callback: CallbackUrl = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Make a key and print it; it cannot be shown again."""
     restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback)
     with Client() as client:
         key = api_keys.create(client.engine, label, scope or [Scope.READ], restrictions)
-    if as_json:
-        chosen = restrictions.model_dump(mode="json", exclude_unset=True)
-        print_json({"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | chosen)
-    else:
-        typer.echo(key)
+    chosen = restrictions.model_dump(mode="json", exclude_unset=True)
+    yield {"key": key, "label": label.strip(), "scopes": sorted({*(scope or [Scope.READ])})} | chosen
+    typer.echo(key)
 
 
 @keys.command("list", examples=("tamis keys list",))
-def list_keys(as_json: AsJson = False) -> None:
+def list_keys() -> Iterator[object]:
     """Say which keys there are; none of them can be read."""
     with Client() as client:
         listed = api_keys.read_all(client.engine)
-    if as_json:
-        print_json(listed)
-        return
+    yield listed
     table = listing("key", "whose", "allows", "models", "a month", "callback", "made", "revoked")
     for key in listed:
         revoked = "" if key.revoked_at is None else f"{key.revoked_at:%Y-%m-%d %H:%M}"
@@ -115,49 +113,31 @@ def list_keys(as_json: AsJson = False) -> None:
     )
 )
 def change(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
+    key: KeyId,
     model: Models = None,
     any_model: Annotated[bool, typer.Option("--any-model", help="It may ask every model.")] = False,
     monthly_cost: MonthlyCost = None,
     no_monthly_cost: Annotated[bool, typer.Option("--no-monthly-cost", help="It may spend without a bound.")] = False,
     callback: CallbackUrl = None,
     no_callback: Annotated[bool, typer.Option("--no-callback", help="Nobody is told.")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Change what a key may ask and spend, and whom its batches tell."""
-    for name, chosen, dropped in (
-        ("--any-model", model, any_model),
-        ("--no-monthly-cost", monthly_cost, no_monthly_cost),
-        ("--no-callback", callback, no_callback),
-    ):
-        if chosen is not None and dropped:
-            raise InvalidRequest(f"{name} does not go together with what it takes away")
-    restrictions = _restrictions(
-        models=model,
-        monthly_cost=monthly_cost,
-        callback=callback,
-        dropped={"models": any_model, "monthly_cost": no_monthly_cost, "callback": no_callback},
-    )
+    drops = (any_model, no_monthly_cost, no_callback)
+    dropped = {name: option for (name, option), drop in zip(DROPPED_BY.items(), drops, strict=True) if drop}
+    restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback, dropped=dropped)
     with Client() as client:
         changed = api_keys.change(client.engine, key, restrictions)
-    if as_json:
-        print_json(changed)
-        return
+    yield changed
     models, money, callback_shown = _restricted(changed)
     out.print(f"key {changed.id}: models {models}; a month {money}; callback {callback_shown}")
 
 
 @keys.command(examples=("tamis keys revoke 1f9c02",))
-def revoke(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
-    as_json: AsJson = False,
-) -> None:
+def revoke(key: KeyId) -> Iterator[object]:
     """Let a key open nothing any more."""
     with Client() as client:
         api_keys.revoke(client.engine, key)
-    if as_json:
-        print_json({"id": key, "revoked": True})
-        return
+    yield {"id": key, "revoked": True}
     out.print(f"key {key} opens nothing any more", markup=False)
 
 
@@ -166,10 +146,10 @@ def _restrictions(
     models: Collection[str] | None,
     monthly_cost: str | None,
     callback: str | None,
-    dropped: Mapping[str, bool] | None = None,
+    dropped: Mapping[str, str] = MappingProxyType({}),
 ) -> Restrictions:
-    """Return the restrictions that were chosen, those that are dropped as None."""
-    chosen: dict[str, Any] = {name: None for name, drop in (dropped or {}).items() if drop}
+    """Return the restrictions that were chosen, and None for those that are dropped, each by its option."""
+    chosen: dict[str, Any] = {}
     if models:
         chosen["models"] = tuple(models)
     if monthly_cost is not None:
@@ -179,7 +159,9 @@ def _restrictions(
             chosen["callback"] = Callback(url=callback)
         except ValidationError as error:
             raise InvalidParameters(f"--callback: {first_complaint(error)}") from error
-    return Restrictions(**chosen)
+    if twice := [option for name, option in dropped.items() if name in chosen]:
+        raise InvalidRequest(f"{twice[0]} does not go together with what it takes away")
+    return Restrictions(**dict.fromkeys(dropped), **chosen)
 
 
 def _restricted(key: ApiKey) -> tuple[str, str, str]:

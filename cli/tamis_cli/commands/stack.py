@@ -7,7 +7,7 @@ import typer
 
 from tamis_schemas.extras import needs
 
-from ..embedded.flower_options import USUAL_PORT, become_flower
+from ..embedded.flower_options import FLOWER_PORT, become_flower
 from .app import app, out
 
 
@@ -51,7 +51,7 @@ def demo(
 
 @app.command(examples=("tamis flower", "tamis flower --port 5556"))
 def flower(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Where it listens.")] = USUAL_PORT,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where it listens.")] = FLOWER_PORT,
 ) -> None:
     """Run Flower, the window on the queue: read-only, behind a password, its history kept in TAMIS_HOME."""
     with needs("worker"):

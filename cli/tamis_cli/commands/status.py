@@ -1,17 +1,28 @@
-"""`tamis batches` and `tamis status`: how batches stand, said without importing what submitting needs."""
+"""`tamis batches`, `status` and `workers`: how batches and workers stand, without importing what submitting needs."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, NoReturn
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from tamis_producer.client.glance import glance
-from tamis_schemas import InvalidRequest
+from tamis_producer.ledger.batch_view import BatchView
+from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState, WorkerView
+from tamis_schemas import InvalidRequest, LedgerUnavailable
 
-from .app import app, out
+from .app import app, out, say_error
+from .commands import next_step
+from .exit_codes import EXIT_OK, EXIT_WRONG_USE
 from .facts import batch_facts, human_counts, view_facts
 from .json_document import AsJson, print_json
-from .render import print_humans, print_summary, print_traffic, print_view, print_views
-from .rounds import print_rounds, say_failed
+from .render import print_humans, print_rounds, print_summary, print_traffic, print_view, print_views, say_failed
+
+OPEN_AMONG = 200  # the latest batches, of which the open ones are shown
+DAY = timedelta(days=1)
 
 
 @app.command(examples=("tamis batches", "tamis batches --limit 5 --json", "tamis batches --services"))
@@ -51,14 +62,11 @@ def status(
     if batch_id is None:
         if watch:
             raise InvalidRequest("--watch follows one batch: `tamis batches` lists their ids")
-        from .workers import overview
-
-        overview(as_json=as_json)
-        return
+        _overview(as_json=as_json)
     if watch:
         from tamis_producer.client.client import Client
 
-        from .submit import follow
+        from .progress import follow
 
         with Client() as client:
             raise typer.Exit(follow(client.batch(batch_id)))
@@ -76,3 +84,88 @@ def status(
             print_humans(batch.id, humans, out)
         if view.state.terminal and view.counts.failed:
             say_failed(batch.id, out)
+
+
+@app.command(examples=("tamis workers", "tamis workers --json"))
+def workers() -> Iterator[object]:
+    """List the workers that are there: what each does, and why, where it does nothing."""
+    from tamis_producer.client.client import Client
+
+    with Client() as client:
+        views = client.workers()
+    yield views
+    print_workers(views, out, datetime.now(UTC))
+
+
+def _overview(*, as_json: bool) -> NoReturn:
+    """Workers and open batches; the workers even while the ledger is away, which ends with the code of that."""
+    away: LedgerUnavailable | None = None
+    batches: list[BatchView] = []
+    try:
+        with glance() as ledger:
+            views = ledger.workers()
+            batches = [view for view in ledger.batches(OPEN_AMONG) if not view.finished]
+    except LedgerUnavailable as error:
+        from tamis_producer.client.client import Client  # which asks Redis, too
+
+        away = error
+        with Client() as client:
+            views = client.workers()
+    if as_json:
+        print_json({"workers": views, "open_batches": batches})
+    else:
+        print_workers(views, out, datetime.now(UTC))
+        if batches:
+            out.print()
+            print_views(batches, out)
+        elif away is None:
+            out.print("no batch is open; `tamis batches` lists the latest")
+    if away is not None:
+        if (step := next_step(away, "status")) is not None:
+            away.add_note(step)
+        say_error(away)
+    raise typer.Exit(EXIT_WRONG_USE if away else EXIT_OK)
+
+
+def print_workers(views: list[WorkerView], console: Console, now: datetime) -> None:
+    """Workers, a line each."""
+    if not views:
+        console.print(f"[yellow]{NO_WORKER}[/]")
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("worker", "since", "version"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("in flight", justify="right")
+    table.add_column("progress", no_wrap=True)
+    table.add_column("state", overflow="fold")
+    for view in views:
+        table.add_row(
+            escape(f"{view.pid or '?'}@{view.host or '?'}"),
+            _moment(view.started_at, now),
+            view.version or "?",
+            f"{'?' if view.in_flight is None else view.in_flight}/{view.concurrency or '?'}",
+            "none yet" if view.progress_at is None else _ago(now - view.progress_at),
+            _state(view, now),
+        )
+    console.print(table)
+
+
+def _state(view: WorkerView, now: datetime) -> str:
+    if view.state is WorkerState.WORKING:
+        return view.state.value if view.in_flight else "ready: nothing to do"
+    reason = f": {view.reason}" if view.reason else ""
+    since = "" if view.state_since is None else f" since {_moment(view.state_since, now)}"
+    return f"[yellow]{escape(f'{view.state.value}{reason}{since}')}[/]"
+
+
+def _moment(at: datetime, now: datetime) -> str:
+    """By the reader's own clock; with the day where it was another one."""
+    local = at.astimezone()
+    return f"{local:%H:%M}" if now - at < DAY / 2 else f"{local:%Y-%m-%d %H:%M}"
+
+
+def _ago(age: timedelta) -> str:
+    seconds = max(0, round(age.total_seconds()))
+    if seconds < 60:
+        return f"{seconds} s ago"
+    return f"{seconds // 60} min ago" if seconds < 3600 else f"{seconds // 3600} h ago"

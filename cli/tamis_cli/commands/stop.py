@@ -1,5 +1,6 @@
 """`tamis stop`: whether people may stop reading with a promise, and the random samples that it takes."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +16,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_words
 
 from .app import app, err, out
-from .arguments import BatchId
-from .json_document import AsJson, print_json
+from .arguments import BatchId, is_new, to_file
 from .opened import opened
 from .tables import facts_by_name, listing
 
@@ -47,24 +47,20 @@ def stop(
         str | None,
         typer.Option(metavar="AUDIT", help="Begin a new sample with this audit, where it is of all that is unread."),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the records to read as a table to fill in.")
-    ] = None,
+    output: Annotated[Path | None, to_file("Write the records to read as a table to fill in.")] = None,
     close: Annotated[
         bool, typer.Option("--close", help="End the sample and go back to reading in order; the next is a new attempt.")
     ] = False,
     human_errors: Annotated[
         bool, typer.Option(help="Take in what people overlook, where two of them read the same records.")
     ] = True,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Say whether you may stop reading, with a promise that can be checked, and what it costs."""
     if close and (draw or output is not None):
         raise InvalidRequest("--close ends a sample: give neither --draw nor --output with it")
     if not draw and (seed is not None or audit is not None):
         raise InvalidRequest("--seed and --audit are of a new sample: say --draw, too")
-    if output is not None and output.exists():
-        raise InvalidRequest(f"{output} is there already, and may hold decisions: name another file with --output")
+    is_new(output, may_hold="decisions")
     with opened(batch_id) as batch:
         if close:
             answer = close_stop_sample(batch)
@@ -74,9 +70,7 @@ def stop(
             answer = may_stop(batch, recall, confidence, human_errors=human_errors)
         if output is not None:
             _write(batch, answer.sample, output)
-    if as_json:
-        print_json(answer.model_dump(mode="json") | {"written_to": output})
-        return
+    yield answer.model_dump(mode="json") | {"written_to": output}
     _print(answer)
     if output is not None:
         err.say(
@@ -96,10 +90,8 @@ def _write(batch: Batch, sample: StopSample | None, path: Path) -> None:
 def _print(answer: StopAnswer) -> None:
     colour = {StopVerdict.ENOUGH: "green", StopVerdict.IMPOSSIBLE: "red"}.get(answer.verdict, "yellow")
     out.say(f"[bold {colour}]{escape(answer.headline)}[/]")
-    table = facts_by_name()
-    for figure in answer.figures:
-        table.add_row(figure.name, f"{escape(figure.value)}\n[dim]{escape(figure.meaning)}[/]")
-    out.print(table)
+    figures = ((one.name, f"{escape(one.value)}\n[dim]{escape(one.meaning)}[/]") for one in answer.figures)
+    out.print(facts_by_name(figures))
     if answer.verdict is StopVerdict.NOT_YET:
         _print_next(answer)
     _print_prices(answer)

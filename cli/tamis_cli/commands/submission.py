@@ -18,9 +18,10 @@ from tamis_review.filter.known_records import KnownRecords
 from tamis_review.stages import known_records
 from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
-from tamis_schemas.operations import first_complaint
+from tamis_schemas.operations import Inclusion, first_complaint
 
 from .arguments import Strict
+from .commands import signed
 from .json_document import AsJson
 
 P = ParamSpec("P")
@@ -173,20 +174,23 @@ class Submission:
     @cached_property
     def steering(self) -> Steering:
         """The steering of the model. Raises `InvalidParameters` naming the option that is wrong."""
-        values = {
-            "reasoning_effort": self.reasoning_effort,
-            "extra_body": self.extra_body,
-            "extra_headers": _headers(self.extra_header) if self.extra_header else None,
-            "tier": self.tier,
-            "tier_patience": self.tier_patience,
-            "tier_fallback": self.tier_fallback,
-        }
+        same = ("reasoning_effort", "extra_body", "tier", "tier_patience", "tier_fallback")
+        values = {name: getattr(self, name) for name in same}
+        values["extra_headers"] = _headers(self.extra_header) if self.extra_header else None
         try:
             return Steering.model_validate({name: value for name, value in values.items() if value is not None})
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             option = str(first["loc"][0]).replace("_", "-").replace("headers", "header")
             raise InvalidParameters(f"--{option}: {first['msg'].removeprefix('Value error, ')}") from error
+
+
+def with_examples(operation: Operation) -> Operation:
+    """Choose examples as `Client.with_examples` does; where there are none to choose, no ledger is needed."""
+    if not isinstance(operation, Inclusion) or operation.examples_from is None:
+        return operation
+    with Client() as client:
+        return client.with_examples(operation)
 
 
 def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], None]], Callable[..., None]]:
@@ -212,9 +216,8 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], 
             _ = submission.steering, submission.callback  # what is wrong there is said before anything is read
             command(submission, **arguments)  # type: ignore[call-arg]  # by name, as Typer calls it
 
-        merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + [*options.values()]
-        run.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]  # what Typer reads
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
-        return run
+        return signed(
+            run, [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + [*options.values()]
+        )
 
     return decorate

@@ -1,11 +1,11 @@
 """The commands that submit: read files, submit their records as a batch of one operation, watch it."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
@@ -17,8 +17,6 @@ from tamis_review.plans.criteria_file import read_criteria
 from tamis_review.plans.schema_file import read_schema
 from tamis_schemas import (
     Answer,
-    BatchPaused,
-    Counts,
     EvaluationResult,
     Extract,
     ExtractFields,
@@ -33,18 +31,13 @@ from tamis_schemas import (
 )
 from tamis_schemas.values.printable import printable
 
-from .app import app, err, out
+from .app import app
 from .arguments import Files
 from .dry_run import dry_run
-from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
-from .facts import batch_facts
 from .intake import say_what_was_read, sources_of
-from .json_document import print_json
 from .panel import PanelModels, Policy, panel_of_options
-from .progress import say_paused, watch
-from .render import print_summary
-from .rounds import say_failed
-from .submission import Submission, submitting, validated
+from .progress import attend
+from .submission import Submission, submitting, validated, with_examples
 
 ONE_ANSWER = ({"id": "answer"},)  # where there are no records
 
@@ -237,39 +230,10 @@ def answer(
         score_threshold=score_threshold,
         parallel_attempts=parallel_attempts,
     )
-    submit(operation, [StatedSource(files=(file,))] if file else [], submission)
-
-
-def follow(batch: Batch, console: Console = out, *, summarise: bool = True) -> int:
-    """Watch a batch to its end, print its summary, and return the exit code that says how it went."""
-    try:
-        counts = watch(batch, console).counts
-    except KeyboardInterrupt:
-        console.print(f"\nDetached; the batch goes on. Watch it with [bold]tamis status {batch.id} --watch[/]")
-        return EXIT_INTERRUPTED
-    except BatchPaused as reason:
-        say_paused(reason)
-        return EXIT_FAILED
-    if summarise:
-        _summarise(batch, counts, console)
-    return EXIT_OK if counts.failed == 0 and counts.cancelled == 0 else EXIT_FAILED
-
-
-def _summarise(batch: Batch, counts: Counts, console: Console) -> None:
-    summary = batch.summary()
-    if summary is not None:
-        print_summary(summary, console)
-    console.print(f"[dim]tamis results {batch.id}[/] writes every decision with its reasons.")
-    if counts.failed:
-        say_failed(batch.id, console)
-
-
-def say_submitted(batch: Batch, submission: Submission) -> None:
-    """The id alone, as long as nobody asks for JSON: a shell takes it from there."""
-    if submission.as_json:
-        print_json(batch_facts(batch))
+    if file is None:
+        _submit_alone(operation, submission)
     else:
-        typer.echo(batch.id)
+        submit(operation, sources_of([file], ()), submission)
 
 
 def submit(
@@ -279,60 +243,55 @@ def submit(
     *,
     initial_filter: SearchCriteria | None = None,
 ) -> None:
-    """Submit the records of some files (or one empty item where there are none), follow the batch, end the command."""
-    identified = None
-    if files:
-        identified = identify(
-            files,
-            keep_duplicates=submission.keep_duplicates,
-            initial_filter=initial_filter,
-            max_bytes=ProducerSettings.load().max_file_bytes,
-            strict=submission.strict,
-            known=submission.known(),
-        )
-        say_what_was_read(identified)
+    """Submit the records of some files, follow the batch, and end the command."""
+    identified = identify(
+        files,
+        keep_duplicates=submission.keep_duplicates,
+        initial_filter=initial_filter,
+        max_bytes=ProducerSettings.load().max_file_bytes,
+        strict=submission.strict,
+        known=submission.known(),
+    )
+    say_what_was_read(identified)
     if submission.dry_run:
-        planned = submission.planned(with_examples(operation), ONE_ANSWER if identified is None else identified.asked)
+        planned = submission.planned(with_examples(operation), identified.asked)
         dry_run(planned, max_cost=submission.max_cost, as_json=submission.as_json)
         return
-    label = None if identified is None else label_of([file.name for file in identified.files])
+    label = label_of([file.name for file in identified.files])
     with Client() as client:
         batch = client.submit(
             operation,
-            ONE_ANSWER if identified is None else identified.records,
+            identified.records,
             label=label,
-            exclusions=None if identified is None else identified.exclusions,
-            source=None if identified is None else identified.sources,
+            exclusions=identified.exclusions,
+            source=identified.sources,
             **submission.options,
         )
-        if submission.detach:
-            say_submitted(batch, submission)
-            return
-        count = 1 if identified is None else len(identified.asked)
-        origin = f" of {len(identified.records):,} from {label}" if identified else ""
-        console = err if submission.as_json else out
-        console.print(f"batch [bold]{batch.id}[/]: {count:,} records{escape(origin)}")
-        code = follow(batch, console, summarise=not submission.as_json)
-        alone = isinstance(operation, Answer) and identified is None
-        if submission.as_json and code != EXIT_INTERRUPTED:
-            print_json(batch_facts(batch) | ({"answer": _answer(batch)} if alone else {}))
-        elif alone and (text := _answer(batch)) is not None:
-            typer.echo(f"\n{printable(text)}")
-    raise typer.Exit(code)
+        origin = f"{len(identified.asked):,} records of {len(identified.records):,} from {escape(label)}"
+        attend(batch, submission, f"batch [bold]{batch.id}[/]: {origin}")
 
 
-def with_examples(operation: Operation) -> Operation:
-    """Choose examples as `Client.with_examples` does; where there are none to choose, no ledger is needed."""
-    if not isinstance(operation, Inclusion) or operation.examples_from is None:
-        return operation
+def _submit_alone(operation: Answer, submission: Submission) -> None:
+    """Submit one empty item, follow the batch, say its answer, and end the command."""
+    if submission.dry_run:
+        dry_run(submission.planned(operation, ONE_ANSWER), max_cost=submission.max_cost, as_json=submission.as_json)
+        return
     with Client() as client:
-        return client.with_examples(operation)
+        batch = client.submit(operation, ONE_ANSWER, **submission.options)
+        headline = f"batch [bold]{batch.id}[/]: 1 records"
+        tell = partial(_say_answer, batch)
+        attend(batch, submission, headline, more=lambda: {"answer": _answer(batch)}, tell=tell)
 
 
 def _answer(batch: Batch) -> str | None:
     """The one answer of a batch without records; None where there is none."""
     result = next(batch.results()).result
     return str(result.value) if isinstance(result, EvaluationResult) and result.error is None else None
+
+
+def _say_answer(batch: Batch) -> None:
+    if (text := _answer(batch)) is not None:
+        typer.echo(f"\n{printable(text)}")
 
 
 def _named(text: str) -> tuple[str, str]:

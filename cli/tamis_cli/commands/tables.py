@@ -5,21 +5,24 @@ from collections.abc import Iterable
 from rich.table import Table
 
 
-def listing(*names: str, numbers: Iterable[str] = ()) -> Table:
+def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[str]] = ()) -> Table:
     """Return a list without lines, one of its rows for each thing; columns of numbers come last, and to the right."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in names:
         table.add_column(name)
     for name in numbers:
         table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def facts_by_name(rows: Iterable[tuple[str, str]] = ()) -> Table:
-    """Return a table of two columns: a name, and what is said of it."""
+def facts_by_name(rows: Iterable[tuple[str, str | None]]) -> Table:
+    """Return a table of two columns: a name, and what is said of it; None leaves the row out."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    for row in rows:
-        table.add_row(*row)
+    for name, text in rows:
+        if text is not None:
+            table.add_row(name, text)
     return table

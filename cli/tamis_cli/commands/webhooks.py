@@ -1,5 +1,6 @@
 """`tamis webhooks`: what was told to whom, tell it again, and try a receiver."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger.tables import WebhookState
 
 from .app import app, out
+from .arguments import KeyId
 from .commands import Commands
 from .exit_codes import EXIT_FAILED, EXIT_OK
 from .json_document import AsJson, print_json
@@ -28,14 +30,12 @@ app.add_typer(webhooks, name="webhooks")
 def list_webhooks(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
     state: Annotated[WebhookState | None, typer.Option(help="Those alone.", show_default="all")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """List the latest events: state, tries, what the receiver answered last, and when it is tried again."""
     with Client() as client:
         views = outbox.read_all(client.engine, limit=limit, state=state)
-    if as_json:
-        print_json(views)
-    elif views:
+    yield views
+    if views:
         _print(views)
     else:
         out.print("there are no webhooks: [bold]--callback-url[/] of a command that submits names who is told")
@@ -44,14 +44,11 @@ def list_webhooks(
 @webhooks.command(examples=("tamis webhooks replay 3f2a91c0", "tamis webhooks replay 3f2a91c0 --json"))
 def replay(
     which: Annotated[str, typer.Argument(metavar="ID", help="Of an event, or of a batch for all of its events.")],
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Send an event once more, under the same id and with the same body, whether it was delivered or not."""
     with Client() as client:
         views = outbox.replay(client.engine, which)
-    if as_json:
-        print_json(views)
-        return
+    yield views
     plural = "" if len(views) == 1 else "s"
     out.print(f"{len(views)} webhook{plural} sent again within seconds: [bold]tamis webhooks list[/]")
 
@@ -82,19 +79,16 @@ def try_receiver(
     examples=("tamis webhooks key 1f9c02 --callback-url https://hooks.example/tamis", "tamis webhooks key 1f9c02"),
 )
 def of_key(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")],
+    key: KeyId,
     url: CallbackUrl = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """Say who is told of batches that are submitted with a key and name nobody; without a URL, nobody is."""
     callback = None if url is None else callback_of(url)
     with Client() as client:
         outbox.set_of_key(client.engine, key, callback)
-    if as_json:
-        print_json({"id": key, "callback": callback})
-    else:
-        receiver = "nobody" if callback is None else callback.url
-        out.say(f"batches of key {key} tell {receiver}", markup=False)
+    yield {"id": key, "callback": callback}
+    receiver = "nobody" if callback is None else callback.url
+    out.say(f"batches of key {key} tell {receiver}", markup=False)
 
 
 def _print(views: list[WebhookView]) -> None:

@@ -1,10 +1,13 @@
-"""The answers of an interview: can they be used, how the model had to be asked for them, and what they say of it."""
+"""The answers of an interview: can they be used, how the model had to be asked for them, and what they cost."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from decimal import Decimal
 from statistics import median
+from typing import TypeVar
 
-from tamis_schemas import ErrorKind
+from tamis_schemas import ErrorKind, Prices, Usage, dollars
+from tamis_worker.engine.budget import cost_of
 from tamis_worker.llm.chat import Answer, CallError
 from tamis_worker.llm.dialect import NEWER_BUDGET, OLDER_BUDGET
 from tamis_worker.llm.prompt_cache import KEY
@@ -15,7 +18,9 @@ from .endpoint import Endpoint, judge_error
 from .finding import Finding, failure, ok, warning
 from .interview import AskedQuestion, Call
 
+Key = TypeVar("Key", bound=Hashable)
 LONGEST_SHOWN = 120  # characters of an answer
+ANY_TIER = frozenset({"auto"})  # asks for none in particular
 
 # How the model is told the shape of an answer, by rung.
 SHAPE_BY_RUNG = {
@@ -73,11 +78,7 @@ def _used(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
     """One finding for all answers that cannot be used for the same reason, with the first of them."""
-    alike: dict[str, list[AskedQuestion]] = defaultdict(list)
-    for question in questions:
-        if question.last.problem is not None:
-            alike[question.last.problem].append(question)
-    for problem, same in alike.items():
+    for problem, same in _alike(questions, lambda call: call.problem).items():
         first = same[0].last.reply
         content = " ".join(first.content.split()) if isinstance(first, Answer) else ""
         shown = content if len(content) <= LONGEST_SHOWN else f"{content[: LONGEST_SHOWN - 3]}..."
@@ -88,26 +89,29 @@ def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 def _unanswered(endpoint: Endpoint, questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
     """One finding for all questions that ended alike."""
-    alike: dict[ErrorKind, list[AskedQuestion]] = defaultdict(list)
-    errors: dict[ErrorKind, CallError] = {}
-    for question in questions:
-        if isinstance(question.last.reply, CallError):
-            alike[question.last.reply.kind].append(question)
-            errors.setdefault(question.last.reply.kind, question.last.reply)
+    alike = _alike(questions, lambda call: call.reply.kind if isinstance(call.reply, CallError) else None)
     answers = any(isinstance(question.last.reply, Answer) for question in questions)
-    for kind, error in errors.items():
+    for kind, same in alike.items():
+        error = same[0].last.reply
+        assert isinstance(error, CallError)  # noqa: S101 - it has a kind
         if kind in OF_ONE_QUESTION and (answers or kind is not ErrorKind.TIMEOUT):
             level, mend = OF_ONE_QUESTION[kind]
-            yield level("answers", f"{_named(alike[kind])}: {error.message}", mend)
+            yield level("answers", f"{_named(same)}: {error.message}", mend)
         else:
             yield judge_error(endpoint, error)
 
 
-def _shape(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
-    by_rung: dict[Rung, list[AskedQuestion]] = defaultdict(list)
+def _alike(questions: Iterable[AskedQuestion], key: Callable[[Call], Key | None]) -> dict[Key, list[AskedQuestion]]:
+    """Return the questions by a key of the call that decides; those without one are left out."""
+    groups: dict[Key, list[AskedQuestion]] = defaultdict(list)
     for question in questions:
-        if question.last.read:
-            by_rung[question.last.dialect.rung].append(question)
+        if (found := key(question.last)) is not None:
+            groups[found].append(question)
+    return groups
+
+
+def _shape(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
+    by_rung = _alike(questions, lambda call: call.dialect.rung if call.read else None)
     for rung, same in by_rung.items():
         text = f"the shape is told {SHAPE_BY_RUNG[rung]} ({rung})"
         if len(by_rung) > 1:
@@ -185,3 +189,61 @@ def _limits(questions: Iterable[AskedQuestion]) -> Finding:
 
 def _named(questions: Iterable[AskedQuestion]) -> str:
     return ", ".join(question.operation for question in questions)
+
+
+def judge_bill(model: str, questions: Sequence[AskedQuestion], prices: Prices) -> list[Finding]:
+    """Return what these questions cost, and what of a bill cannot be known; nothing where nothing was paid."""
+    calls = [call for question in questions for call in question.calls]
+    paid = [call for call in calls if isinstance(call.reply, Answer) or call.reply.usage != Usage()]
+    return [*_bill(model, questions, paid, prices), *_uncounted(paid), *_other_tier(questions)] if paid else []
+
+
+def _bill(model: str, questions: Sequence[AskedQuestion], paid: Sequence[Call], prices: Prices) -> Iterator[Finding]:
+    counted = _counted(paid)
+    calls = f"{len(paid)} call{'' if len(paid) == 1 else 's'}"
+    cost = _sum(model, paid, prices)
+    if cost is not None:
+        lost = _sum(model, [call for question in questions for call in question.calls[:-1] if call in paid], prices)
+        finding_out = f", {dollars(lost)} of it to find out how to ask" if lost else ""
+        yield ok("bill", f"{calls} cost {dollars(cost)}{finding_out}: {counted}")
+    elif prices.knows(model):
+        yield ok("bill", f"{calls}: {counted}")
+    else:
+        mend = "name it in a file, and the file in TAMIS_PRICES: without a price there is no bill, and no budget"
+        yield warning("bill", f"{calls}: {counted}; what {model} costs is not known", mend)
+
+
+def _counted(paid: Sequence[Call]) -> str:
+    usage = sum((call.reply.usage for call in paid), Usage())
+    tiers = sorted({call.reply.tier for call in paid if call.reply.tier})
+    counts = (
+        (usage.prompt_tokens, "tokens in"),
+        (usage.cached_tokens, "of them read from a prefix cache"),
+        (usage.cache_write_tokens, "written to it"),
+        (usage.completion_tokens, "tokens out"),
+        (usage.reasoning_tokens, "of them reasoning"),
+    )
+    parts = [f"{tokens:,} {of}" for tokens, of in counts if tokens] + [f"tier {tier}" for tier in tiers]
+    return ", ".join(parts) or "no tokens are counted"
+
+
+def _uncounted(paid: Sequence[Call]) -> Iterator[Finding]:
+    blank = [call for call in paid if not call.reply.usage.total_tokens]
+    if blank:
+        what = f"{len(blank)} of {len(paid)} answers do not say how many tokens they took"
+        yield warning("bill", what, "have the endpoint count (usage): without it costs and token limits are estimates")
+
+
+def _other_tier(questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
+    wanted = {
+        str(question.optional["service_tier"]) for question in questions if "service_tier" in question.optional
+    } - ANY_TIER
+    others = {call.reply.tier for question in questions for call in question.calls if call.reply.tier} - wanted
+    if wanted and others:
+        what = f"tier {', '.join(sorted(wanted))} was asked for, and {', '.join(sorted(others))} is billed"
+        yield warning("bill", what, "look at which models and accounts have the tier: the answer's is what is paid")
+
+
+def _sum(model: str, calls: Sequence[Call], prices: Prices) -> Decimal | None:
+    costs = [cost_of(prices, model, call.reply) for call in calls]
+    return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))

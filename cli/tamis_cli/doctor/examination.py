@@ -1,7 +1,7 @@
 """The whole examination, part by part; what one part cannot say keeps none of the others from it."""
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -20,11 +20,11 @@ from tamis_schemas.ledger import dialects
 from tamis_schemas.ledger.pooler import address
 from tamis_schemas.ledger.revisions import head, revisions
 from tamis_worker.config.settings import WorkerSettings
+from tamis_worker.webhooks.outbox import TASKS
 
 from .finding import Finding, failure, ok, warning
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers, read_clock
-from .webhook_backlog import judge_backlog, read_backlog
 
 DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # so that a pooler that is not named lets it in
 SLOW = 0.05  # s for one answer
@@ -169,18 +169,64 @@ def read_learned(engine: Engine) -> tuple[Learned, ...]:
         return tuple(Learned(*row) for row in connection.execute(latest.limit(NEWEST)))
 
 
-def judge_learned(learned: Sequence[Learned]) -> list[Finding]:
-    """A finding for each."""
-    return [_judged(row) for row in learned]
-
-
-def _judged(row: Learned) -> Finding:
+def judge_learned(row: Learned) -> Finding:
+    """Return what to say of one of them."""
     what = f"workers ask {row.model} at {row.endpoint} on rung {row.rung} since {row.since:%Y-%m-%d %H:%M} UTC"
     if row.unusable:
         plural = "" if row.unusable == 1 else "s"
         what = f"{what}; the last {row.unusable} answer{plural} could not be used"
         return warning("learned", what, "name another model: on the lowest rung nothing more can be done about it")
     return ok("learned", what if row.proven else f"{what}, which no answer has proven yet")
+
+
+LATE = 60  # s behind its time: workers look every two
+
+_READ = text("""
+SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :tasks) AS waiting,
+       (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND tries > 0) AS failing,
+       (SELECT count(*) FROM webhooks
+        WHERE state = 'waiting' AND next_at < now() - make_interval(secs => :late)
+          AND coalesce(claimed_until < now(), true)) AS late,
+       (SELECT count(*) FROM webhooks WHERE state = 'given_up' AND ended_at > now() - interval '1 day') AS given_up,
+       (SELECT count(*) FROM batches WHERE json_typeof(callback) = 'object' AND finished_at IS NULL
+          AND callback ->> 'url' NOT LIKE :tasks) AS batches
+""")
+
+
+@dataclass(frozen=True)
+class WebhookBacklog:
+    """The counts of a ledger's webhooks that wait or have failed."""
+
+    waiting: int  # to be signed, as no task is
+    failing: int  # were tried already, tasks too
+    late: int  # should have been sent, and nobody does
+    given_up: int  # within a day
+    batches: int  # that are to tell somebody by what is signed, and have not ended
+
+
+def read_backlog(engine: Engine) -> WebhookBacklog:
+    """Return how many there are. Raises `LedgerUnavailable`."""
+    with ledger_errors(), engine.connect() as connection:
+        return WebhookBacklog(**connection.execute(_READ, {"late": LATE, "tasks": TASKS}).mappings().one())
+
+
+def judge_backlog(backlog: WebhookBacklog, *, secret: bool) -> list[Finding]:
+    """Return what to say of them; `secret`: whether there is one to sign with, in the environment that is examined."""
+    subject = "webhooks"
+    findings = []
+    if not secret and (backlog.waiting or backlog.batches):
+        waiting = f"{backlog.waiting:,} wait, {backlog.batches:,} batches are to tell somebody"
+        what = f"{waiting}, and TAMIS_WEBHOOK_SECRET is not set"
+        findings.append(warning(subject, what, "set it for all workers, and start them anew: see docs/webhooks.md"))
+    elif backlog.late:
+        mend = "set TAMIS_WEBHOOK_SECRET for the workers too, and see that one of them runs"
+        findings.append(warning(subject, f"{backlog.late:,} should have been sent, and no worker does", mend))
+    if backlog.given_up or backlog.failing:
+        what = f"{backlog.failing:,} failed and are tried again, {backlog.given_up:,} were given up within a day"
+        findings.append(
+            warning(subject, what, "`tamis webhooks list` says why; `tamis webhooks replay ID` sends one again")
+        )
+    return findings or [ok(subject, f"{backlog.waiting:,} wait")]
 
 
 ANSWER_WITHIN = 5.0  # s
@@ -238,7 +284,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
         ledger = read_ledger_server(database)
         if isinstance(ledger, LedgerReading):
             ahead["ledger"] = ledger.ahead
-        yield from judge_ledger_server(ledger, _revisions())
+        yield from judge_ledger_server(ledger, Revisions(head=head(), known=frozenset(revisions())))
         yield judge_clocks(ahead)
         yield from _workers(settings, broker, database)
     yield judge_times(
@@ -275,10 +321,6 @@ def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
     return servers
 
 
-def _revisions() -> Revisions:
-    return Revisions(head=head(), known=frozenset(revisions()))
-
-
 def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[Finding]:
     app, engine = make_app(settings), connect(database)
     try:
@@ -295,7 +337,7 @@ def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[F
     else:
         yield from judge_workers(workers, waiting, version=version("tamis"))
         yield judge_repairs(repairs)
-        yield from judge_learned(learned)
+        yield from map(judge_learned, learned)
         yield from judge_backlog(backlog, secret=settings.webhook_secret is not None)
     finally:
         engine.dispose()

@@ -5,13 +5,22 @@ is read as the engine reads it, and teaches how to ask as it teaches the workers
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tamis_schemas import ErrorKind
+from tamis_review.example import CITATIONS, CRITERIA
+from tamis_review.intake import read_records
+from tamis_review.plans.criteria_file import read_criteria
+from tamis_schemas import Answer as AnswerOperation
+from tamis_schemas import ErrorKind, Inclusion, Item, Judge, Operation, Steering, parse_operation
+from tamis_schemas.batches.steering import NO_STEERING
+from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
+from tamis_worker import operations
+from tamis_worker.engine.call_policy import CallPolicy
+from tamis_worker.engine.conversation import chat_request
 from tamis_worker.llm.answer_reading import read_answer
-from tamis_worker.llm.chat import Answer, CallError, Reply
+from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Reply
 from tamis_worker.llm.dialect import Dialect
 from tamis_worker.llm.json_answer import Malformed
 from tamis_worker.llm.llm import Llm
@@ -19,10 +28,51 @@ from tamis_worker.llm.token_probability import DecisionField, probability_of
 from tamis_worker.operations import InvalidAnswer
 
 from .endpoint import out_of_reach
-from .sample_questions import SampleQuestion
 
 # After these no other question is answered either, or it would only wait as long again.
 HOPELESS = frozenset({ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.RATE_LIMITED})
+
+
+@dataclass(frozen=True)
+class SampleQuestion:
+    """The question of one operation, and how its answer is read."""
+
+    operation: str
+    request: ChatRequest
+    parse: Callable[[object], Any]  # of decoded JSON; each operation reads a type of its own
+
+
+def sample_questions(model: str, patience: CallPolicy, steering: Steering = NO_STEERING) -> tuple[SampleQuestion, ...]:
+    """One question of each operation's shape, a short one first. The records are made up."""
+    return tuple(_first_question(operation, item, model, patience, steering) for operation, item in _samples())
+
+
+def _samples() -> list[tuple[Operation, Item]]:
+    record = read_records(CITATIONS)[0]
+    classified = {
+        "value": "randomised controlled trial",
+        "confidence": 0.9,
+        "reasoning": "Abstract 1 says that the participants were assigned at random.",
+        "context": f"Abstract 1: {record['abstract']}",
+        "batch_size": 1,
+    }
+    items: dict[type[OperationKind], Item] = {Judge: classified}
+    own: dict[type[OperationKind], dict[str, Any]] = {Inclusion: {"criteria": read_criteria(CRITERIA)}}
+    in_order = sorted(OPERATIONS, key=lambda kind: kind in (Inclusion, AnswerOperation))  # the long questions last
+    return [
+        (parse_operation({"operation": operation_name(kind), **parameters}), items.get(kind, record))
+        for kind in in_order
+        if (parameters := {**kind.example, **own.get(kind, {})})
+    ]
+
+
+def _first_question(
+    operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
+) -> SampleQuestion:
+    program = operations.program_of(operation, item)
+    question = next(program)[0]
+    program.close()
+    return SampleQuestion(operation.operation, chat_request(question, model, patience, steering), question.parse)
 
 
 @dataclass(frozen=True, slots=True)

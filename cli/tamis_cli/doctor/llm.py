@@ -1,9 +1,13 @@
 """The LLM as the workers would ask it: its list of models, one question of each operation, its key, its bill."""
 
 import asyncio
+import base64
+import binascii
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from urllib.parse import urlsplit
 
 from tamis_producer.config.redaction import shown_url
@@ -17,13 +21,10 @@ from tamis_worker.llm.key_command import NoKey
 from tamis_worker.llm.llm import Llm
 from tamis_worker.llm.model_list import ModelList
 
-from .answers import judge_answers
-from .bill import judge_bill
+from .answers import judge_answers, judge_bill
 from .endpoint import SUBJECT, Endpoint, judge_list, out_of_reach
-from .finding import Finding, failure, warning
-from .interview import AskedQuestion, interview
-from .llm_key import KeyOrigin, expiry_of, judge_key
-from .sample_questions import SampleQuestion, sample_questions
+from .finding import Finding, failure, ok, warning
+from .interview import AskedQuestion, SampleQuestion, interview, sample_questions
 
 LISTS_WITHIN = 15.0  # s; longer than the wait for a connection, so that it is known that there was none
 ANSWERS_WITHIN = 120.0  # s for one question, or TAMIS_CALL_TIMEOUT where that is shorter
@@ -31,6 +32,17 @@ ALL_ANSWER_WITHIN = 300.0  # s for all questions; a small model on a busy CPU ta
 
 # The client sends a key, and takes no second way of saying who it is.
 NO_USER = "take them out of TAMIS_LLM_BASE_URL: an endpoint is told who asks by TAMIS_LLM_API_KEY"
+KEY_SUBJECT = "LLM key"
+SOON = timedelta(hours=24)  # a batch may run for as long
+
+
+class KeyOrigin(StrEnum):
+    """The source of the key."""
+
+    NONE = "none"
+    SETTING = "setting"  # read once, when a process starts
+    FILE = "file"  # of TAMIS_LLM_API_KEY_FILE
+    COMMAND = "command"  # of TAMIS_LLM_API_KEY_COMMAND
 
 
 @dataclass(frozen=True)
@@ -148,3 +160,49 @@ def _origin_of(settings: WorkerSettings) -> KeyOrigin:
     if settings.llm_api_key is not None:
         return KeyOrigin.SETTING
     return KeyOrigin.NONE if settings.llm_api_key_command is None else KeyOrigin.COMMAND
+
+
+def expiry_of(key: str) -> datetime | None:
+    """When a key that is a JSON web token expires (its claim `exp`); None where it is none, or does not say."""
+    parts = key.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        return datetime.fromtimestamp(claims["exp"], UTC)
+    except (binascii.Error, ValueError, KeyError, TypeError, OverflowError, OSError):
+        return None
+
+
+def judge_key(source: KeyOrigin, expires: datetime | None, now: datetime) -> list[Finding]:
+    """Return what to say of the key; nothing where there is none."""
+    if source is KeyOrigin.NONE:
+        return []
+    renewed = {
+        KeyOrigin.FILE: "the file of TAMIS_LLM_API_KEY_FILE is read again when it changes",
+        KeyOrigin.COMMAND: "TAMIS_LLM_API_KEY_COMMAND prints a fresh one",
+    }.get(source)
+    if expires is None:
+        text = "it does not say when it expires" + (f"; {renewed}" if renewed else "")
+        return [ok(KEY_SUBJECT, text)]
+    left = expires - now
+    at = f"{expires:%Y-%m-%d %H:%M} UTC"
+    if left <= timedelta(0):
+        mend = "have it renewed" if renewed else "put a fresh one into TAMIS_LLM_API_KEY"
+        return [warning(KEY_SUBJECT, f"it expired at {at}", mend)]
+    text = f"it expires in {_words(left)}, at {at}"
+    if renewed:
+        return [ok(KEY_SUBJECT, f"{text}; {renewed}")]
+    if left <= SOON:
+        mend = "name a file that is renewed in TAMIS_LLM_API_KEY_FILE, or a command in TAMIS_LLM_API_KEY_COMMAND"
+        return [warning(KEY_SUBJECT, f"{text}, and nothing renews it", mend)]
+    return [ok(KEY_SUBJECT, text)]
+
+
+def _words(left: timedelta) -> str:
+    """`3 days`, `5 hours`, `58 minutes`: the largest unit that there are two of."""
+    seconds = left.total_seconds()
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length:,.0f} {unit}"
+    return f"{seconds:.0f} seconds"

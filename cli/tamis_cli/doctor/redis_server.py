@@ -11,6 +11,7 @@ from .surroundings import read_clock
 ANSWER_WITHIN = 5.0  # s
 SLOW = 0.05  # s for one answer; each claim of a rate limit waits for one
 FULL = 0.8  # of maxmemory
+KEEP_ALL = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,7 @@ def read_redis_server(url: str) -> RedisReading | Unreachable:
             latency, ahead = read_clock(lambda: _time(client))
             try:
                 info = client.info()
-            except NoPermissionError:
-                return RedisReading("of unknown version", latency, ahead)
-            except redis.ResponseError:  # some servers give it to administrators only
+            except redis.ResponseError:  # this user may not ask, or some servers give it to administrators only
                 return RedisReading("of unknown version", latency, ahead)
     except (redis.AuthenticationError, NoPermissionError) as error:
         return Unreachable(str(error).splitlines()[0], refused=True)
@@ -102,11 +101,9 @@ def _memory(subject: str, reading: RedisReading) -> list[Finding]:
     if reading.policy == "noeviction":
         findings.append(ok(subject, "it evicts nothing (noeviction)"))
     elif reading.maxmemory == 0:
-        mend = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
-        findings.append(warning(subject, f"it would evict messages ({reading.policy}) if it had a maxmemory", mend))
+        findings.append(warning(subject, f"it would evict messages ({reading.policy}) if it had a maxmemory", KEEP_ALL))
     else:
-        mend = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
-        findings.append(failure(subject, f"it evicts messages when it is full ({reading.policy})", mend))
+        findings.append(failure(subject, f"it evicts messages when it is full ({reading.policy})", KEEP_ALL))
     if reading.evicted:
         mend = "nothing is lost, the ledger knows every item; but set noeviction, and give it more memory"
         findings.append(warning(subject, f"it has evicted {reading.evicted:,} keys since it was started", mend))

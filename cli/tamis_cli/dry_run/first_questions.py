@@ -1,7 +1,7 @@
 """A rehearsal of a batch: its first questions rendered as they would be sent, looked up in the cache, and counted."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -35,7 +35,6 @@ from tamis_worker.llm.chat import ChatRequest
 from tamis_worker.operations.program import EvaluationFailed, Question
 
 from .prompt_beginning import beginning_of
-from .workers_model import latest_model, workers_model
 
 SAMPLES = 3
 KEYS_AT_ONCE = 1000
@@ -68,6 +67,14 @@ class _Experience:
     cached: frozenset[str]
     answer_tokens: float | None  # of one call
     seconds: float | None  # of one call
+
+
+@dataclass(frozen=True)
+class WorkersModel:
+    """The model that a batch will be asked of, and what people should know of how that is known."""
+
+    name: str | None  # None: nobody here can know
+    note: str | None = None
 
 
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
@@ -225,3 +232,36 @@ def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float 
     if settings.limit_tpm is not None:
         durations.append(Duration(60 * tokens / settings.limit_tpm, f"{settings.limit_tpm:,} tokens a minute"))
     return max(durations, key=lambda duration: duration.seconds)
+
+
+def workers_model(named: str | None, settings: WorkerSettings, latest: Callable[[], str | None]) -> WorkersModel:
+    """The model of a batch for which `named` was given on the command line, or nothing.
+
+    `latest` looks into the ledger for the model of the latest answers; it is called only where nothing else says so.
+    """
+    own = None if settings.stack is None else settings.stack.model
+    if named is not None:
+        return WorkersModel(named)
+    if (here := settings.batch_model) is not None:
+        differs = own is not None and own != here
+        note = f"TAMIS_MODEL of this terminal goes with the batch; the workers' own model is {own}"
+        return WorkersModel(here, note if differs else None)
+    if own is not None:
+        ignored = settings.model is not None and settings.model != own
+        note = f"the model that `tamis up` serves counts, not TAMIS_MODEL of this terminal: {settings.model}"
+        return WorkersModel(own, note if ignored else None)
+    if (seen := latest()) is not None:
+        return WorkersModel(seen, "as the workers' latest answers name it: TAMIS_MODEL is not set here")
+    return WorkersModel(None, "only the workers know it: say --model, or set TAMIS_MODEL here as it is set there")
+
+
+def latest_model(connection: Connection) -> str | None:
+    """The model that answered last in batches that left it to the workers; None where there is no such answer."""
+    like = select(batches.c.id).where(batches.c.model.is_(None)).order_by(batches.c.created_at.desc())
+    latest_answer = (
+        select(results.c.model)
+        .where(results.c.batch_id.in_(like.limit(LATEST_BATCHES)), results.c.model.is_not(None))
+        .order_by(results.c.created_at.desc())
+        .limit(1)
+    )
+    return connection.execute(latest_answer).scalar_one_or_none()

@@ -1,9 +1,9 @@
 """What `tamis up` does, without the command line around it."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from http.client import HTTPConnection, HTTPException
 from typing import Literal
 
 from rich.console import Console
@@ -13,16 +13,15 @@ from tamis_producer.config.redaction import shown_url
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.llm.model_list import LONGEST, names_in
 
-from .fetch_bar import fetch_with_bar
-from .flower import Flower
+from .endpoint import MODEL_NAME, why_no_server
 from .flower_options import PASSWORD_FILE, USER
-from .gateway import KEY_FILE, Gateway
-from .llm import MODEL_NAME, why_no_server
+from .model import fetch_with_bar
+from .part import get
 from .ports import HOST
+from .programs import KEY_FILE, Flower, Gateway
 from .stack import LlmChoice, Stack
 
 USUAL_PORTS = {11434: "Ollama", 8080: "llama-server", 8000: "vLLM"}
-WITHIN = 2.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -49,15 +48,9 @@ def local_endpoints(ports: Mapping[int, str] = USUAL_PORTS) -> list[LocalEndpoin
 
 def _models(port: int) -> tuple[str, ...] | None:
     """The models that a server on this machine lists; None where nobody listens, or no such server."""
-    connection = HTTPConnection(HOST, port, timeout=WITHIN)
-    try:
-        connection.request("GET", "/v1/models")
-        answer = connection.getresponse()
-        return names_in(answer.read(LONGEST)) if answer.status == 200 else None
-    except (OSError, HTTPException, ValueError):
-        return None
-    finally:
-        connection.close()
+    with suppress(ValueError):  # nothing is no list of models, too
+        return names_in(get(port, "/v1/models", most=LONGEST) or b"")
+    return None
 
 
 INTERRUPTED = 130  # as shells count it: 128 + SIGINT

@@ -1,41 +1,47 @@
-"""An embedded endpoint: a part that speaks as OpenAI's API does."""
+"""The embedded endpoints, which speak as OpenAI's API does: the small model, and the example's recorded answers."""
 
+import subprocess
 import sys
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
+from tamis_review.example import ANSWERS
+from tamis_schemas import ConfigurationError
+
+from . import llm_server, recorded_server
 from .orphans import ChildrenFile
 from .part import WebPart
 from .ports import HOST
-from .process import Command, server_environment
+from .process import Command, ask_program, server_environment, why_not_run
+
+MODEL_NAME = "SmolLM2-135M-Instruct"
+PACKAGE = "xllamacpp"
+IMPORT_WITHIN = 60.0  # seconds; a cold disk and two busy cores
+AT_ONCE = 3  # calls for recorded answers in flight: with more, nobody would see the progress of two dozen records
 
 
 class Endpoint(WebPart):
     """Answers about the records that the stack's workers send it; needs no key."""
 
     health_path: ClassVar[str] = "/health"
-    module: ClassVar[str]  # that serves it
+    server: ClassVar[str]  # the module that serves it
     model: ClassVar[str]
     worker_settings: ClassVar[Mapping[str, str]] = MappingProxyType({})  # besides those that name the endpoint
 
     def __init__(self, log: Path, children: ChildrenFile | None = None) -> None:
-        super().__init__("llm", children)
-        self._log = log
+        super().__init__("llm", log, server_environment(), children)
 
     @abstractmethod
     def arguments(self) -> Sequence[str]:
         """Return the arguments of the server's module, without its port."""
 
     def prepare(self) -> Command:
-        return Command(
-            name=self.name,
-            argv=(sys.executable, "-m", self.module, *self.arguments(), "--port", str(self.choose_port())),
-            log=self._log,
-            env=server_environment(),
-        )
+        return self.module(self.server, *self.arguments(), "--port", str(self.choose_port()))
 
     @property
     def base_url(self) -> str:
@@ -51,3 +57,63 @@ class Endpoint(WebPart):
             "TAMIS_MODEL": self.model,
             **self.worker_settings,
         }
+
+
+@cache
+def why_no_server() -> str | None:
+    """Why no model can be served on this machine; None where one can. Asks a process, which may die of the answer."""
+    if find_spec(PACKAGE) is None:
+        return f"the package {PACKAGE} is not installed: pip install 'tamis[local]'"
+    try:
+        done = ask_program(sys.executable, "-c", f"import {PACKAGE}", within=IMPORT_WITHIN)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"the package {PACKAGE} does not load: {error}"
+    if done.returncode == 0:
+        return None
+    return f"the package {PACKAGE} does not load: {why_not_run(done.stderr, done.returncode)}"
+
+
+def need_server() -> None:
+    """Raise `ConfigurationError` where no model can be served on this machine."""
+    if (why := why_no_server()) is not None:
+        raise ConfigurationError(
+            f"the small model cannot be served here: {why}. Or name an LLM with TAMIS_LLM_BASE_URL and "
+            "TAMIS_MODEL, and TAMIS_LLM_API_KEY where it asks for one"
+        )
+
+
+class Llm(Endpoint):
+    """Serves the model in `file`; answers `PARALLEL` requests at once, and more of them one after the other."""
+
+    start_within: ClassVar[float] = 120.0  # a cold disk and two busy cores
+    title: ClassVar[str] = "the small model"
+    server: ClassVar[str] = llm_server.__name__
+    model: ClassVar[str] = MODEL_NAME
+    worker_settings = MappingProxyType(
+        {
+            "TAMIS_BOUNDED_SCHEMA": "true",  # the model knows no bound that is not in its grammar
+            "TAMIS_LIMIT_CONCURRENCY": str(llm_server.PARALLEL),
+            # One item waits behind each that is being answered; more claims would only be given back at a stop.
+            "TAMIS_CONCURRENCY": str(2 * llm_server.PARALLEL),
+        }
+    )
+
+    def __init__(self, file: Path, log: Path, children: ChildrenFile | None = None) -> None:
+        super().__init__(log, children)
+        self._file = file
+
+    def arguments(self) -> Sequence[str]:
+        model = ("--model", str(self._file), "--alias", MODEL_NAME)
+        return (*model, "--parallel", str(llm_server.PARALLEL), "--ctx", str(llm_server.CONTEXT))
+
+
+class RecordedAnswers(Endpoint):
+    """Serves `tamis_review/example/answers.json`: no model is asked."""
+
+    title: ClassVar[str] = "the recorded answers"
+    server: ClassVar[str] = recorded_server.__name__
+    model: ClassVar[str] = recorded_server.MODEL_NAME
+    worker_settings = MappingProxyType({"TAMIS_LIMIT_CONCURRENCY": str(AT_ONCE)})
+
+    def arguments(self) -> Sequence[str]:
+        return ("--answers", str(ANSWERS))

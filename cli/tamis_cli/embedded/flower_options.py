@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from tamis_worker.config.settings import WorkerSettings
 
 USER = "tamis"
-USUAL_PORT = 5555
+FLOWER_PORT = 5555
 PASSWORD_FILE = "flower.password"  # noqa: S105 - the name of a file
 SAVE_EVERY = 60_000  # milliseconds: what a killed Flower forgets
-FLOWER = (sys.executable, "-m", "celery", "--app", "tamis_cli.embedded.flower_app:app", "flower")
+FLOWER = ("celery", "--app", "tamis_cli.embedded.flower_app:app", "flower")  # after `python -m`
 
 
 def flower_environment(
@@ -62,4 +62,4 @@ def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
         port=port,
         password=password or kept_secret(home / PASSWORD_FILE),
     )
-    os.execve(FLOWER[0], FLOWER, environment)  # noqa: S606 - a fixed command, and no shell
+    os.execve(sys.executable, (sys.executable, "-m", *FLOWER), environment)  # noqa: S606 - a fixed command, and no shell

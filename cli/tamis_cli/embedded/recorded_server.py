@@ -45,7 +45,7 @@ class Recordings:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file such as `tamis_producer/example/answers.json`."""
+        """Read a file such as `tamis_review/example/answers.json`."""
         rows = json.loads(path.read_text("utf-8"))
         return cls(
             {

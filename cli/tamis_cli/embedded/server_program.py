@@ -13,14 +13,13 @@ from typing import TypeAlias
 
 from tamis_schemas import ConfigurationError
 
-from .process import server_environment
-from .restart import why_not_run
+from .process import ask_program, why_not_run
 
 VERSION_WITHIN = 20.0  # seconds for a program to say its version; a cold disk reads 10 MB first
 SYSTEM = "this system"
 
 Version: TypeAlias = tuple[int, ...]
-_VERSION = re.compile(rb"\d+(?:\.\d+)*")
+_VERSION = re.compile(r"\d+(?:\.\d+)*")
 
 
 @dataclass(frozen=True)
@@ -123,14 +122,7 @@ def brought_along(server: Server, program: str) -> list[Candidate]:
 def ask_version(program: Path) -> Version | str:
     """The version that a program says it has, or why it says none, in a few words."""
     try:
-        done = subprocess.run(
-            [str(program), "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=VERSION_WITHIN,
-            env=server_environment(),
-            check=False,
-        )
+        done = ask_program(str(program), "--version", within=VERSION_WITHIN)
     except FileNotFoundError:
         # The file may be there, and the loader that it names may not: that of another C library.
         return "it was built for another system" if program.exists() else "it is missing"
@@ -139,6 +131,6 @@ def ask_version(program: Path) -> Version | str:
     except subprocess.TimeoutExpired:
         return f"it did not say its version within {VERSION_WITHIN:.0f} s"
     if done.returncode != 0:
-        return why_not_run(done.stderr.decode("utf-8", "replace"), done.returncode)
+        return why_not_run(done.stderr, done.returncode)
     found = _VERSION.search(done.stdout)
-    return tuple(int(part) for part in found[0].split(b".")) if found else "it does not say its version"
+    return tuple(int(part) for part in found[0].split(".")) if found else "it does not say its version"

@@ -1,34 +1,102 @@
 """The embedded stack: servers, LLM, workers, Flower and gateway as children of one process."""
 
+import fcntl
 import os
+import signal
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal, Self
+from types import FrameType
+from typing import IO, Literal, Self
 
 from tamis_producer.config.redaction import shown_url
 from tamis_producer.config.stack_file import StackFile
 from tamis_schemas import ConfigurationError
 from tamis_worker.config.settings import WorkerSettings
 
-from .endpoint import Endpoint
-from .flower import Flower
-from .flower_options import USUAL_PORT as FLOWER_PORT
-from .gateway import KEY_FILE, Gateway, keep_key
-from .gateway import USUAL_PORT as PAGE_PORT
-from .llm import Llm, need_server
-from .lock import HomeLock
+from .endpoint import Endpoint, Llm, RecordedAnswers, need_server
+from .flower_options import FLOWER_PORT
 from .model import fetch_model, model_folder
 from .orphans import ChildrenFile
 from .part import Part
 from .postgres import Postgres
-from .recorded import RecordedAnswers
-from .stop_signals import StopSignals
+from .programs import KEY_FILE, PAGE_PORT, STOP_WITHIN, Flower, Gateway, Worker, keep_key
 from .valkey import Valkey
 from .watch import Watch
-from .worker import STOP_WITHIN, Worker
 
 LlmChoice = Literal["local", "recorded", "remote", "none"]
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def lock_home(home: Path) -> IO[str]:
+    """Take the lock of a home folder: one stack at a time runs from it.
+
+    The lock is held by the open file that is returned, so that it vanishes with the process, however that ends. Closing
+    the file gives the lock back. The file itself stays: removing it would let two processes lock two files of one name.
+    Raises `ConfigurationError` naming the process that has the lock.
+    """
+    path = home / "lock"
+    try:
+        file = path.open("a+", encoding="ascii")
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be opened ({error}): is it another user's? Name another folder with TAMIS_HOME"
+        ) from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.seek(0)
+        owner = file.read().strip() or "unknown"
+        file.close()
+        raise ConfigurationError(
+            f"a stack is running from {str(home)!r} already (process {owner}): use that one, stop it with Ctrl-C in "
+            "its terminal, or name another folder with TAMIS_HOME"
+        ) from error
+    file.seek(0)
+    file.truncate()
+    file.write(str(os.getpid()))
+    file.flush()
+    return file
+
+
+class StopSignals:
+    """SIGINT, SIGTERM and SIGHUP as a user means them: the first says stop, the next says at once.
+
+    While entered, the first signal raises `KeyboardInterrupt`, later ones set `hurry`. Once `stopping()` was called,
+    the first one sets `hurry` as well: a stop is never interrupted half-way. Only the main thread gets signals; entered
+    elsewhere this does nothing.
+    """
+
+    def __init__(self) -> None:
+        self.hurry = threading.Event()
+        self._asked = False
+        self._before: dict[signal.Signals, signal._HANDLER] = {}
+
+    def stopping(self) -> None:
+        """Say that the stop has begun."""
+        self._asked = True
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # asked to outlive its terminal
+            self._before = {
+                number: signal.signal(number, self._on_signal)
+                for number in SIGNALS
+                if not (nohup and number is signal.SIGHUP)
+            }
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._asked:
+            self.hurry.set()
+            return
+        self._asked = True
+        raise KeyboardInterrupt
 
 
 class Stack:
@@ -81,11 +149,10 @@ class Stack:
         self._announce = announce
         self._starting = starting
         self._fetch = fetch
-        self._lock = HomeLock(self.home)
+        self._lock: IO[str] | None = None  # held while anything of this stack may run
         self._children = ChildrenFile(self.home / "children.json")
         self._signals = StopSignals()
         self._watch: Watch | None = None
-        self._running = False
         self.postgres: Postgres | None = None
         self.valkey: Valkey | None = None
         self.llm: Endpoint | None = None
@@ -127,8 +194,7 @@ class Stack:
         elif self._llm_choice == "local":
             need_server()
         make_home(self.home)
-        self._lock.acquire()
-        self._running = True
+        self._lock = lock_home(self.home)
         try:
             self._clean_up_after_the_dead()
             self._start_servers()
@@ -149,7 +215,7 @@ class Stack:
 
     def stop(self) -> None:
         """Stop everything, in an order that loses nothing: first who uses, then who serves."""
-        if not self._running:
+        if self._lock is None:
             return
         self._signals.stopping()
         if self._watch is not None:
@@ -166,8 +232,8 @@ class Stack:
             self._watch.release()
             self._watch = None
         self._children.path.unlink(missing_ok=True)
-        self._running = False
-        self._lock.release()
+        self._lock.close()
+        self._lock = None
 
     def __enter__(self) -> Self:
         self._signals.__enter__()

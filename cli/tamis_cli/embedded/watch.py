@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from tamis_schemas import TamisError
 
 from .part import Part
-from .restart import failures_in_a_row, restart_delay
 
 LOOK_EVERY = 0.25  # seconds
+FIRST_DELAY = 0.5  # seconds
+LONGEST_DELAY = 30.0  # seconds
+STEADY = 60.0  # seconds: whoever ran for so long is not counted as failing again and again
+
+
+def restart_delay(failures: int) -> float:
+    """Seconds to wait after the given number of ends in a row: 0.5, 1, 2, 4, ... up to 30; 1 is the first end."""
+    return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 16)))
+
+
+def failures_in_a_row(before: int, ran_for: float) -> int:
+    """The count after one more end: it begins anew where the part had run steadily."""
+    return 1 if ran_for >= STEADY else before + 1
 
 
 @dataclass

@@ -9,8 +9,7 @@ import pytest
 
 from llm_double import Double, Fault, Kind
 from stage.command import python_path
-from tamis_cli.doctor.interview import AskedQuestion, interview
-from tamis_cli.doctor.sample_questions import SampleQuestion, sample_questions
+from tamis_cli.doctor.interview import AskedQuestion, SampleQuestion, interview, sample_questions
 from tamis_schemas import ErrorKind
 from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy

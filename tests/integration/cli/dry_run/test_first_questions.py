@@ -9,7 +9,7 @@ import pytest
 from llm_double import Scripted
 from stage import House, abstracts, tamis
 from tamis_cli.dry_run.first_questions import rehearse
-from tamis_cli.embedded.llm import MODEL_NAME
+from tamis_cli.embedded.endpoint import MODEL_NAME
 from tamis_producer.config.stack_file import StackFile
 from tamis_producer.runs.dry_run import Planned, Rehearsal
 from tamis_schemas import Answer, Extract, Filter, Judge, Prices, Usage, packaged_prices

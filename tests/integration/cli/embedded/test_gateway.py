@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from tamis_cli.embedded.gateway import keep_key
+from tamis_cli.embedded.programs import keep_key
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope

@@ -10,7 +10,7 @@ import pytest
 from llm_double import Double
 from stage.listener import Listener
 from tamis_cli.embedded.commands import LocalEndpoint, local_endpoints
-from tamis_cli.embedded.llm import need_server, why_no_server
+from tamis_cli.embedded.endpoint import need_server, why_no_server
 from tamis_cli.embedded.ports import free_port
 from tamis_cli.embedded.stack import Stack
 from tamis_schemas import ConfigurationError

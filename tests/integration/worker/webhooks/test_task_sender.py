@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from tamis_cli.doctor.webhook_backlog import read_backlog
+from tamis_cli.doctor.examination import read_backlog
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import Callback, InvalidParameters

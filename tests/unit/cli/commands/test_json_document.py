@@ -1,13 +1,18 @@
 """One document on one line, whatever is in it."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from tamis_cli.commands.commands import Commands
 from tamis_cli.commands.json_document import print_json, print_json_lines
 from tamis_schemas import Counts, Priority
 
@@ -48,3 +53,24 @@ def test_lines_are_documents_of_their_own_and_none_are_nothing(capsys: pytest.Ca
     assert [json.loads(line)["n"] for line in capsys.readouterr().out.splitlines()] == [1, 2]
     print_json_lines([])
     assert capsys.readouterr().out == ""
+
+
+def test_a_command_that_yields_prints_its_document_for_programs_and_goes_on_for_people() -> None:
+    left: list[str] = []
+    commands = Commands()
+
+    @commands.command(examples=("tamis count 2",))
+    def count(n: Annotated[int, typer.Argument(min=1)]) -> Iterator[object]:
+        """Count."""
+        try:
+            yield lambda: left.append("looked up") or {"n": n}
+            left.append("told")
+            typer.echo(f"{n} in words")
+        finally:
+            left.append("closed")
+
+    program = CliRunner().invoke(commands, ["2", "--json"])
+    assert (program.exit_code, json.loads(program.output), left) == (0, {"n": 2}, ["looked up", "closed"])
+    left.clear()
+    person = CliRunner().invoke(commands, ["2"])
+    assert (person.exit_code, person.output, left) == (0, "2 in words\n", ["told", "closed"])

@@ -7,8 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tamis_cli.commands.app import say_error
-from tamis_cli.commands.commands import Commands
-from tamis_cli.commands.next_step import next_step
+from tamis_cli.commands.commands import Commands, next_step
 from tamis_schemas import TamisError, errors
 from tamis_schemas.errors import (
     BatchPaused,

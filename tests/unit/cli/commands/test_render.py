@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tamis_cli.commands.progress import detail
 from tamis_cli.commands.render import percent, print_summary, print_view, print_views
-from tamis_cli.commands.workers import print_workers
+from tamis_cli.commands.status import print_workers
 from tamis_producer import BatchView
 from tamis_producer.ledger.worker_view import NotWorking, WorkerReport, WorkerState, WorkerView
 from tamis_schemas import (

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 
-from tamis_cli.doctor.bill import judge_bill
+from tamis_cli.doctor.answers import judge_bill
 from tamis_cli.doctor.finding import Level
 from tamis_cli.doctor.interview import AskedQuestion, Call
 from tamis_schemas import ErrorKind, ModelPrice, Prices, Usage

@@ -143,7 +143,8 @@ def test_everything_that_a_sweep_can_find_has_words() -> None:
 def test_how_the_workers_ask_a_model_is_told_and_in_vain_is_a_warning() -> None:
     known = Learned("https://llm.example/v1", "m", "text", True, 0, datetime(2026, 11, 22, 9, 5, tzinfo=UTC))
     told = "workers ask m at https://llm.example/v1 on rung text since 2026-11-22 09:05 UTC"
-    proven, unproven, vain = judge_learned([known, replace(known, proven=False), replace(known, unusable=3)])
+    learned = known, replace(known, proven=False), replace(known, unusable=3)
+    proven, unproven, vain = map(judge_learned, learned)
     assert (proven.level, proven.what) == (OK, told)
     assert (unproven.level, unproven.what) == (OK, f"{told}, which no answer has proven yet")
     assert (vain.level, vain.what) == (WARNING, f"{told}; the last 3 answers could not be used")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis_cli.embedded.flower import Flower
+from tamis_cli.embedded.programs import Flower
 from tamis_schemas import ConfigurationError
 from tamis_worker.config.settings import WorkerSettings, is_loopback
 

@@ -1,6 +1,6 @@
 """What the embedded model costs."""
 
-from tamis_cli.embedded.llm import MODEL_NAME
+from tamis_cli.embedded.endpoint import MODEL_NAME
 from tamis_producer.files.price_file import known_prices
 from tamis_schemas import Usage
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tamis_cli.embedded import postgres_binaries, valkey
-from tamis_cli.embedded.postgres_binaries import POSTGRES, release_of
+from tamis_cli.embedded import postgres, valkey
+from tamis_cli.embedded.postgres import POSTGRES, release_of
 from tamis_cli.embedded.server_program import SYSTEM, Candidate, Server, ServerProgram, Version, choose
 from tamis_cli.embedded.valkey import REDIS
 from tamis_schemas import ConfigurationError
@@ -95,7 +95,7 @@ def make(program: Path) -> Path:
 
 def only_here(monkeypatch: pytest.MonkeyPatch, *path: Path) -> None:
     """Leave nothing of the machine's own servers in sight."""
-    monkeypatch.setattr(postgres_binaries, "SYSTEM_FOLDERS", ())
+    monkeypatch.setattr(postgres, "SYSTEM_FOLDERS", ())
     monkeypatch.setenv("PATH", ":".join(map(str, path)))
 
 
@@ -111,8 +111,8 @@ def test_the_systems_releases_of_postgres_are_tried_from_the_newest_down_and_eac
     on_path.mkdir()
     (on_path / "postgres").symlink_to(folders["15"] / "postgres")
     only_here(monkeypatch, on_path)
-    monkeypatch.setattr(postgres_binaries, "SYSTEM_FOLDERS", (str(tmp_path / "lib" / "*" / "bin"),))
-    found = [candidate.path for candidate in postgres_binaries.candidates() if candidate.origin == SYSTEM]
+    monkeypatch.setattr(postgres, "SYSTEM_FOLDERS", (str(tmp_path / "lib" / "*" / "bin"),))
+    found = [candidate.path for candidate in postgres.candidates() if candidate.origin == SYSTEM]
     assert found == [folders[release] / "postgres" for release in ("17", "15", "9")]
 
 
@@ -130,7 +130,7 @@ def programs(monkeypatch: pytest.MonkeyPatch, **versions: Version) -> None:
     """Let the package and the system have these versions of Postgres, and nothing else."""
     paths = {name: Path(f"/{name}/postgres") for name in versions}
     found = [Candidate(POSTGRES.package if name == "package" else SYSTEM, path) for name, path in paths.items()]
-    monkeypatch.setattr(postgres_binaries, "candidates", lambda: iter(found))
+    monkeypatch.setattr(postgres, "candidates", lambda: iter(found))
     answers = {paths[name]: version for name, version in versions.items()}
     monkeypatch.setattr("tamis_cli.embedded.server_program.ask_version", answers.__getitem__)
 
@@ -145,8 +145,8 @@ def test_data_are_served_by_the_release_that_made_them_wherever_it_comes_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_by: str, chosen: str
 ) -> None:
     programs(monkeypatch, package=(18, 6), system=(15, 18))
-    assert postgres_binaries.server_program(tmp_path).path == Path("/package/postgres")  # no data yet
-    assert postgres_binaries.server_program(data_of(tmp_path, made_by)).path == Path(f"/{chosen}/postgres")
+    assert postgres.server_program(tmp_path).path == Path("/package/postgres")  # no data yet
+    assert postgres.server_program(data_of(tmp_path, made_by)).path == Path(f"/{chosen}/postgres")
 
 
 def test_data_of_a_release_that_is_not_here_are_an_error_that_says_what_to_do(
@@ -154,10 +154,10 @@ def test_data_of_a_release_that_is_not_here_are_an_error_that_says_what_to_do(
 ) -> None:
     programs(monkeypatch, package=(18, 6), system=(15, 18))
     with pytest.raises(ConfigurationError, match=r"of Postgres 17, and here runs 18\.6 and 15\.18.*postgresql-17"):
-        postgres_binaries.server_program(data_of(tmp_path, "17\n"))
+        postgres.server_program(data_of(tmp_path, "17\n"))
     programs(monkeypatch, system=(14, 2))  # none that would do for any data: that comes first
     with pytest.raises(ConfigurationError, match=r"14\.2, and 15 is the least"):
-        postgres_binaries.server_program(tmp_path)
+        postgres.server_program(tmp_path)
 
 
 @pytest.mark.parametrize(("written", "release"), [("18\n", 18), ("9.6\n", 9), ("", None), ("x\n", None)])

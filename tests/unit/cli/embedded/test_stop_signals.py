@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from tamis_cli.embedded.stop_signals import StopSignals
+from tamis_cli.embedded.stack import StopSignals
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

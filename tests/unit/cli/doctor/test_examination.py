@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from tamis_cli.doctor.examination import WebhookBacklog, judge_backlog
 from tamis_cli.doctor.finding import Level
-from tamis_cli.doctor.webhook_backlog import WebhookBacklog, judge_backlog
 
 QUIET = WebhookBacklog(waiting=0, failing=0, late=0, given_up=0, batches=0)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tamis_cli.dry_run.workers_model import workers_model
+from tamis_cli.dry_run.first_questions import workers_model
 from tamis_producer.config.stack_file import StackFile
 from tamis_worker.config.settings import WorkerSettings
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from tamis_cli.commands.decision_list import MOST, print_decisions
+from tamis_cli.commands.demo import MOST, print_decisions
 from tamis_review.example import ANSWERS, CITATIONS, CRITERIA
 from tamis_review.intake import read_records
 from tamis_review.plans.criteria_file import read_criteria

@@ -2,7 +2,7 @@
 
 import json
 
-from tamis_cli.doctor.sample_questions import sample_questions
+from tamis_cli.doctor.interview import sample_questions
 from tamis_schemas.operations import OPERATIONS, operation_name
 from tamis_worker.engine.call_policy import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_cli.doctor.finding import Level
-from tamis_cli.doctor.llm_key import KeyOrigin, expiry_of, judge_key
+from tamis_cli.doctor.llm import KeyOrigin, expiry_of, judge_key
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 

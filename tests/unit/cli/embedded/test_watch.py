@@ -4,7 +4,8 @@ import signal
 
 import pytest
 
-from tamis_cli.embedded.restart import failures_in_a_row, how_it_ended, restart_delay
+from tamis_cli.embedded.process import how_it_ended
+from tamis_cli.embedded.watch import failures_in_a_row, restart_delay
 
 
 @pytest.mark.parametrize(
