@@ -22,6 +22,7 @@ from math import floor
 from tamis_schemas import InvalidParameters, StopPrice, StopVerdict
 from tamis_schemas.values.frozen import Frozen
 
+from .exact import largest
 from .reader_errors import DoubleRead, may_have_been, most_true_includes
 from .sampling_frame import Frame, frame_doubt
 
@@ -220,14 +221,7 @@ class _Promise:
         """The largest number of includes that the readers might see in all so that the promise is kept; None: none."""
         if not self.keeps(found, found):
             return None
-        low, high = found, found + self.reading.unread
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.keeps(found, middle):
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        return largest(found, found + self.reading.unread, lambda seen: self.keeps(found, seen))
 
 
 def _price(promise: _Promise, expected: float | None) -> StopPrice:

@@ -40,12 +40,9 @@ class ScoreBasis(Frozen):
     @classmethod
     def of(cls, decided: Iterable[tuple[float | None, float | None]]) -> "ScoreBasis":
         """The scale of decided records, by the probability and the relevance of each."""
-        n = probabilities = relevances = 0
-        for probability, relevance in decided:
-            n += 1
-            probabilities += probability is not None
-            relevances += relevance is not None
-        return cls.counted(n, probabilities, relevances)
+        numbers = list(decided)
+        probabilities, relevances = (sum(number[kind] is not None for number in numbers) for kind in (0, 1))
+        return cls.counted(len(numbers), probabilities, relevances)
 
     @classmethod
     def counted(cls, decided: int, with_probability: int, with_relevance: int) -> "ScoreBasis":

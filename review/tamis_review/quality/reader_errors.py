@@ -20,7 +20,7 @@ Journal of Clinical Epidemiology 62, 149-157).
 
 from dataclasses import dataclass
 
-from .exact import beta_below, upper_bound
+from .exact import beta_below, largest, upper_bound
 
 MOST_INCLUDES = 10_000_000  # where the search for the number of true includes ends
 
@@ -66,11 +66,4 @@ def most_true_includes(seen: int, miss_rate: float, doubt: float) -> int | None:
         if too_many > MOST_INCLUDES:
             return None
         too_many = 2 * too_many
-    low = seen
-    while too_many - low > 1:
-        middle = (low + too_many) // 2
-        if may_have_been(middle, seen, miss_rate, doubt):
-            low = middle
-        else:
-            too_many = middle
-    return low
+    return largest(seen, too_many - 1, lambda total: may_have_been(total, seen, miss_rate, doubt))

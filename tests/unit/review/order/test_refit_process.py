@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tamis_review.order import refit_process, refit_program
+from tamis_review.order import order_refits, refit_program
+from tamis_review.order.order_refits import RefitProcess
 from tamis_review.order.order_store import OrderTerms
-from tamis_review.order.refit_process import RefitProcess
 from tamis_schemas import ConfigurationError, OperationFailed
 
 TERMS = OrderTerms(0, 0.02)
@@ -32,7 +32,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def beside(monkeypatch: pytest.MonkeyPatch) -> RefitProcess:
-    monkeypatch.setattr(refit_process, "PROGRAM", (sys.executable, "-c", PROGRAM))
+    monkeypatch.setattr(order_refits, "PROGRAM", (sys.executable, "-c", PROGRAM))
     return RefitProcess("postgresql+psycopg://user@127.0.0.1:1/tamis")
 
 
