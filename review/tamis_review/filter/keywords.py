@@ -30,6 +30,22 @@ MOST = 64  # variants of one keyword
 
 _BETWEEN_WORDS = re.compile(r"[\s\u2010-\u2015\u2212\ufe58\ufe63\uff0d-]+")
 _APOSTROPHES = "'\u2018\u2019\u02bc"
+# The ending of a noun -> how many letters give way to what in its other numbers. The first that matches counts.
+_ENDINGS = [
+    (re.compile(ending), numbers)
+    for ending, numbers in (
+        (r"series$", ()),  # one word for both
+        (r"ies$", ((3, "y"),)),
+        (r"sis$", ((2, "es"),)),
+        (r"...ses$", ((2, "is"), (1, ""))),
+        (r"(?:ch|sh|x|z|ss)es$", ((2, ""), (1, ""))),
+        (r"(?:us|is)$", ()),
+        (r"(?:ch|sh|x|z|ss)$", ((0, "es"),)),
+        (r"s$", ((1, ""),)),
+        (r"[^aeiou]y$", ((1, "ies"),)),
+        (r"", ((0, "s"),)),
+    )
+]
 
 
 @dataclass(frozen=True)
@@ -144,28 +160,9 @@ def _spellings(word: str) -> set[str]:
 def _numbers(noun: str) -> Iterator[str]:
     """The noun, its plural and its singular, as far as spelling tells."""
     yield noun
-    if not noun.isascii() or len(noun) < 3 or not noun[-1].isalpha():
-        return
-    if noun.endswith("series"):  # one word for both
-        return
-    if noun.endswith("ies"):
-        yield noun[:-3] + "y"
-    elif noun.endswith("sis"):
-        yield noun[:-2] + "es"
-    elif noun.endswith("ses") and len(noun) > 5:
-        yield noun[:-2] + "is"
-        yield noun[:-1]
-    elif noun.endswith(("ches", "shes", "xes", "zes", "sses")):
-        yield noun[:-2]
-        yield noun[:-1]
-    elif noun.endswith("s") and not noun.endswith(("ss", "us", "is")):
-        yield noun[:-1]
-    elif noun.endswith("y") and noun[-2] not in "aeiou":
-        yield noun[:-1] + "ies"
-    elif noun.endswith(("ch", "sh", "x", "z", "ss")):
-        yield noun + "es"
-    elif not noun.endswith("s"):
-        yield noun + "s"
+    if noun.isascii() and len(noun) >= 3 and noun[-1].isalpha():
+        for cut, added in next(numbers for ending, numbers in _ENDINGS if ending.search(noun)):
+            yield noun[: len(noun) - cut] + added
 
 
 def _checked(keyword: Keyword) -> str:

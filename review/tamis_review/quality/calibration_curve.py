@@ -50,7 +50,16 @@ def reliability(
         held[min(int(confidence * BINS), BINS - 1)].append(at)
 
     def bin_of(place: int, members: Sequence[int]) -> Bin:
-        return _bin(place, [decisions[at] for at in members], level_of(members))
+        n, level = len(members), level_of(members)
+        right = wilson(sum(decisions[at][1] for at in members), n, LEVEL if level is None else level)
+        ends = {"low": None, "high": None} if level is None else {}
+        return Bin(
+            low=place / BINS,
+            high=(place + 1) / BINS,
+            n=n,
+            confidence=sum(decisions[at][0] for at in members) / n if n else None,
+            right=right.model_copy(update={"level": LEVEL, **ends}),
+        )
 
     bins = tuple(bin_of(place, members) for place, members in enumerate(held))
     n = len(decisions)
@@ -62,16 +71,3 @@ def reliability(
     ece = Figure(value=away / n) if n else Figure(reason="the model decided no labelled record")
     everything = bin_of(0, range(n))
     return Reliability(n=n, bins=bins, ece=ece, right=everything.right, confidence=everything.confidence)
-
-
-def _bin(place: int, members: Sequence[tuple[float, bool]], level: float | None) -> Bin:
-    n = len(members)
-    right = wilson(sum(right for _, right in members), n, LEVEL if level is None else level)
-    ends = {"low": None, "high": None} if level is None else {}
-    return Bin(
-        low=place / BINS,
-        high=(place + 1) / BINS,
-        n=n,
-        confidence=sum(confidence for confidence, _ in members) / n if n else None,
-        right=right.model_copy(update={"level": LEVEL, **ends}),
-    )

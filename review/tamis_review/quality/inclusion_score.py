@@ -57,12 +57,8 @@ class ScoreBasis(Frozen):
     @property
     def without(self) -> int:
         """Decided records that have no number on the scale."""
-        match self.scale:
-            case ScoreScale.PROBABILITY:
-                return self.decided - self.with_probability
-            case ScoreScale.RELEVANCE:
-                return self.decided - self.with_relevance
-        return 0
+        having = {ScoreScale.PROBABILITY: self.with_probability, ScoreScale.RELEVANCE: self.with_relevance}
+        return self.decided - having.get(self.scale, self.decided)
 
 
 def inclusion_score(
