@@ -1,10 +1,13 @@
 """Orders as a client has them worked out: in the caller's thread, or in a process beside it.
 
-The process beside computes for seconds, while the one that asks answers people.
+The process beside computes for seconds, while the one that asks answers people. It is this file as a program, which
+reads a line of JSON for each request, and writes one for each answer. The first line names the ledger, because a
+command line is shown to whoever lists processes.
 """
 
 import json
 import logging
+import os
 import subprocess
 import sys
 from collections import deque
@@ -12,17 +15,21 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock, Thread
+from typing import TextIO
 from uuid import UUID
 
 from sqlalchemy import Engine
 
 import tamis_schemas
+from tamis_producer.ledger import connect
+from tamis_producer.ledger.pool_kinds import READING_ORDERS
 from tamis_schemas import OperationFailed, TamisError
 
 from .order_store import OrderTerms
 from .refit import FeatureCache, refit
 
-PROGRAM = (sys.executable, "-m", "tamis_review.order.refit_program")
+PROGRAM = (sys.executable, "-m", "tamis_review.order.order_refits")
+NICER = 10  # than the process that asks, which answers people
 END_WITHIN = 5  # s
 PATIENCE = 1.5  # s that a caller waits who would rather have an older order than wait longer
 
@@ -193,3 +200,28 @@ class OrderRefits:
 def _tell(batch_id: UUID, done: "Future[None]") -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
         log.warning("the reading order of batch %s stays as it is: %s", batch_id, error)
+
+
+def serve(requests: TextIO, answers: TextIO) -> None:
+    """Answer requests in their order, until there are no more."""
+    engine = connect(json.loads(requests.readline())["database_url"], READING_ORDERS)
+    cache = FeatureCache()
+    for line in requests:
+        request = json.loads(line)
+        try:
+            refit(engine, UUID(request["batch_id"]), OrderTerms(request["seed"], request["explore"]), cache)
+            error = None
+        except TamisError as failed:
+            error = [type(failed).__name__, str(failed)]
+        except Exception as failed:  # whoever asked is told, and the next request is another one
+            error = [type(failed).__name__, "the reading order could not be worked out"]
+        answers.write(json.dumps({"error": error}) + "\n")
+        answers.flush()
+    engine.dispose()
+
+
+if __name__ == "__main__":
+    if hasattr(os, "nice"):
+        with suppress(OSError):
+            os.nice(NICER)
+    serve(sys.stdin, sys.stdout)

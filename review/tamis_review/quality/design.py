@@ -30,8 +30,7 @@ from math import sqrt
 from statistics import NormalDist
 
 from .agreement import Agreement
-from .calibration_curve import Reliability, reliability
-from .figure import LEVEL, Figure
+from .figure import LEVEL, Figure, Reliability, reliability
 from .judged import Judged
 from .sampling import Lie, Sampling
 

@@ -1,18 +1,24 @@
 """The figures of decisions and scores against a human's labels, each with its interval, or the reason why it has none.
 
-They are made of the confusion matrix of decisions, or say how well scores put the records that a human includes before
-the others (discrimination).
+They are made of the confusion matrix of decisions, say how well scores put the records that a human includes before the
+others (discrimination), or whether a confidence is the share that is right (calibration: the reliability curve and the
+expected calibration error).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import atanh, ceil, sqrt, tanh
 from statistics import NormalDist, fmean, variance
 
-from tamis_schemas import wilson
+from tamis_schemas import Proportion, wilson
 from tamis_schemas.values.frozen import Frozen
 
 LEVEL = 0.95
+BINS = 10
+NO_INCLUDES = "no record is included by the human"
+NO_EXCLUDES = "no record is excluded by the human"
+NOTHING_KEPT = "no record is kept by the system"
+NOTHING_DROPPED = "no record is excluded by the system"
 
 
 class Figure(Frozen):
@@ -45,12 +51,6 @@ def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Fi
         total=share.total,
         reason=nothing if share.estimate is None else None,
     )
-
-
-NO_INCLUDES = "no record is included by the human"
-NO_EXCLUDES = "no record is excluded by the human"
-NOTHING_KEPT = "no record is kept by the system"
-NOTHING_DROPPED = "no record is excluded by the system"
 
 
 class Matrix(Frozen):
@@ -202,3 +202,66 @@ def midranks(values: Sequence[float]) -> list[float]:
             ranks[place] = (start + end + 1) / 2
         start = end
     return ranks
+
+
+class Bin(Frozen):
+    """The decisions whose confidence lies in a tenth: from `low` up to, not including, `high`; the last one with 1."""
+
+    low: float
+    high: float
+    n: int
+    confidence: float | None  # the mean of the decisions' own; None where there are none
+    right: Proportion  # of these decisions, those that the human shares
+
+
+class Reliability(Frozen):
+    """The reliability curve, and how far it lies from the diagonal."""
+
+    n: int
+    bins: tuple[Bin, ...]
+    ece: Figure  # expected calibration error, 0 to 1
+    right: Proportion  # over all of them
+    confidence: float | None  # the mean over all of them
+
+
+def reliability(
+    decisions: Sequence[tuple[float, bool]], level_of: Callable[[Sequence[int]], float | None] = lambda _: LEVEL
+) -> Reliability:
+    """The curve over decisions: pairs of the confidence in one and whether the human decided alike.
+
+    Args:
+        decisions: in any order.
+        level_of: of the interval around the share of some decisions, by their places; None: there is none.
+
+    ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|, with ten bins of equal width.
+
+    Source: Naeini, M. P., Cooper, G. F., Hauskrecht, M. (2015), Obtaining well calibrated probabilities using Bayesian
+    binning, AAAI 29; Guo, C., Pleiss, G., Sun, Y., Weinberger, K. Q. (2017), On calibration of modern neural networks,
+    ICML, PMLR 70, 1321-1330.
+    """
+    held: list[list[int]] = [[] for _ in range(BINS)]
+    for at, (confidence, _) in enumerate(decisions):
+        held[min(int(confidence * BINS), BINS - 1)].append(at)
+
+    def bin_of(place: int, members: Sequence[int]) -> Bin:
+        n, level = len(members), level_of(members)
+        right = wilson(sum(decisions[at][1] for at in members), n, LEVEL if level is None else level)
+        ends = {"low": None, "high": None} if level is None else {}
+        return Bin(
+            low=place / BINS,
+            high=(place + 1) / BINS,
+            n=n,
+            confidence=sum(decisions[at][0] for at in members) / n if n else None,
+            right=right.model_copy(update={"level": LEVEL, **ends}),
+        )
+
+    bins = tuple(bin_of(place, members) for place, members in enumerate(held))
+    n = len(decisions)
+    away = sum(
+        one.n * abs(one.right.estimate - one.confidence)
+        for one in bins
+        if one.right.estimate is not None and one.confidence is not None
+    )
+    ece = Figure(value=away / n) if n else Figure(reason="the model decided no labelled record")
+    everything = bin_of(0, range(n))
+    return Reliability(n=n, bins=bins, ece=ece, right=everything.right, confidence=everything.confidence)

@@ -7,9 +7,8 @@ from tamis_schemas import InvalidRequest
 from tamis_schemas.values.frozen import Frozen
 
 from .agreement import Agreement, agreement
-from .calibration_curve import Reliability
 from .design import Design
-from .figure import Figure, Matrix, auc, f1, mcc, precision, proportion, sensitivity, specificity, wss
+from .figure import Figure, Matrix, Reliability, auc, f1, mcc, precision, proportion, sensitivity, specificity, wss
 from .inclusion_score import ScoreBasis
 from .judged import Judged, Stand
 from .matching import Matched, Matching

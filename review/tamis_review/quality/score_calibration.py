@@ -29,8 +29,8 @@ from typing import Protocol
 from tamis_schemas.records.random_order import sample
 from tamis_schemas.values.frozen import Frozen
 
-from .calibration_curve import Reliability
 from .design import Design
+from .figure import Reliability
 from .judged import Judged
 
 FEWEST = 20  # includes, and excludes: Platt's sigmoid from here on

@@ -61,11 +61,6 @@ class SharedErrors(Frozen):
     p: float  # probability of so many joint errors or more, were they independent
     sharing: Sharing
 
-    @property
-    def ratio(self) -> float | None:
-        """Joint errors as a multiple of the expected ones; None where none are expected."""
-        return self.joint / self.expected if self.expected else None
-
 
 def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErrors:
     """The joint errors over strata; of `pairs` of models each gets its share of the probability to be wrong."""
