@@ -37,16 +37,9 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class _Asked:
-    batch_id: UUID
-    terms: OrderTerms
-    done: "Future[None]" = field(default_factory=Future)
-
-
-@dataclass(eq=False)
 class _Child:
     process: "subprocess.Popen[str]"
-    asked: deque[_Asked] = field(default_factory=deque)  # the first one is being worked out
+    asked: "deque[tuple[dict[str, object], Future[None]]]" = field(default_factory=deque)  # the first one is under way
 
 
 class RefitProcess:
@@ -67,31 +60,31 @@ class RefitProcess:
         """
         with self._lock:
             child = self._living()
-            for one in list(child.asked)[1:]:
-                if (one.batch_id, one.terms) == (batch_id, terms):
-                    return one.done
-            asked = _Asked(batch_id, terms)
-            child.asked.append(asked)
-            request = {"batch_id": str(batch_id), "seed": terms.seed, "explore": terms.explore}
+            request = {"batch_id": str(batch_id), **vars(terms)}
+            for waiting, done in list(child.asked)[1:]:
+                if waiting == request:
+                    return done
+            asked: Future[None] = Future()
+            child.asked.append((request, asked))
             with suppress(OSError):  # it has just died: who listens to it says so
                 _send(child, request)
-            return asked.done
+            return asked
 
     def wait(self) -> None:
         """Return once everything that was asked for is worked out, or has failed."""
         while True:
             with self._lock:
-                last = self._child.asked[-1] if self._child is not None and self._child.asked else None
-            if last is None:
+                asked = [] if self._child is None else [done for _, done in self._child.asked]
+            if not asked:
                 return
-            last.done.exception()
+            asked[-1].exception()
 
     def close(self) -> None:
         """End the process; what it has not finished is not kept, and a later request starts another one."""
         with self._lock:
             child, self._child = self._child, None
-            for asked in () if child is None else child.asked:
-                asked.done.cancel()
+            for _, asked in () if child is None else child.asked:
+                asked.cancel()
         if child is not None:
             child.process.terminate()
             child.process.wait(END_WITHIN)
@@ -115,13 +108,13 @@ class RefitProcess:
         with answers:
             for line in answers:
                 with self._lock:
-                    asked = child.asked.popleft()
+                    _, asked = child.asked.popleft()
                 _settle(asked, json.loads(line)["error"])
         child.process.wait()
         with self._lock:
             if self._child is child:
                 self._child = None
-            left = list(child.asked)
+            left = [asked for _, asked in child.asked]
             child.asked.clear()
             with suppress(OSError):
                 requests.close()
@@ -135,13 +128,13 @@ def _send(child: _Child, line: dict[str, object]) -> None:
     child.process.stdin.flush()
 
 
-def _settle(asked: _Asked, error: list[str] | None) -> None:
-    if not asked.done.set_running_or_notify_cancel():  # the process was closed
+def _settle(asked: "Future[None]", error: list[str] | None) -> None:
+    if not asked.set_running_or_notify_cancel():  # the process was closed
         return
     if error is None:
-        asked.done.set_result(None)
+        asked.set_result(None)
     else:
-        asked.done.set_exception(_raised(*error))
+        asked.set_exception(_raised(*error))
 
 
 def _raised(name: str, message: str) -> TamisError:

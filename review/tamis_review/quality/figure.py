@@ -5,6 +5,7 @@ others (discrimination), or whether a confidence is the share that is right (cal
 expected calibration error).
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import atanh, ceil, sqrt, tanh
@@ -191,17 +192,8 @@ def wss(ranks: Sequence[float], included: Sequence[bool], recall: float = 0.95) 
 
 def midranks(values: Sequence[float]) -> list[float]:
     """The place of each value among all, from 1; equal values share the mean of their places."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end < len(order) and values[order[end]] == values[order[start]]:
-            end += 1
-        for place in order[start:end]:
-            ranks[place] = (start + end + 1) / 2
-        start = end
-    return ranks
+    ordered = sorted(values)
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 
 
 class Bin(Frozen):

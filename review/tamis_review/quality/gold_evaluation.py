@@ -99,6 +99,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
         raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
     design = Design(examine((*records, *matched.others), seed=matched.seed))
     by_model = [one for one in records if one.score is not None]
+    dropped = sum(not _kept(one) for one in records)
     settled = [one for one in records if one.stand is not Stand.REFERRED]
     return GoldEvaluation(
         matching=matched.matching,
@@ -109,9 +110,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
         screening=Rates.of(records, design),
         decided=Rates.of(settled, design),
         unread=design.figure(
-            lambda level: proportion(
-                sum(not _kept(one) for one in records), len(records), "there is no record", level=level
-            ),
+            lambda level: proportion(dropped, len(records), "there is no record", level),
             records,
             lambda one: not _kept(one),
         ),

@@ -118,14 +118,11 @@ def cross_fitted(
     if method is None:
         return None
     fold = _folds(labels, indices, seed)
-    probabilities = [0.0] * len(scores)
+    curves = []
     for left_out in range(FOLDS):
         others = [at for at in range(len(scores)) if fold[at] != left_out]
-        curve = _fit(method, [scores[at] for at in others], [labels[at] for at in others])
-        for at in range(len(scores)):
-            if fold[at] == left_out:
-                probabilities[at] = curve.probability(scores[at])
-    return probabilities
+        curves.append(_fit(method, [scores[at] for at in others], [labels[at] for at in others]))
+    return [curves[own].probability(score) for own, score in zip(fold, scores, strict=True)]
 
 
 def _folds(labels: Sequence[bool], indices: Sequence[int], seed: int) -> list[int]:
