@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import sqrt
 
-from tamis_review.quality.agreement_interval import Table, deviance_limit, likelihood_at_ac1, likelihood_at_kappa
+from tamis_review.quality.agreement import Table, deviance_limit, likelihood_at_ac1, likelihood_at_kappa
 
 LEVEL, Z = 0.95, 1.959963984540054
 SIZES = (20, 30, 50, 100, 199)

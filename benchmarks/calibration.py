@@ -19,7 +19,7 @@ from math import inf
 from statistics import fmean
 from typing import TypeAlias
 
-from tamis_review.quality.threshold import choose_threshold
+from tamis_review.quality.pilot import choose_threshold
 
 from . import agreement_coverage, pilots
 

@@ -36,7 +36,7 @@ RULES: dict[str, dict[str, object]] = {
     "own_work": {f"{SCREENING}.initial_filter._is_own_work": _no},
     "soft_hyphens": {
         f"{SCREENING}.{module}.without_soft_hyphens": _as_it_is
-        for module in ("initial_filter", "inclusions", "variants")
+        for module in ("initial_filter", "inclusions", "keywords")
     },
 }
 

@@ -12,7 +12,7 @@ import psutil
 from tamis_producer.process.waiting import BesideLoop
 from tamis_review import decide, reading
 from tamis_review.decisions.record_overrides import HumanDecision
-from tamis_review.order.refit_process import PROGRAM
+from tamis_review.order.order_refits import PROGRAM
 
 from .many_items import peak_memory
 from .options import Options

@@ -100,7 +100,7 @@ def told(shared: float, panels: int, *, seed: int = SEED) -> Told:
     return Told(
         shared=_mean([float(any(pairs)) for pairs in said]),
         every_pair=_mean([float(pair) for pairs in said for pair in pairs]),
-        ratio=_mean([one.ratio or 0.0 for one in errors]),
+        ratio=_mean([one.joint / one.expected if one.expected else 0.0 for one in errors]),
         phi=_mean([one.phi or 0.0 for one in errors]),
         recall_one=1 - _mean([one.members[0].missed.estimate or 0.0 for one in figures]),
         recall=_mean([one.brought[0].recall_with.estimate or 0.0 for one in figures]),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import exp
 from typing import TypeAlias
 
-from tamis_review.quality.gold_evaluation import evaluate_matched
+from tamis_review.quality.gold_evaluation import evaluate
 from tamis_review.quality.judged import Judged, Stand
 from tamis_review.quality.matching import Matched, Matching
 from tamis_review.quality.pilot import calibrate
@@ -131,7 +131,7 @@ def _one(draw: random.Random, choice: Choice, *, shuffled: bool) -> Iterator[boo
     def kept(threshold: float | None) -> bool:
         return threshold is None or sum(one.rank >= threshold for one in includes) >= RECALL * len(includes)
 
-    rates = evaluate_matched(matched).screening
+    rates = evaluate(matched).screening
     held = []
     for figure, human, stand in (
         (rates.sensitivity, True, Stand.INCLUDE),

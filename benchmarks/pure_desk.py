@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from tamis_review.order.exploration import EXPLORE
 from tamis_review.order.ranking import rank
-from tamis_review.order.text_model import TextFeatures
+from tamis_review.order.text_features import TextFeatures
 from tamis_review.quality.certificate import Reading, certify
-from tamis_review.quality.estimator import missed_recall_p
+from tamis_review.quality.estimates import missed_recall_p
 from tamis_review.quality.sampling_frame import Frame
 from tamis_schemas import StopVerdict
 from tamis_schemas.records.random_order import sample

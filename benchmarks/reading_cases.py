@@ -13,7 +13,7 @@ from .replayed_judges import Judgement, recorded_judgements, simulated_judgement
 from .simulated_judges import Kind, simulate
 
 if TYPE_CHECKING:
-    from tamis_review.order.text_model import TextFeatures
+    from tamis_review.order.text_features import TextFeatures
 
 ANIMALS = "kwok_2020_gpt4omini"
 RECORDED = "GPT-4o-mini's recorded answers"
@@ -48,7 +48,7 @@ class Case:
     def features(self) -> "TextFeatures":
         """The words of the records."""
         from tamis_review.order.candidates import texts_of
-        from tamis_review.order.text_model import TextFeatures
+        from tamis_review.order.text_features import TextFeatures
 
         return TextFeatures.of(["\n".join(texts_of(record)) for record in self.reviewed.records])
 

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from tamis_review.order.exploration import EXPLORE
 from tamis_review.order.ranking import rank
-from tamis_review.order.text_model import TextFeatures
+from tamis_review.order.text_features import TextFeatures
 
 from .asreview_runs import SEEDS, Priors, priors
 from .reading_cases import RECORDED, Case, cases

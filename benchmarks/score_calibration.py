@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeVar
 
-from tamis_review.quality.calibration_curve import reliability
-from tamis_review.quality.discrimination import auc
+from tamis_review.quality.figure import auc, reliability
 from tamis_review.quality.score_calibration import cross_fitted, fit, method_for
 from tamis_schemas.records.random_order import sample
 

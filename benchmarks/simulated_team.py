@@ -11,9 +11,8 @@ import random
 from collections import deque
 from dataclasses import dataclass
 
-from tamis_review.quality.certificate import Reading, certify, records_needed
-from tamis_review.quality.estimator import missed_recall_p
-from tamis_review.quality.reader_errors import DoubleRead
+from tamis_review.quality.certificate import DoubleRead, Reading, certify, records_needed
+from tamis_review.quality.estimates import missed_recall_p
 from tamis_review.quality.sampling_frame import Frame
 from tamis_schemas import StopVerdict
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tamis_review.quality.estimator import missed_recall_p
+from tamis_review.quality.estimates import missed_recall_p
 
 from .reading_curve import ReadingCurve
 from .reading_team import CONFIDENCE, DRY, PAGE, RECALL, Read

@@ -9,8 +9,8 @@ from tamis_schemas import InvalidRequest
 from .decisions import human_agreement, panel_reading, pilot_file
 from .decisions.human_agreement import AgreementFigures
 from .decisions.pilot_file import Pilot
-from .quality import pilot
-from .quality.gold_evaluation import GoldEvaluation, evaluate_matched
+from .quality import gold_evaluation, pilot
+from .quality.gold_evaluation import GoldEvaluation
 from .quality.gold_labels import Labels, labels_of
 from .quality.matching import Matched, check_decides, match
 from .quality.panel_figures import PanelFigures
@@ -36,7 +36,7 @@ def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEva
     together, `InputError` for a file without, `ConfigurationError` without the extra `files`, `LedgerUnavailable`.
     """
     matched = _match(batch, labels, column)
-    return evaluate_matched(matched).model_copy(update={"panel": _panel(batch, _human(matched))})
+    return gold_evaluation.evaluate(matched).model_copy(update={"panel": _panel(batch, _human(matched))})
 
 
 def calibrate(

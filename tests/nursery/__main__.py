@@ -28,7 +28,7 @@ IMPORTED = (
     *("encodings.idna", "encodings.utf_8_sig", "llm_double.connection", "llm_double.server"),
     *("tamis_schemas", "tamis_schemas.ledger", "tamis_schemas.answers.filter_result"),
     *("tamis_producer.client.client", "tamis_producer.client.glance", "tamis_review.explanation"),
-    *("tamis_review.plans.criteria_file", "tamis_review.plans.plan_file", "tamis_review.plans.schema_file"),
+    *("tamis_review.plans.criteria_file", "tamis_review.plans.plan_file"),
     *("tamis_review.intake", "tamis_review.intake.duplicates", "tamis_review.report"),
     *("tamis_producer.gateway.app", "tamis_producer.gateway.server", "uvicorn.lifespan.on", "uvicorn.loops.asyncio"),
     *("tamis_producer.runs.dry_run", "tamis_review.filter", "tamis_review.filter.identification"),

@@ -1,5 +1,10 @@
-"""Rows of a batch's results, each with one decision."""
+"""Rows of a batch's results, each with one decision, and their evaluation by labels."""
 
+from collections.abc import Iterable, Mapping
+
+from tamis_review.quality import gold_evaluation
+from tamis_review.quality.gold_labels import GoldLabels, labels_of
+from tamis_review.quality.matching import match
 from tamis_schemas import ErrorKind, EvaluationResult, Exclusion, ItemResult, ItemStatus
 from tamis_schemas.answers.exclusion import DUPLICATE
 
@@ -41,3 +46,8 @@ def copied(index: int, item_id: str, *, of: int) -> ItemResult:
     """A copy of another record."""
     exclusion = Exclusion(rule=DUPLICATE, reason="A copy.", duplicate_of=of)
     return ItemResult(index=index, item_id=item_id, status=ItemStatus.EXCLUDED_BY_FILTER, exclusion=exclusion)
+
+
+def evaluate(rows: Iterable[ItemResult], labels: GoldLabels | Mapping[str, bool]) -> gold_evaluation.GoldEvaluation:
+    """The evaluation of rows by labels, or by item id with True for included."""
+    return gold_evaluation.evaluate(match(rows, labels_of(labels)))

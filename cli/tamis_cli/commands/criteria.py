@@ -8,9 +8,8 @@ import typer
 from rich.markup import escape
 
 from tamis_review.filter import InitialFilter
-from tamis_review.plans.criteria_file import read_criteria
+from tamis_review.plans.criteria_file import TEMPLATE, read_criteria
 from tamis_review.plans.criteria_lint import doubts
-from tamis_review.plans.criteria_template import TEMPLATE
 from tamis_schemas import Inclusion, InputError, SearchCriteria
 
 from ..dry_run.prompt_beginning import beginning_of_all

@@ -14,7 +14,7 @@ from tamis_producer.config.settings import ProducerSettings
 from tamis_review.filter.identification import identify, label_of
 from tamis_review.intake.stated_source import StatedSource
 from tamis_review.plans.criteria_file import read_criteria
-from tamis_review.plans.schema_file import read_schema
+from tamis_review.plans.plan_file import read_schema
 from tamis_schemas import (
     Answer,
     EvaluationResult,

@@ -3,8 +3,7 @@
 from tamis_schemas import Audit, Stratum
 from tamis_schemas.values.frozen import Frozen
 
-from ..quality.exact import upper_bound
-from ..quality.finite_population import LEVEL, most_in_population
+from ..quality.exact import LEVEL, most_in_population, upper_bound
 
 _DRAWN_FROM = {
     Stratum.ALL: "records excluded by software",

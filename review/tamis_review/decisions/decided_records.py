@@ -5,9 +5,66 @@ from contextlib import contextmanager
 from typing import Any
 
 from tamis_producer.submission.spool import Spool
-from tamis_schemas import InvalidRequest, ItemResult
+from tamis_schemas import InclusionStatus, InvalidRequest, ItemResult, ItemStatus, Override
+from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.records.item import shown_text
 
-from ..plans.decided_record import decision_of, with_decision
+from ..intake.decision import (
+    CONFIDENCE,
+    DECISION,
+    DECISION_FIELDS,
+    EXCLUSION_REASON,
+    FROM_SOURCE,
+    LABELS,
+    NOTES,
+    REASON,
+)
+
+CONFLICT = "conflict"  # people decided differently, and nobody has settled it
+NOT_DECIDED = "not decided"  # failed, cancelled or still to do: never an exclusion
+
+
+def decision_of(row: ItemResult) -> str:
+    """include, exclude, uncertain, duplicate, `not decided`, or the value of an operation that screens nothing.
+
+    What a human decided counts before what the software did; where people contradict each other it is `conflict`.
+    """
+    if row.conflict:
+        return CONFLICT
+    if row.override is not None:
+        return _text(row.override.value)
+    if row.exclusion is not None:
+        return DUPLICATE if row.exclusion.rule == DUPLICATE else InclusionStatus.EXCLUDE.value
+    if row.status != ItemStatus.DECIDED or row.result is None or row.result.error is not None:
+        return NOT_DECIDED
+    return _text(row.value)
+
+
+def with_decision(row: ItemResult) -> dict[str, Any]:
+    """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add.
+
+    So too with its source, where the batch has several, and with the labels and notes that people put on it.
+    """
+    added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
+    if row.conflict:
+        conflict = {DECISION: CONFLICT, REASON: f"{row.decision_words} [{_system(row)}]"}
+        return _own(row) | conflict | _beside(row)
+    if row.override is not None and row.overridden:
+        added = {DECISION: decision_of(row), REASON: _human_reason(row, row.override)}
+    elif row.exclusion is not None:
+        added |= {CONFIDENCE: row.exclusion.confidence, REASON: row.exclusion.reason}
+    elif row.result is not None and row.result.error is not None:
+        kind = "" if row.error_kind is None else f"{row.error_kind.value}: "
+        added[REASON] = f"{kind}{row.result.error}"
+    elif row.result is not None:
+        added |= {CONFIDENCE: row.result.confidence, REASON: row.result.reasoning}
+    if row.decision is not None and row.decision.uncertain_reason is not None and not row.overridden:
+        added[REASON] = f"{added.get(REASON) or ''} [uncertain: {row.decision.uncertain_reason}]".lstrip()
+    if row.override is not None and not row.overridden:
+        added[REASON] = f"{added.get(REASON) or ''} [{_confirmed(row.override)}]".lstrip()
+    if row.cut_words is not None and not row.overridden:
+        added[REASON] = f"{added.get(REASON) or ''} [not sent whole: {row.cut_words}]".lstrip()
+    return _own(row) | {name: value for name, value in added.items() if value is not None} | _beside(row)
 
 
 @contextmanager
@@ -29,3 +86,29 @@ def decided_records(
             of = "" if only is None else f" whose decision is {' or '.join(only)}"
             raise InvalidRequest(f"batch {batch_id} has no record{of}")
         yield records
+
+
+def _beside(row: ItemResult) -> dict[str, Any]:
+    beside = {FROM_SOURCE: row.source, LABELS: " | ".join(row.labels), NOTES: " | ".join(row.notes)}
+    return {name: value for name, value in beside.items() if value}
+
+
+def _own(row: ItemResult) -> dict[str, Any]:
+    return {name: value for name, value in row.item.items() if name not in DECISION_FIELDS}
+
+
+def _system(row: ItemResult) -> str:
+    return f"the software: {decision_of(row.model_copy(update={'override': None, 'decisions': ()}))}"
+
+
+def _human_reason(row: ItemResult, human: Override) -> str:
+    note = f": {human.note}" if human.note else ""
+    return f"decided by {human.reviewer}{note} [{_system(row)}]"
+
+
+def _confirmed(human: Override) -> str:
+    return f"confirmed by {human.reviewer}" + (f": {human.note}" if human.note else "")
+
+
+def _text(value: object) -> str:
+    return "" if value is None else shown_text(value)

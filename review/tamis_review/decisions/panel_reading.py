@@ -10,7 +10,7 @@ from tamis_producer.ledger.overrides import standing
 from tamis_schemas.operations import panel_of, verdict
 
 from ..quality.panel_figures import PanelFigures, panel_figures
-from ..quality.panel_records import read_panel_records
+from ..quality.panel_record import read_panel_records
 
 
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:

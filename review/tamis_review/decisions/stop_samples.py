@@ -27,8 +27,7 @@ from tamis_schemas.ledger import batches, items
 from tamis_schemas.operations import kind_of
 from tamis_schemas.records.random_order import check_draw, sample
 
-from ..quality.certificate import Reading, certify
-from ..quality.reader_errors import DoubleRead
+from ..quality.certificate import DoubleRead, Reading, certify
 from ..quality.sampling_frame import Frame
 from .audited_sample import check_beginning, next_number, seen_audits, take_decisions
 from .reading_state import ReadingState, read_reading_state

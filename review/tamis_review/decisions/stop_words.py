@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tamis_schemas import StopAnswer, StopFigure, StopSample, StopVerdict
 
-from ..quality.expected_finds import Basis
+from ..quality.estimates import Basis
 from ..quality.sampling_frame import SPENDING
 
 _BASES = {

@@ -15,8 +15,7 @@ from tamis_schemas import ExpectedIncludes, StopAnswer, StopEstimate, StopPrice
 from tamis_schemas.ledger import reading_orders
 
 from ..quality.certificate import Reading, certify, price_list
-from ..quality.estimator import missed_recall_p
-from ..quality.expected_finds import expected_from_probabilities, expected_from_yield
+from ..quality.estimates import expected_from_probabilities, expected_from_yield, missed_recall_p
 from .audited_sample import next_number, seen_audits
 from .final_outcome import Outcome
 from .reading_state import ReadingState, read_reading_state

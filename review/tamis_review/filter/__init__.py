@@ -6,19 +6,14 @@ Pure: records in, results out; no file, no network, no clock. `docs/screening.md
 | module | owns |
 |---|---|
 | `patterns` | the words and patterns that a caller may extend, and the thresholds |
-| `initial_filter` | the order of the rules, and the results |
+| `initial_filter` | the order of the rules, the results, and whether one mention rejects |
 | `rules` | what a default keyword stands for, and what must stand beside it |
-| `keywords` | the mentions of all keywords in a text |
-| `variants` | the spellings of one keyword |
-| `title` | a title without what a database appended, and the definitive patterns |
-| `abstract` | an abstract, or what a database writes where there is none |
+| `keywords` | the mentions of all keywords in a text, and the spellings of one |
 | `contexts` | what protects one mention, and what makes it say something of the paper itself |
 | `evidence` | whom and what a paper studies, by its own words |
 | `exclusions` | what an exclusion sentence covers |
 | `soft_hyphens` | a text without its soft hyphens, and places in the original |
-| `weighing` | whether one mention rejects |
-| `inclusions`, `terms` | which rules the criteria switch off |
-| `years` | the years of a paper |
+| `inclusions` | which rules the criteria switch off |
 | `compiled` | the one place where patterns are compiled |
 """
 

@@ -13,12 +13,12 @@ MEMORY = 64 * 2**20
 NOT_RE2 = ("(?=", "(?!", "(?<=", "(?<!", "invalid escape sequence: \\")
 
 
-def options(*, memory: int = MEMORY) -> re2.Options:
+def options() -> re2.Options:
     made = re2.Options()
     made.case_sensitive = False
     made.never_capture = True
     made.log_errors = False
-    made.max_mem = memory
+    made.max_mem = MEMORY
     return made
 
 

@@ -92,25 +92,13 @@ def _covered(text: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
             begin, after_verb, verb = ends[following], False, None
             following += 1
         kind = _kind(text[start:stop])
-        match kind:
-            case _Kind.RELATIVE:
-                continue
-            case _Kind.EXCLUDES_BEFORE:
-                if verb is None:
-                    yield _first_member(text, begin, start, after_verb=after_verb), start
-                else:
-                    yield verb, _listed(text, verb, start)
-                begin, after_verb, verb = stop, False, None
-            case _Kind.EXCLUDES_AFTER:
-                if verb is not None:
-                    yield verb, _listed(text, verb, start)
-                begin, after_verb, verb = stop, False, stop
-            case _Kind.INCLUDING if verb is None:
-                continue
-            case _:
-                if verb is not None:
-                    yield verb, _listed(text, verb, start)
-                begin, after_verb, verb = stop, kind is _Kind.ENDS, None
+        if kind is _Kind.RELATIVE or (kind is _Kind.INCLUDING and verb is None):
+            continue
+        if verb is not None:
+            yield verb, _listed(text, verb, start)
+        elif kind is _Kind.EXCLUDES_BEFORE:
+            yield _first_member(text, begin, start, after_verb=after_verb), start
+        begin, after_verb, verb = stop, kind is _Kind.ENDS, stop if kind is _Kind.EXCLUDES_AFTER else None
     if verb is not None:
         yield verb, _listed(text, verb, ends[following] if following < len(ends) else len(text))
 

@@ -195,10 +195,6 @@ class Year:
     start: int
     end: int
 
-    @property
-    def text(self) -> str:
-        return str(self.value)
-
 
 def years_of(paper: PaperData) -> list[Year]:
     """Every year that the paper names: its `year`, and those of its `publication_date`."""
@@ -329,19 +325,17 @@ class InitialFilter:
             return _NOTHING_FOUND
         says = PaperEvidence(title, abstract)
         spared: str | None = None
-
-        for mention in by_pattern:
-            if self._weighing.rejects_by_title(title, mention, says):
-                return _rejected(paper.title, "title", mention, patterns.DEFINITIVE_CONFIDENCE)
-            spared = spared or _spared(title, "title", mention)
-        for mention in self._applying(self._keywords.mentions(title)):
-            if self._weighing.rejects_by_title(title, mention, says):
-                return _rejected(paper.title, "title", mention, patterns.TITLE_CONFIDENCE)
-            spared = spared or _spared(title, "title", mention)
-        for mention in self._applying(self._keywords.mentions(abstract)):
-            if self._weighing.rejects_by_abstract(abstract, mention, says):
-                return _rejected(paper.abstract or "", "abstract", mention, patterns.ABSTRACT_CONFIDENCE)
-            spared = spared or _spared(abstract, "abstract", mention)
+        by_title, by_abstract = self._weighing.rejects_by_title, self._weighing.rejects_by_abstract
+        in_title, in_abstract = (self._applying(self._keywords.mentions(text)) for text in (title, abstract))
+        for field, text, mentions, rejects, confidence in (
+            ("title", title, by_pattern, by_title, patterns.DEFINITIVE_CONFIDENCE),
+            ("title", title, in_title, by_title, patterns.TITLE_CONFIDENCE),
+            ("abstract", abstract, in_abstract, by_abstract, patterns.ABSTRACT_CONFIDENCE),
+        ):
+            for mention in mentions:
+                if rejects(text, mention, says):
+                    return _rejected(getattr(paper, field), field, mention, confidence)
+                spared = spared or _spared(text, field, mention)
         return _NOTHING_FOUND if spared is None else FilterResult(passed=True, reason=spared)
 
     def _applying(self, mentions: Iterator[Mention]) -> Iterator[Mention]:

@@ -32,24 +32,6 @@ from tamis_schemas.records.item import shown_fields, shown_text
 from ..intake.record import CANONICAL
 from ..quality.inclusion_score import ScoreBasis, ScoreScale, inclusion_score
 
-
-def read_score_basis(connection: Connection, batch_id: UUID, kind: type[OperationKind]) -> ScoreBasis:
-    """Return the basis of the scores of a batch's decided records: those that a model included or excluded."""
-    decided = is_value(results.c.value, kind.includes) | is_value(results.c.value, kind.excludes)
-    scores = (
-        select(func.count(), func.count(results.c.probability), func.count(results.c.relevance))
-        .join(items, (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx))
-        .where(
-            results.c.batch_id == batch_id,
-            results.c.error_kind.is_(None),
-            results.c.confidence.is_not(None),
-            items.c.state == ItemStatus.DECIDED.value,
-            decided,
-        )
-    )
-    return ScoreBasis.counted(*connection.execute(scores).one())
-
-
 REMOVED = "removed"  # the rule of a record that was kept out, and nobody wrote down why
 CATALOGUED = frozenset(CANONICAL) - {"title", "abstract", "keywords"}  # who and where: nothing of what it is about
 PAGE = 500  # rows that a server-side cursor hands over at once: of 1.7 kB texts less than a megabyte
@@ -79,21 +61,24 @@ def stream_candidates(connection: Connection, batch_id: UUID, *, texts: bool = T
 
     Raises `InvalidRequest` where the batch's operation includes and excludes nothing.
     """
-    kind = kind_of(checked_operation(connection, batch_id).operation)
-    scale = read_score_basis(connection, batch_id, kind).scale
-    human = read_human(connection, batch_id)
-    for row in connection.execute(_statement(batch_id, texts=texts).execution_options(yield_per=PAGE)):
-        yield _candidate(row, human.get(row.idx), kind, scale)
+    yield from _stream(connection, batch_id, texts=texts)
 
 
 def read_candidates(connection: Connection, batch_id: UUID, places: Collection[int]) -> dict[int, Candidate]:
     """Return the records at some places of a batch by their place, copies left out; raises as `stream_candidates`."""
+    wanted = any_(literal(sorted(places), ARRAY(Integer)))
+    return {one.index: one for one in _stream(connection, batch_id, wanted=wanted)}
+
+
+def _stream(
+    connection: Connection, batch_id: UUID, *, texts: bool = True, wanted: ColumnElement[Any] | None = None
+) -> Iterator[Candidate]:
     kind = kind_of(checked_operation(connection, batch_id).operation)
     scale = read_score_basis(connection, batch_id, kind).scale
-    wanted = any_(literal(sorted(places), ARRAY(Integer)))
-    human = read_human(connection, batch_id, standing_decisions.c.idx == wanted)
-    rows = connection.execute(_statement(batch_id, wanted=wanted))
-    return {row.idx: _candidate(row, human.get(row.idx), kind, scale) for row in rows}
+    human = read_human(connection, batch_id, *([] if wanted is None else [standing_decisions.c.idx == wanted]))
+    statement = _statement(batch_id, texts=texts, wanted=wanted)
+    for row in connection.execute(statement.execution_options(yield_per=PAGE)):
+        yield _candidate(row, human.get(row.idx), kind, scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +112,23 @@ def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
             "is nothing to find by reading; `tamis screen` and `tamis filter` do"
         )
     return operation
+
+
+def read_score_basis(connection: Connection, batch_id: UUID, kind: type[OperationKind]) -> ScoreBasis:
+    """Return the basis of the scores of a batch's decided records: those that a model included or excluded."""
+    decided = is_value(results.c.value, kind.includes) | is_value(results.c.value, kind.excludes)
+    scores = (
+        select(func.count(), func.count(results.c.probability), func.count(results.c.relevance))
+        .join(items, (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx))
+        .where(
+            results.c.batch_id == batch_id,
+            results.c.error_kind.is_(None),
+            results.c.confidence.is_not(None),
+            items.c.state == ItemStatus.DECIDED.value,
+            decided,
+        )
+    )
+    return ScoreBasis.counted(*connection.execute(scores).one())
 
 
 def _statement(batch_id: UUID, *, texts: bool = True, wanted: ColumnElement[Any] | None = None) -> Select[Any]:

@@ -1,8 +1,7 @@
 """The records that a person should read next: those of the order that is kept, without what is decided by now."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
@@ -21,65 +20,105 @@ from tamis_schemas import (
 from tamis_schemas.operations import panel_of
 from tamis_schemas.records.random_order import check_draw
 
-from ..quality.panel_records import read_disputed
-from .candidates import Candidate, checked_operation, read_candidates, read_human
+from ..quality.panel_record import read_disputed
+from .candidates import Candidate, HumanSays, checked_operation, read_candidates, read_human
 from .exploration import EXPLORE
-from .offering import Offered, by_number, offered
-from .order_store import OrderTerms, StoredOrder, count_items, read_basis, read_order, read_stored
+from .order_refits import OrderRefits
+from .order_store import OrderTerms, ReadingOrder, StoredOrder, count_items, read_basis, read_order, read_stored
 
-
-class OrderFigures(Protocol):
-    """What an order was made from."""
-
-    @property
-    def decided(self) -> int:
-        """The records that people had decided on."""
-
-    @property
-    def included(self) -> int:
-        """Those of them that they included."""
-
-    @property
-    def text_weight(self) -> float:
-        """The text model's share, 0 to 1."""
-
-
-def why(reason: ReadingReason, record: Candidate, included: int) -> str:
-    """Return a sentence: why a record is next. `included`: records that people had included when the order was made."""
-    scored = "the model did not decide it" if record.score is None else f"the model scores it {record.score:.2f}"
-    alike = "its text is like the included record's" if included == 1 else f"its text is like the {included:,} included"
-    match reason:
-        case ReadingReason.SAMPLE:
-            return "it belongs to the random sample of tamis stop"
-        case ReadingReason.PAIR:
-            return "somebody else has decided on it, and you have not"
-        case ReadingReason.DISAGREEMENT:
-            return "the models of the panel differ on it"
-        case ReadingReason.CONFLICT:
-            return "people decided differently: settle it"
-        case ReadingReason.MODEL:
-            return scored
-        case ReadingReason.TEXT:
-            return alike
-        case ReadingReason.BOTH:
-            return f"{scored}, and {alike}"
-        case ReadingReason.EXPLORATION:
-            return "chance drew it, so that new topics are seen"
-        case ReadingReason.RULE:
-            return f"last, for the rule {record.rule} excluded it"
-        case ReadingReason.NUMBER:
-            return "it is the next one by number"
-        case ReadingReason.RETURNED:
-            return "its decision was withdrawn"
-
-
+USUAL = 20  # records
+MOST = 1_000  # records
+SMALL = 5_000  # records of a batch whose order is worked out while one waits
+LONGEST_NAME = 200  # characters
 BLIND = (
     "People read blind: what others have begun comes first, then the rest by number. An order by promise would "
     "tell what the model and other people decided."
 )
 
 
-def meaning(order: OrderFigures, *, decided: int, unread: int, current: bool) -> str:
+@dataclass(frozen=True)
+class Offered:
+    """A record that a person may read, at its place in the order."""
+
+    index: int
+    reason: ReadingReason
+    probability: float | None
+
+
+def offered(
+    order: ReadingOrder,
+    human: Mapping[int, HumanSays],
+    *,
+    reviewer: str | None = None,
+    first: Sequence[int] = (),
+    disputed: Sequence[int] = (),
+) -> list[Offered]:
+    """Return all records that may be read, the next one first.
+
+    Those in `first` come before all others, in the order given; what rules exclude comes last. A record in conflict is
+    undecided. With a `reviewer`: the records that this person has not decided on, those that others have coming first,
+    in the order in which they did, so that who reads in pairs reads the same records. Behind these come the `disputed`,
+    on which models differ, in the order given.
+    """
+    drawn, apart = ({index: at for at, index in enumerate(places)} for places in (first, disputed))
+    placed: list[tuple[tuple[int, int], Offered]] = []  # the group, and the place in it; equal ones stay in their order
+    for index, reason, probability in zip(order.places, order.reasons, order.probabilities, strict=True):
+        says = human.get(index)
+        if says is not None and (reviewer in says.reviewers if reviewer is not None else not says.conflict):
+            continue
+        if index in drawn:
+            place, one = (0, drawn[index]), Offered(index, ReadingReason.SAMPLE, probability)
+        elif says is not None and reviewer is not None:
+            place, one = (1, says.first), Offered(index, ReadingReason.PAIR, None)
+        elif says is not None:
+            place, one = (3, 0), Offered(index, ReadingReason.CONFLICT, probability)
+        elif index in apart:
+            place, one = (2, apart[index]), Offered(index, ReadingReason.DISAGREEMENT, probability)
+        else:
+            one = Offered(index, ReadingReason(reason), probability)
+            place = (4 if one.reason is ReadingReason.RULE else 3, 0)
+        placed.append((place, one))
+    placed.sort(key=lambda pair: pair[0])
+    return [one for _, one in placed]
+
+
+def by_number(records: Sequence[Offered]) -> list[Offered]:
+    """Return the same records as people who read blind are offered them: no place and no figure tells a decision.
+
+    The sample and what others have begun stay first, what rules exclude last; all others come by their number.
+    """
+    kept, last = {ReadingReason.SAMPLE, ReadingReason.PAIR}, ReadingReason.RULE
+
+    def place(one: Offered) -> tuple[int, int]:
+        return (0, 0) if one.reason in kept else (1 + (one.reason is last), one.index)
+
+    return [
+        replace(one, probability=None, reason=one.reason if one.reason in {*kept, last} else ReadingReason.NUMBER)
+        for one in sorted(records, key=place)
+    ]
+
+
+def why(reason: ReadingReason, record: Candidate, included: int) -> str:
+    """Return a sentence: why a record is next. `included`: records that people had included when the order was made."""
+    scored = "the model did not decide it" if record.score is None else f"the model scores it {record.score:.2f}"
+    alike = "its text is like the included record's" if included == 1 else f"its text is like the {included:,} included"
+    sentences = {
+        ReadingReason.SAMPLE: "it belongs to the random sample of tamis stop",
+        ReadingReason.PAIR: "somebody else has decided on it, and you have not",
+        ReadingReason.DISAGREEMENT: "the models of the panel differ on it",
+        ReadingReason.CONFLICT: "people decided differently: settle it",
+        ReadingReason.MODEL: scored,
+        ReadingReason.TEXT: alike,
+        ReadingReason.BOTH: f"{scored}, and {alike}",
+        ReadingReason.EXPLORATION: "chance drew it, so that new topics are seen",
+        ReadingReason.RULE: f"last, for the rule {record.rule} excluded it",
+        ReadingReason.NUMBER: "it is the next one by number",
+        ReadingReason.RETURNED: "its decision was withdrawn",
+    }
+    return sentences[reason]
+
+
+def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, current: bool) -> str:
     """Return what an order means for the review, in a few sentences.
 
     `decided`, `unread`: records of now; `current`: the order knows all decisions.
@@ -102,12 +141,6 @@ def meaning(order: OrderFigures, *, decided: int, unread: int, current: bool) ->
     if not current:
         basis += f" It is being brought up to date ({decided:,} records are decided now); what is decided is left out."
     return f"{basis} Whoever reads from the top finds the includes early; `tamis stop` says when the rest may be left."
-
-
-USUAL = 20  # records
-MOST = 1_000  # records
-SMALL = 5_000  # records of a batch whose order is worked out while one waits
-LONGEST_NAME = 200  # characters
 
 
 @dataclass(frozen=True)
@@ -141,21 +174,8 @@ class NextQuery:
         return OrderTerms(self.seed, self.explore)
 
 
-class Refits(Protocol):
-    """Whoever works orders out."""
-
-    def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
-        """Return True once the order is up to date; False where that takes longer and the caller is not `patient`."""
-
-    def begin(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Have the order brought up to date, and do not wait."""
-
-    def cold(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Keep the order before any decision, at once, where none of these terms is kept."""
-
-
 def next_records(
-    engine: Engine, batch_id: UUID, query: NextQuery, refits: Refits, *, first: Sequence[int] = ()
+    engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits, *, first: Sequence[int] = ()
 ) -> NextRecords:
     """Return the records to read next.
 
@@ -175,7 +195,7 @@ def next_records(
         return _read(connection.execution_options(isolation_level="REPEATABLE READ"), batch_id, query, first)
 
 
-def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: Refits) -> None:
+def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits) -> None:
     """See to it that an order is kept, and have it brought up to date as `next_records` does; raises as that does."""
     terms = query.terms
     with ledger_errors(), engine.connect() as connection:

@@ -80,31 +80,13 @@ def read_stored(connection: Connection, batch_id: UUID) -> StoredOrder | None:
     row = connection.execute(select(*columns, *figures).where(order.batch_id == batch_id)).one_or_none()
     if row is None:
         return None
-    return StoredOrder(
-        terms=OrderTerms(row.seed, row.explore),
-        basis=Basis(row.last_override, row.answered),
-        decided=row.decided,
-        included=row.included,
-        text_weight=row.text_weight,
-        made_at=row.made_at,
-    )
+    seed, explore, last_override, answered, *made = row
+    return StoredOrder(OrderTerms(seed, explore), Basis(last_override, answered), *made)
 
 
 def write_order(connection: Connection, batch_id: UUID, terms: OrderTerms, basis: Basis, made: ReadingOrder) -> None:
     """Keep an order, in the place of the one before."""
-    values = {
-        "seed": terms.seed,
-        "explore": terms.explore,
-        "last_override": basis.last_override,
-        "answered": basis.answered,
-        "decided": made.decided,
-        "included": made.included,
-        "text_weight": made.text_weight,
-        "made_at": func.now(),
-        "places": list(made.places),
-        "reasons": list(made.reasons),
-        "probabilities": list(made.probabilities),
-    }
+    values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now()}
     statement = insert(reading_orders).values(batch_id=batch_id, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["batch_id"], set_=values))
 

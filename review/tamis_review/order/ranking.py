@@ -1,27 +1,32 @@
-"""The reading order: which of the records that nobody has decided on a person should read next."""
+"""The reading order: which of the records that nobody has decided on a person should read next.
+
+The model's score and the text model's are fused, weighted by how well each tells what people included so far. They are
+made comparable by their places, and weighted by a logistic regression with expected weights, which few records hardly
+move and many do.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from tamis_schemas import ReadingReason
 from tamis_schemas.extras import needs
 
 from .exploration import EXPLORE, by_chance, with_exploration
-from .fusion import Fused, fuse
-from .text_features import EXTRA, TextFeatures
+from .text_features import EXTRA, TextFeatures, train
 
 if TYPE_CHECKING:
     import numpy as np
 
-
-class Why(StrEnum):
-    """The reason why a record stands at its place."""
-
-    MODEL = "model"  # the model's score
-    TEXT = "text"  # its text reads as those of the records that people included
-    BOTH = "both"
-    EXPLORATION = "exploration"  # chance drew it
+FOLDS = 5
+UNDECIDED = 0.5  # the score of a record that has none
+FEWEST = 5  # includes, and excludes, for a probability
+HALF_WAY = 10.0  # includes at which the text model is expected to weigh as much as the score
+SPREAD = 0.5  # of a weight about what is expected
+SMALLEST = 1e-6  # standard deviation of margins: where all are the same they say nothing
+INTERCEPT_SPREAD = 10.0  # the intercept is the data's
+STEPS = 100  # of Newton's method, which takes about eight
+ENOUGH = 1e-9  # the length of a step that changes nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +34,8 @@ class Ranked:
     """A record that nobody has decided on."""
 
     row: int  # its place in the sequences that were given
-    why: Why
+    why: ReadingReason
     probability: float | None  # that people include it; None as long as there are too few decisions
-    model_rank: int | None  # its place among the unread by the model's score alone, from 1; None without any score
-    text_rank: int | None  # the same by the text model alone; None as long as there is none
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,29 @@ class Ranking:
     text_weight: float  # the text model's share in the order, 0 to 1; the rest is the model's score
     decided: int
     included: int
+
+
+@dataclass(frozen=True, eq=False)
+class Fused:
+    """What is known of every record that nobody has decided on: arrays with one value for each of `rows`."""
+
+    rows: "np.ndarray"
+    order: "np.ndarray"  # the higher the sooner
+    model: "np.ndarray | None"  # the model's score as a normal score; None where no record has one
+    text: "np.ndarray | None"  # the same of the text model; None without an include or without an exclude
+    text_weight: float  # of text beside model, 0 to 1
+    probability: "np.ndarray | None"  # of inclusion; None with too few decisions
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """The decided records, each judged by a text model that was trained on others alone."""
+
+    rows: "np.ndarray"
+    included: "np.ndarray"  # 1 or 0
+    text: "np.ndarray"  # the normal score of its place among those that the same model was not trained on
+    margins: "np.ndarray"  # of the sharp machine; the broad one's grow with the number of labels
+    unread_margins: "np.ndarray"  # of the unread rows, the mean over the same models
 
 
 def rank(
@@ -56,7 +82,7 @@ def rank(
     """Return the records without a label in the order in which a person should read them.
 
     As long as people have not included one and excluded another: by score, highest first; without any score as the seed
-    draws. Then by the probability of inclusion that score and text model together give (`fusion.fuse`). Of the places a
+    draws. Then by the probability of inclusion that score and text model together give (`fuse`). Of the places a
     share of `explore` goes to records that chance draws. The same seed and labels give the same order.
 
     Args:
@@ -80,17 +106,14 @@ def rank(
     equals[[at[row] for row in by_chance(unread, seed)]] = np.arange(len(unread))
     best = fused.rows[np.lexsort((equals, -fused.order))].tolist()
     order, drawn = with_exploration(best, read=len(labels), share=explore, seed=seed)
-    model_ranks, text_ranks = (_ranks(values, equals) for values in (fused.model, fused.text))
     probability = None if fused.probability is None else fused.probability.tolist()
     why = _why(fused)
     return Ranking(
         records=tuple(
             Ranked(
                 row,
-                Why.EXPLORATION if row in drawn else why[at[row]],
+                ReadingReason.EXPLORATION if row in drawn else why[at[row]],
                 None if probability is None else probability[at[row]],
-                None if model_ranks is None else model_ranks[at[row]],
-                None if text_ranks is None else text_ranks[at[row]],
             )
             for row in order
         ),
@@ -100,32 +123,20 @@ def rank(
     )
 
 
-def _why(fused: Fused) -> list[Why]:
+def _why(fused: Fused) -> list[ReadingReason]:
     """Return what puts each record where it is: a part counts that gives at least half of what the other one gives."""
     if fused.text is None:
-        return [Why.EXPLORATION if fused.model is None else Why.MODEL] * len(fused.rows)
+        return [ReadingReason.EXPLORATION if fused.model is None else ReadingReason.MODEL] * len(fused.rows)
     if fused.model is None:
-        return [Why.TEXT] * len(fused.rows)
+        return [ReadingReason.TEXT] * len(fused.rows)
     texts, models = fused.text_weight * fused.text, (1 - fused.text_weight) * fused.model
     return [_larger(text, model) for text, model in zip(texts.tolist(), models.tolist(), strict=True)]
 
 
-def _larger(text: float, model: float) -> Why:
+def _larger(text: float, model: float) -> ReadingReason:
     if min(text, model) >= max(text, model) / 2 > 0:
-        return Why.BOTH
-    return Why.TEXT if text > model else Why.MODEL
-
-
-def _ranks(values: "np.ndarray | None", equals: "np.ndarray") -> list[int] | None:
-    """Return the place of each value, the largest first, from 1."""
-    import numpy as np
-
-    if values is None:
-        return None
-    places = np.empty(len(values), dtype=np.int64)
-    places[np.lexsort((equals, -values))] = np.arange(1, len(values) + 1)
-    ranks: list[int] = places.tolist()
-    return ranks
+        return ReadingReason.BOTH
+    return ReadingReason.TEXT if text > model else ReadingReason.MODEL
 
 
 def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], explore: float) -> None:
@@ -138,3 +149,151 @@ def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mappi
             raise ValueError(f"the score of row {row} is {score!r}, but it lies between 0 and 1")
     if not 0 <= explore <= 1:
         raise ValueError(f"explore is {explore!r}, but it is a share of places: 0 to 1")
+
+
+def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], *, seed: int = 0) -> Fused:
+    """Return one value for each record without a label, from its score and its text.
+
+    Scores and text are normal scores of their places. The order is text_weight * text + (1 - text_weight) * model; the
+    weights are those of a logistic regression of the decided records, whose text is judged by a model that was
+    not trained on them, and which begins at i / (i + `HALF_WAY`) for the text with i includes (`regress`).
+    """
+    with needs(EXTRA):
+        import numpy as np
+    given = np.asarray([UNDECIDED if score is None else score for score in scores], dtype=np.float64)
+    model = normal_scores(given) if any(score is not None for score in scores) else None
+    rows = np.asarray([row for row in range(len(features)) if row not in labels], dtype=np.int64)
+    of_rows = None if model is None else model[rows]
+    included = sum(labels.values())
+    fewest = min(included, len(labels) - included)
+    if not fewest or not len(rows):
+        return Fused(rows, np.zeros(len(rows)) if of_rows is None else of_rows, of_rows, None, 0.0, None)
+    margins = train(features, labels)
+    text = normal_scores(-margins.places(rows, len(labels)))
+    if fewest == 1:
+        weight = 1.0 if model is None else _expected(included)
+        order = text if of_rows is None else weight * text + (1 - weight) * of_rows
+        return Fused(rows, order, of_rows, text, weight, None)
+    unseen = judge_unseen(features, rows, labels, folds=min(FOLDS, fewest), seed=seed)
+    weight = 1.0 if model is None else _text_weight(unseen, model, included)
+    order = text if of_rows is None else weight * text + (1 - weight) * of_rows
+    return Fused(
+        rows=rows,
+        order=order,
+        model=of_rows,
+        text=text,
+        text_weight=weight,
+        probability=_probability(unseen, rows, model) if fewest >= FEWEST else None,
+    )
+
+
+def _expected(included: int) -> float:
+    """Return the text model's weight that is expected after so many includes, whatever they say of it."""
+    return included / (included + HALF_WAY)
+
+
+def _text_weight(unseen: Unseen, model: "np.ndarray", included: int) -> float:
+    """Return the weight of text beside model, by what tells the included records from the excluded ones."""
+    import numpy as np
+
+    expected = _expected(included)
+    columns = np.column_stack([unseen.text, model[unseen.rows]])
+    _, *weights = regress(columns, unseen.included, expected=[expected, 1 - expected], spread=SPREAD)
+    text, score = (max(0.0, float(weight)) for weight in weights)
+    return text / (text + score) if text + score else expected
+
+
+def _probability(unseen: Unseen, rows: "np.ndarray", model: "np.ndarray | None") -> "np.ndarray":
+    """Return the probability of inclusion of rows by the sharp machine's margin and by the score."""
+    import numpy as np
+
+    def columns(margins: "np.ndarray", at: "np.ndarray") -> "np.ndarray":
+        return np.column_stack([margins] if model is None else [margins, model[at]])
+
+    known = columns(unseen.margins, unseen.rows)
+    centre, scale = known.mean(axis=0), np.maximum(known.std(axis=0), SMALLEST)
+    weights = regress((known - centre) / scale, unseen.included, expected=[1.0] * known.shape[1], spread=1.0)
+    return predict((columns(unseen.unread_margins, rows) - centre) / scale, weights)
+
+
+def judge_unseen(
+    features: TextFeatures, unread: "np.ndarray", labels: Mapping[int, bool], *, folds: int, seed: int
+) -> Unseen:
+    """Judge each decided record by a model of the other folds.
+
+    Args:
+        features: of all records.
+        unread: the rows without a label.
+        labels: by row, True for included; at least as many of each kind as there are folds.
+        folds: two or more.
+        seed: deals includes and excludes to the folds, each in turn.
+    """
+    import numpy as np
+
+    dealt = [by_chance([row for row in labels if labels[row] is kind], seed) for kind in (True, False)]
+    parts, unread_margins = [], np.zeros(len(unread))
+    for fold in range(folds):
+        held = np.asarray([row for kind in dealt for row in kind[fold::folds]], dtype=np.int64)
+        margins = train(features, {row: labels[row] for row in labels.keys() - set(held.tolist())})
+        text = normal_scores(-margins.places(np.concatenate([held, unread]), len(labels)))[: len(held)]
+        included = np.asarray([labels[row] for row in held.tolist()], dtype=np.float64)
+        parts.append((held, included, text, margins.sharp[held]))
+        unread_margins += margins.sharp[unread] / folds
+    rows, said, texts, judged = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Unseen(rows, said, texts, judged, unread_margins)
+
+
+def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence[float], spread: float) -> "np.ndarray":
+    """Return the intercept and a weight for each column that are the most probable ones.
+
+    They maximise log L(weights) - sum of (weight - expected)^2 / (2 spread^2): the records' likelihood under a logistic
+    regression, and a normal distribution of each weight about what is expected without any record.
+
+    Args:
+        columns: one row a record, one column a value of it.
+        included: 1 for an include, 0 for an exclude.
+        expected: a weight for each column.
+        spread: the standard deviation of weights about what is expected.
+    """
+    import numpy as np
+    from scipy.special import expit, log_expit
+
+    with_ones = np.column_stack([np.ones(len(columns)), columns])
+    centre = np.asarray([0.0, *expected])
+    precision = np.asarray([INTERCEPT_SPREAD**-2] + [spread**-2] * len(expected))
+
+    def loss(weights: "np.ndarray") -> float:
+        likelihood = included * log_expit(with_ones @ weights) + (1 - included) * log_expit(-(with_ones @ weights))
+        return float(precision @ (weights - centre) ** 2 / 2 - likelihood.sum())
+
+    weights = centre.copy()
+    for _ in range(STEPS):
+        probability = expit(with_ones @ weights)
+        slope = with_ones.T @ (included - probability) - precision * (weights - centre)
+        curve = (with_ones.T * (probability * (1 - probability))) @ with_ones + np.diag(precision)
+        step = np.linalg.solve(curve, slope)
+        while loss(weights + step) > loss(weights) and np.abs(step).max() > ENOUGH:
+            step /= 2  # far from the end Newton's method may leap beyond it
+        weights = weights + step
+        if np.abs(step).max() <= ENOUGH:
+            break
+    return weights
+
+
+def predict(columns: "np.ndarray", weights: "np.ndarray") -> "np.ndarray":
+    """Return the probability of an include for each row, by an intercept and weights."""
+    import numpy as np
+    from scipy.special import expit
+
+    return np.asarray(expit(weights[0] + columns @ weights[1:]))
+
+
+def normal_scores(values: "np.ndarray") -> "np.ndarray":
+    """Return the normal quantile of each value's place among all, (midrank - 1/2) / n; equal values get the same."""
+    import numpy as np
+    from scipy.special import ndtri
+
+    # Midranks as `scipy.stats.rankdata` gives them, whose import takes half a second.
+    _, at, times = np.unique(values, return_inverse=True, return_counts=True)
+    midranks = (np.cumsum(times) - (times - 1) / 2)[at]
+    return np.asarray(ndtri((midranks - 0.5) / len(values)))

@@ -4,7 +4,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from sqlalchemy import Connection, Engine
@@ -16,9 +15,7 @@ from .candidates import Candidate, stream_candidates
 from .exploration import with_exploration
 from .order_store import Basis, OrderTerms, ReadingOrder, one_refit_at_a_time, read_basis, read_stored, write_order
 from .ranking import rank
-
-if TYPE_CHECKING:
-    from .text_features import TextFeatures
+from .text_features import TextFeatures
 
 KEPT = 100_000  # records whose features a process keeps: of 50,000 abstracts they are some 200 MB
 
@@ -31,7 +28,7 @@ class FeatureCache:
         self._lock = Lock()
         self._kept: OrderedDict[UUID, TextFeatures] = OrderedDict()
 
-    def features(self, batch_id: UUID, make: "Callable[[], TextFeatures]") -> "TextFeatures":
+    def features(self, batch_id: UUID, make: Callable[[], TextFeatures]) -> TextFeatures:
         """Return a batch's features, made where they are not kept."""
         with self._lock:
             if (kept := self._kept.get(batch_id)) is not None:
@@ -68,8 +65,6 @@ def refit(engine: Engine, batch_id: UUID, terms: OrderTerms, cache: FeatureCache
 def _worked_out(
     connection: Connection, batch_id: UUID, terms: OrderTerms, cache: FeatureCache, *, cold: bool
 ) -> ReadingOrder:
-    from .text_features import TextFeatures
-
     records = list(stream_candidates(connection, batch_id, texts=False))
     labels = {} if cold else {row: one.included for row, one in enumerate(records) if one.included is not None}
     if len({*labels.values()}) < 2:  # nothing to learn from: texts have no part in it
@@ -84,7 +79,7 @@ def _worked_out(
 
 
 def reading_order(
-    features: "TextFeatures", records: Sequence[Candidate], labels: Mapping[int, bool], terms: OrderTerms
+    features: TextFeatures, records: Sequence[Candidate], labels: Mapping[int, bool], terms: OrderTerms
 ) -> ReadingOrder:
     """Return the order of records: the unread ones, those of them that rules excluded, and last the decided ones.
 
@@ -99,7 +94,7 @@ def reading_order(
     ruled = [row for row in unread if records[row].rule is not None]
     rows = [*read, *ruled, *decided]
     reasons = [
-        *(ReadingReason.EXPLORATION if row in drawn else ReadingReason(ranked[row].why.value) for row in read),
+        *(ReadingReason.EXPLORATION if row in drawn else ranked[row].why for row in read),
         *(ReadingReason.RULE for _ in ruled),
         *(ReadingReason.RETURNED for _ in decided),
     ]

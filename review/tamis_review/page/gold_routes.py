@@ -31,8 +31,7 @@ from ..quality import words
 from ..quality.gold_evaluation import GoldEvaluation
 from ..quality.matching import check_decides
 from ..quality.pilot import Calibrated, Calibration
-from ..quality.threshold_words import holds_for, threshold_rows
-from ..quality.words import FigureRow
+from ..quality.words import FigureRow, holds_for, threshold_rows
 from ..report.gold_page import write_gold_page
 from ..report.reliability_svg import draw_reliability
 from .upload import MEDIA_TYPE, answered_by_file

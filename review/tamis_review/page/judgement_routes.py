@@ -20,7 +20,7 @@ from tamis_producer.runs.dry_run import Planned
 from tamis_review.stages import judge_items
 from tamis_schemas import Judge
 
-from ..plans.judge_items import judgement_label
+from ..plans.stages import judgement_label
 from .dry_run_route import Estimate, Rehearse, estimated, rehearsable
 
 router = APIRouter(

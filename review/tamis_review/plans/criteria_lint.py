@@ -17,8 +17,12 @@ LONG = 300  # characters; what is longer is several conditions
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _NEGATIONS = frozenset({"no", "not", "non", "without", "exclude", "excludes", "excluded", "excluding"})
-_EXCLUDING = ("exclude", "excludes", "excluded", "excluding")
-_INCLUDING = ("include", "includes", "included", "including", "only")
+# Whether a criterion excludes, first words of it, and what is doubtful about them.
+_BEGINNINGS = (
+    (False, ("exclude", "excludes", "excluded", "excluding"), "does it belong to exclusion_criteria?"),
+    (True, ("include", "includes", "included", "including", "only"), "does it belong to inclusion_criteria?"),
+    (True, ("no", "not"), "records of which this is true are excluded; is that meant?"),
+)
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,9 @@ def doubts(criteria: SearchCriteria) -> list[str]:
 
 def _of_one(criterion: Criterion) -> Iterator[str]:
     first = next(iter(_words(criterion.text)), "")
-    if not criterion.excludes and first in _EXCLUDING:
-        yield f"{criterion.label} begins with {first!r}: does it belong to exclusion_criteria?"
-    if criterion.excludes and first in _INCLUDING:
-        yield f"{criterion.label} begins with {first!r}: does it belong to inclusion_criteria?"
-    if criterion.excludes and first in ("no", "not"):
-        yield f"{criterion.label} begins with {first!r}: records of which this is true are excluded; is that meant?"
+    for excludes, words, question in _BEGINNINGS:
+        if criterion.excludes is excludes and first in words:
+            yield f"{criterion.label} begins with {first!r}: {question}"
     if not criterion.excludes and criterion.exclude_as and _words(criterion.exclude_as) == _words(criterion.text):
         yield f"{criterion.label}: exclude_as repeats the criterion; it says why a record is excluded that lacks it"
     if len(criterion.text) > LONG and criterion.label != STUDY_TYPE:

@@ -1,13 +1,15 @@
-"""A review's plan, from a YAML file that a reviewer writes by hand.
+"""A review's plan, from a YAML file that a reviewer writes by hand, and the JSON Schema of a file.
 
 Names of files in it are read from the folder in which the plan stands.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
 from tamis_producer.files.decode import read_text
@@ -16,6 +18,7 @@ from tamis_schemas import (
     NO_STEERING,
     ExtractFields,
     Inclusion,
+    InputError,
     ReviewPlan,
     ReviewStage,
     SearchCriteria,
@@ -25,7 +28,6 @@ from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 
 from ..intake.stated_source import StatedSource
 from .criteria_file import criteria_of, read_criteria
-from .schema_file import read_schema
 
 EXAMPLE = """\
 title: Exercise and depression
@@ -36,13 +38,8 @@ stages: [initial_filter, inclusion]"""
 FIELDS = ("title", "records", "sources", "criteria", "keep_duplicates", "steering", "stages")
 OF_SOURCE = ("name", "kind", "file", "files", "searched", "query")
 INITIAL_FILTER = "initial_filter"
-OF_STAGE = (
-    "model",
-    "passes",
-    "at_least",
-    "max_cost",
-    "steering",
-)  # fields of a stage that are no parameters of its operation
+# Fields of a stage that are no parameters of its operation.
+OF_STAGE = ("model", "passes", "at_least", "max_cost", "steering")
 STAGES: dict[str, type[OperationKind]] = {operation_name(Inclusion): Inclusion} | {
     operation_name(kind): kind for kind in OPERATIONS if kind.needs_record
 }
@@ -224,6 +221,26 @@ def _source(file: YamlFile, value: object, location: Location) -> StatedSource:
         return StatedSource.model_validate(fields)
     except ValidationError as error:
         raise file.wrong(_message(error), (*location, *error.errors()[0]["loc"][:1])) from error
+
+
+def read_schema(path: Path | str) -> dict[str, Any]:
+    """The JSON Schema in a JSON or YAML file; `ExtractFields` says what is wrong with the schema itself.
+
+    Raises `InputError` with the line where the file is neither JSON nor YAML, or holds no mapping.
+    """
+    text = read_text(path)
+    try:
+        schema = json.loads(text) if text.lstrip().startswith(("{", "[")) else yaml.safe_load(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}, column {error.colno}", path=path, line=error.lineno) from error
+    except yaml.MarkedYAMLError as error:
+        line = None if error.problem_mark is None else error.problem_mark.line + 1
+        raise InputError(f"not YAML: {error.problem}", path=path, line=line) from error
+    except yaml.YAMLError as error:
+        raise InputError(f"not YAML: {error}", path=path) from error
+    if not isinstance(schema, dict):
+        raise InputError("a JSON Schema of an object is a mapping: {type: object, properties: {...}}", path=path)
+    return schema
 
 
 def _file(file: YamlFile, name: object, location: Location) -> Path:

@@ -113,7 +113,10 @@ class Review:
         with self.session.writing() as connection:
             stage = _current_stage(connection, self.uuid)
         if stage is None:
-            raise _nothing_left(self.uuid, verb)
+            raise IllegalTransition(
+                f"review {self.uuid} is finished: there is nothing to {verb}; `tamis review status {self.uuid}` shows "
+                "what came of it"
+            )
         return stage
 
 
@@ -214,11 +217,3 @@ def _current_stage(connection: Connection, review_id: UUID) -> UUID | None:
     if stage.finished_at is not None:
         return None
     return begin_next(connection, latest_begun) if stage.state == BatchStatus.COMPLETED else latest_begun
-
-
-def _nothing_left(review_id: UUID, verb: str) -> IllegalTransition:
-    """Return the error for a review that is finished."""
-    return IllegalTransition(
-        f"review {review_id} is finished: there is nothing to {verb}; `tamis review status {review_id}` shows what "
-        "came of it"
-    )

@@ -3,20 +3,44 @@
 Cohen's kappa and Gwet's AC1 differ in what they hold to be chance. Kappa takes each rater's own shares: where nearly
 all records are excluded by both, chance alone explains most of the agreement, and kappa is low although hardly a record
 is judged differently. AC1 takes chance to act only where a record is hard to judge, and does not drop there.
+
+Of two categories the intervals are those of the profile likelihood, for tables of any size. A value of the coefficient
+belongs to the interval where some table of true shares that has it explains the counts nearly as well as the best of
+all does: 2 * (log L(best) - log L(best with this value)) <= limit. So an interval exists where the variance of the
+large sample is 0 (raters who agree on everything), does not leave -1 to 1, and is wide where a category is rare.
+
+The limit of a large sample is the quantile of the chi-square distribution with one degree of freedom. Where a cell is
+empty, only one end can be wrong, and the value is further off than that quantile allows for: 3 / n is then the upper
+bound of a share (the rule of three), of which the limit is -2 log(1 - level). In between
+
+    limit = chi2 + (-2 log(1 - level) - chi2) / (1 + y),   y = min(agreed yes, agreed no, disagreed)
+
+That is a rule by measurement, not by theory: `python -m benchmarks.calibration` measures its coverage over prevalences,
+agreements and sizes, and docs/quality.md has it.
+
+Source: Venzon, D. J., Moolgavkar, S. H. (1988), A method for computing profile-likelihood-based confidence intervals,
+Applied Statistics 37, 87-94; Hanley, J. A., Lippman-Hand, A. (1983), If nothing goes wrong, is everything all right?,
+JAMA 249, 1743-1745.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
-from math import sqrt
+from math import log, sqrt
 from statistics import NormalDist
 
 from tamis_schemas.values.frozen import Frozen
 
-from .agreement_interval import Table, ac1_interval, kappa_interval
-
 LEVEL = 0.95
 TWO = 2  # categories, for which there is an interval for tables of any size
+GOLDEN = (3 - sqrt(5)) / 2
+TOLERANCE = 1e-5  # of the range in which the best shares are sought
+STEPS = 60  # of that search; a dozen or two are usual
+ROUNDS = 60  # of the search for an end
+CLOSE = 1e-6  # to the end
+IMPOSSIBLE = -1e9  # the log likelihood of shares that are none; worse the further they are from being any
 
 
 class Cell(Frozen):
@@ -44,6 +68,27 @@ class Agreement(Frozen):
     cells: tuple[Cell, ...] = ()  # the whole table, row by row; empty where no record was judged by both
 
 
+@dataclass(frozen=True)
+class Table:
+    """The counts of two raters' verdicts on the same records."""
+
+    both: int
+    first: int  # by the first alone
+    second: int
+    neither: int
+
+    @property
+    def disagreed(self) -> int:
+        return self.first + self.second
+
+    @property
+    def likelihood(self) -> float:
+        """The logarithm of the largest that any shares give the table."""
+        counts = (self.both, self.first, self.second, self.neither)
+        n = sum(counts)
+        return sum(count * log(count / n) for count in counts if count)
+
+
 def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (), level: float = LEVEL) -> Agreement:
     """The agreement over records that two raters judged: pairs of what the one and the other said.
 
@@ -51,7 +96,7 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
     AC1   = (po - pe) / (1 - pe),  pe = sum over k of m(k) * (1 - m(k)) / (K - 1),  m(k) = (p(k) + q(k)) / 2
 
     po is the share of records on which they agree, p(k) and q(k) are the shares that each put into category k, K is the
-    number of categories. Of two categories the intervals are those of `agreement_interval`, for tables of any size. Of
+    number of categories. Of two categories the intervals are those of `profile_interval`, for tables of any size. Of
     more they are those of the normal distribution around the figure, cut at -1 and 1, with the large-sample variances
     of the sources (the delta method): too narrow for small samples.
 
@@ -76,15 +121,34 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
     second = {name: sum(share for (_, other), share in cells.items() if other == name) for name in names}
     observed = sum(count for (one, other), count in counts.items() if one == other) / n
     figures: dict[str, float | str] = {}
-    table = _table(pairs, sorted(names)) if len(names) == TWO else None
+    table = None
+    if len(names) == TWO:
+        no, yes = sorted(names)
+        table = Table(both=counts[yes, yes], first=counts[yes, no], second=counts[no, yes], neither=counts[no, no])
+
+    def add(
+        name: str,
+        chance: float,
+        slope: Callable[[str, str], float],
+        likelihood_at: Callable[[Table, float], float],
+    ) -> None:
+        """Add a figure with its interval; `slope` is the derivative of the chance agreement by the share of a cell."""
+        value = (observed - chance) / (1 - chance)
+        if table is not None:
+            low, high = profile_interval(table, value, level, likelihood_at)
+        else:
+            weights = {(a, b): ((a == b) - (1 - value) * slope(a, b)) / (1 - chance) for a, b in cells}
+            mean = sum(share * weights[cell] for cell, share in cells.items())
+            variance = sum(share * (weights[cell] - mean) ** 2 for cell, share in cells.items()) / n
+            half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(variance)
+            low, high = max(-1.0, value - half), min(1.0, value + half)
+        figures.update({name: value, f"{name}_low": low, f"{name}_high": high})
 
     if len({name for pair in cells for name in pair}) == 1:
         figures["no_kappa"] = "both put every record into the same category: all agreement could be chance"
     else:
         chance = sum(first[name] * second[name] for name in names)
-        figures |= _figure("kappa", n, observed, chance, cells, lambda one, other: first[other] + second[one], level)
-        if table is not None:
-            figures |= _between("kappa", kappa_interval(table, float(figures["kappa"]), level))
+        add("kappa", chance, lambda one, other: first[other] + second[one], likelihood_at_kappa)
 
     if len(names) == 1:
         figures["no_ac1"] = "only one category is known: nothing could have been judged differently"
@@ -92,39 +156,149 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         mean = {name: (first[name] + second[name]) / 2 for name in names}
         others = len(names) - 1
         chance = sum(share * (1 - share) for share in mean.values()) / others
-        figures |= _figure(
-            "ac1", n, observed, chance, cells, lambda one, other: (1 - mean[one] - mean[other]) / others, level
-        )
-        if table is not None:
-            figures |= _between("ac1", ac1_interval(table, float(figures["ac1"]), level))
+        add("ac1", chance, lambda one, other: (1 - mean[one] - mean[other]) / others, likelihood_at_ac1)
     order = [*dict.fromkeys((*categories, *sorted(names)))]
     every = tuple(Cell(first_said=one, second_said=other, n=counts[one, other]) for one, other in product(order, order))
     return Agreement.model_validate({"n": n, "observed": observed, "level": level, "cells": every, **figures})
 
 
-def _table(pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> Table:
-    no, yes = names
-    counts = Counter(pairs)
-    return Table(both=counts[yes, yes], first=counts[yes, no], second=counts[no, yes], neither=counts[no, no])
+def deviance_limit(table: Table, level: float) -> float:
+    """The largest 2 * (log L(best) - log L(value)) of a value within the interval."""
+    large = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    least = min(table.both, table.neither, table.disagreed)
+    return large + (-2 * log(1 - level) - large) / (1 + least)
 
 
-def _between(name: str, ends: tuple[float, float]) -> dict[str, float | str]:
-    return {f"{name}_low": ends[0], f"{name}_high": ends[1]}
+@lru_cache(maxsize=1_024)  # a page and a report ask again and again, and an end takes thousands of likelihoods
+def profile_interval(
+    table: Table, value: float, level: float, likelihood_at: Callable[[Table, float], float]
+) -> tuple[float, float]:
+    """The ends around a coefficient, which is `value`; `likelihood_at`: `likelihood_at_kappa` or `likelihood_at_ac1`.
+
+    Kappa's are of a table in which both categories occur, those of AC1 of one of at least one record.
+    """
+    least = table.likelihood - deviance_limit(table, level) / 2
+
+    def end(outside: float) -> float:
+        """Find an end by false position, a half where the function is steep on one side (the Illinois rule)."""
+        inside, above, below = value, table.likelihood - least, likelihood_at(table, outside) - least
+        if below >= 0:
+            return outside
+        for _ in range(ROUNDS):
+            if abs(outside - inside) < CLOSE:
+                break
+            share = above / (above - below) if below > IMPOSSIBLE / 2 else 1 / 2
+            tried = inside + min(0.95, max(0.05, share)) * (outside - inside)
+            surplus = likelihood_at(table, tried) - least
+            if surplus >= 0:
+                inside, above, below = tried, surplus, below / 2
+            else:
+                outside, below, above = tried, surplus, above / 2
+        return inside
+
+    return end(-1.0), end(1.0)
 
 
-def _figure(
-    name: str,
-    n: int,
-    observed: float,
-    chance: float,
-    cells: dict[tuple[str, str], float],
-    slope: Callable[[str, str], float],
-    level: float,
-) -> dict[str, float | str]:
-    """The figure and its interval; `slope` is the derivative of the chance agreement by the share of a cell."""
-    value = (observed - chance) / (1 - chance)
-    weights = {(one, other): ((one == other) - (1 - value) * slope(one, other)) / (1 - chance) for one, other in cells}
-    mean = sum(share * weights[cell] for cell, share in cells.items())
-    variance = sum(share * (weights[cell] - mean) ** 2 for cell, share in cells.items()) / n
-    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(variance)
-    return {name: value, f"{name}_low": max(-1.0, value - half), f"{name}_high": min(1.0, value + half)}
+def likelihood_at_ac1(table: Table, ac1: float) -> float:
+    """The largest log likelihood with this AC1: over the mean share m of "yes", from which it takes all shares.
+
+    po = AC1 + (1 - AC1) * 2 m (1 - m); both say yes in m - (1 - po) / 2, both say no in (1 + po) / 2 - m. How the
+    disagreements are divided is free, and best as they are in the table.
+    """
+    divided = sum(count * log(count / table.disagreed) for count in (table.first, table.second) if count)
+
+    def likelihood(m: float) -> float:
+        po = ac1 + (1 - ac1) * 2 * m * (1 - m)
+        cells = ((table.both, m - (1 - po) / 2), (table.neither, (1 + po) / 2 - m), (table.disagreed, 1 - po))
+        return divided + _log_likelihood(*cells)
+
+    return _largest(likelihood, 0.0, 1.0)
+
+
+def likelihood_at_kappa(table: Table, kappa: float) -> float:
+    """The largest log likelihood with this kappa: over the mean m of the two raters' shares of "yes", and how far they
+    lie apart.
+
+    With shares p and q, both say yes in p q + kappa * (p + q - 2 p q) / 2: po - pe is twice the first term's surplus
+    over p q, and 1 - pe is p + q - 2 p q. With p = m + b / 2 and q = m - b / 2 that is (1 - kappa) (m^2 - b^2 / 4) +
+    kappa m, and no cell is below 0 for all b from -B to B, of which `_widest` is the largest.
+    """
+
+    def likelihood(mean: float) -> float:
+        def apart(between: float) -> float:
+            both = (1 - kappa) * (mean**2 - between**2 / 4) + kappa * mean
+            first, second = mean + between / 2 - both, mean - between / 2 - both
+            neither = 1 - 2 * mean + both
+            return _log_likelihood(
+                (table.both, both), (table.first, first), (table.second, second), (table.neither, neither)
+            )
+
+        widest = _widest(mean, kappa)
+        return _largest(apart, -widest, widest)
+
+    least = max(0.0, -kappa / (1 - kappa)) if kappa < 1 else 0.0  # for a smaller mean, both cannot say yes so seldom
+    return _largest(likelihood, least, 1 - least)
+
+
+def _widest(mean: float, kappa: float) -> float:
+    """Return how far the raters' shares may lie apart, so that no cell of a table with this kappa is below 0."""
+    if kappa >= 1:
+        return 0.0
+    rest = 1 - mean
+    agreed = [4 * share * (share + kappa / (1 - kappa)) for share in (mean, rest)]
+    widest = min(2 * mean, 2 * rest, *(sqrt(max(0.0, square)) for square in agreed))
+    # Those on whom they disagree: (1 - kappa) (m (1 - m) + b^2 / 4) >= |b| / 2.
+    bend = 1 - 4 * (1 - kappa) ** 2 * mean * rest
+    return widest if bend < 0 else min(widest, (1 - sqrt(bend)) / (1 - kappa))
+
+
+def _log_likelihood(*cells: tuple[int, float]) -> float:
+    """The sum of count * log(share); where a share is none, by how much it is none."""
+    total = wrong = 0.0
+    impossible = False
+    for count, share in cells:
+        if share > 0:
+            total += count * log(share)
+        else:
+            wrong += share
+            impossible = impossible or count > 0
+    if wrong < -1e-12:  # more than rounding
+        return IMPOSSIBLE * (1 - wrong)
+    return IMPOSSIBLE if impossible else total
+
+
+def _largest(function: Callable[[float], float], low: float, high: float) -> float:
+    """The largest value of a function with one peak, by steps to the top of a parabola, or else of the golden section.
+
+    Source: Brent, R. P. (1973), Algorithms for Minimization without Derivatives, Prentice-Hall, chapter 5.
+    """
+    near = TOLERANCE * (high - low)
+    best = second = third = low + GOLDEN * (high - low)
+    at_best = at_second = at_third = function(best)
+    step = before = 0.0
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        if abs(best - middle) <= 2 * near - (high - low) / 2:
+            break
+        one = (best - second) * (at_third - at_best)
+        other = (best - third) * (at_second - at_best)
+        above, below = (best - third) * other - (best - second) * one, 2 * (one - other)
+        top = best + above / below if below else best
+        if abs(before) > near and low + near < top < high - near and abs(top - best) < abs(before) / 2:
+            before, step = step, top - best
+        else:
+            before = (high if best < middle else low) - best
+            step = GOLDEN * before
+        tried = best + (step if abs(step) >= near else near if step > 0 else -near)
+        at_tried = function(tried)
+        if at_tried >= at_best:
+            low, high = (best, high) if tried >= best else (low, best)
+            third, second, best = second, best, tried
+            at_third, at_second, at_best = at_second, at_best, at_tried
+            continue
+        low, high = (tried, high) if tried < best else (low, tried)
+        if at_tried >= at_second or second == best:
+            third, second, at_third, at_second = second, tried, at_second, at_tried
+        elif at_tried >= at_third or third in (best, second):
+            third, at_third = tried, at_tried
+    return at_best

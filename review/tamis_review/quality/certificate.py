@@ -3,14 +3,30 @@
     recall >= F / T,    F includes found,    T the largest number of includes that the samples leave possible
 
 The promise is wrong in at most the share 1 - confidence of reviews, whatever order people read in and however often
-they look. Each sampling frame gives a bound on T ("sampling_frame"); all of them hold at once, so the smallest counts.
+they look. Each sampling frame gives a bound on T (`sampling_frame`); all of them hold at once, so the smallest counts.
 
-Where records were read twice, the bound takes in what people overlook ("reader_errors"): the doubt that is allowed is
-divided, eight tenths for the samples, one tenth for the miss rate, one tenth for how many includes it hides. The sample
-gets most, because each part of its doubt is paid in records. Without such records the promise is one of the includes
-that the readers would include if they read everything.
+Where records were read twice, the bound takes in what people overlook: the doubt that is allowed is divided, eight
+tenths for the samples, one tenth for the miss rate, one tenth for how many includes it hides. The sample gets most,
+because each part of its doubt is paid in records. Without such records the promise is one of the includes that the
+readers would include if they read everything.
 
-Source of the division: Bonferroni's inequality.
+How many includes people overlook is measured on records that two of them read on their own. Of the includes that at
+least one of the two saw, a share theta was overlooked by the other. Where each overlooks an include with the
+probability mu on their own, theta = 2 mu (1 - mu) / (1 - mu^2) = 2 mu / (1 + mu), so
+
+    mu = theta / (2 - theta)
+
+Where the two differ, mu_A and mu_B, this is no less than their mean, and its square no less than mu_A mu_B, the
+probability that both overlook it (for a given theta the product is largest where they are equal). Theta gets the
+one-sided bound of Clopper and Pearson. What it assumes: that the two overlook includes independently of each other. An
+include that is hard to see for anybody is overlooked by both more often than this says.
+
+Were T records truly includes, those that the readers would include are at least Bin(T, 1 - mu) of them; the largest T
+that their number leaves possible is the bound.
+
+Source of the division: Bonferroni's inequality. Two readers as two samples of a closed population: Kastner, M., Straus,
+S. E., McKibbon, K. A., Goldsmith, C. H. (2009), The capture-mark-recapture technique can be used as a stopping rule
+when searching in systematic reviews, Journal of Clinical Epidemiology 62, 149-157.
 """
 
 from collections.abc import Sequence
@@ -22,13 +38,58 @@ from math import floor
 from tamis_schemas import InvalidParameters, StopPrice, StopVerdict
 from tamis_schemas.values.frozen import Frozen
 
-from .reader_errors import DoubleRead, may_have_been, most_true_includes
+from .exact import beta_below, largest, upper_bound
 from .sampling_frame import Frame, frame_doubt
 
 SAMPLES, MISS_RATE, HIDDEN = 0.8, 0.1, 0.1  # of the doubt, where a miss rate is measured
 FURTHER = 4  # numbers of further finds for which the price is told: none, one, two, three
 RECALLS = (0.8, 0.9, 0.95, 0.98, 1.0)
 CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
+MOST_INCLUDES = 10_000_000  # where the search for the number of true includes ends
+
+
+@dataclass(frozen=True)
+class DoubleRead:
+    """Records that two people decided independently, before anything was settled."""
+
+    includes: int  # that at least one of them included, and that count as includes in the end
+    missed_by_one: int  # of these, included by one of them alone
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.missed_by_one <= self.includes:
+            raise ValueError(f"{self.missed_by_one!r} of {self.includes!r} includes cannot have been missed by one")
+
+    def miss_rate(self, level: float, readers: int = 1) -> float:
+        """The bound on the probability that so many readers, each on their own, all overlook an include.
+
+        Without an include that two people read it is 1.
+        """
+        theta = upper_bound(self.missed_by_one, self.includes, level)
+        return float((theta / (2 - theta)) ** readers)
+
+
+def may_have_been(total: int, seen: int, miss_rate: float, doubt: float) -> bool:
+    """Return whether readers with this miss rate see `seen` or fewer of `total` includes with more than the doubt.
+
+    P(Bin(total, 1 - miss_rate) <= seen) > doubt; of a rate of 1 always.
+    """
+    return total <= seen or miss_rate >= 1 or beta_below(miss_rate, total - seen, seen + 1) > doubt
+
+
+def most_true_includes(seen: int, miss_rate: float, doubt: float) -> int | None:
+    """The largest number of true includes that readers with this miss rate may have had before them; None: any.
+
+    Args:
+        seen: includes that they see, or would see if they read everything.
+        miss_rate: the probability that they overlook an include.
+        doubt: the probability that the bound is too small.
+    """
+    too_many = 2 * seen + 1
+    while may_have_been(too_many, seen, miss_rate, doubt):
+        if too_many > MOST_INCLUDES:
+            return None
+        too_many = 2 * too_many
+    return largest(seen, too_many - 1, lambda total: may_have_been(total, seen, miss_rate, doubt))
 
 
 @dataclass(frozen=True)
@@ -220,14 +281,7 @@ class _Promise:
         """The largest number of includes that the readers might see in all so that the promise is kept; None: none."""
         if not self.keeps(found, found):
             return None
-        low, high = found, found + self.reading.unread
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.keeps(found, middle):
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        return largest(found, found + self.reading.unread, lambda seen: self.keeps(found, seen))
 
 
 def _price(promise: _Promise, expected: float | None) -> StopPrice:

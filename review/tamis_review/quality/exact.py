@@ -1,21 +1,41 @@
-"""Exact bounds on a proportion (Clopper-Pearson), from the quantiles of the beta distribution.
+"""Exact bounds on a proportion, and on the number of a kind in a finite population, after a random sample.
 
-The probability that a bound is wrong is at most what its level leaves, for every true proportion and every size of
-sample; it is often less, so the bounds are wider than approximate ones.
+Those on a proportion (Clopper-Pearson) come from the quantiles of the beta distribution. The probability that a bound
+is wrong is at most what its level leaves, for every true proportion and every size of sample; it is often less, so the
+bounds are wider than approximate ones.
+
+A sample of n out of N records, drawn without replacement, holds k of a kind. Were there K of them in the population, k
+or fewer would come with the probability
+
+    P(X <= k; N, K, n) = sum over i = 0 .. k of C(K, i) * C(N - K, n - i) / C(N, n)     (hypergeometric)
+
+The bound is the largest K at which that is still more than 1 - level. Whatever the true number is, the bound lies below
+it in at most the share 1 - level of all samples. The binomial bound (Clopper-Pearson) is wider: it cannot use that a
+sample of many out of few leaves little unseen.
 
 Source: Clopper, C. J., Pearson, E. S. (1934), The use of confidence or fiducial limits illustrated in the case of the
-binomial, Biometrika 26, 404-413.
+binomial, Biometrika 26, 404-413. Buonaccorsi, J. P. (1987), A note on confidence intervals for proportions in finite
+populations, The American Statistician 41, 215-218; Wright, T. (1991), Exact Confidence Bounds when Sampling from Small
+Finite Universes, Lecture Notes in Statistics 66, Springer.
 """
 
+from bisect import bisect_left
+from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
-from math import exp, expm1, lgamma, log, log1p
+from math import comb, exp, expm1, lgamma, log, log1p
 
-from tamis_schemas import Proportion
 from tamis_schemas.values.proportion import check_proportion
 
+LEVEL = 0.95
 ROUNDS = 200  # of bisection; it ends where two neighbouring numbers are reached
 TERMS = 100_000  # of the continued fraction; it needs about the square root of the sample's size
 TINY = 1e-300  # stands for 0 where the fraction would divide by it
+
+
+def largest(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The largest number from `low` to `high` for which a condition holds that holds for `low`, and once ceases to."""
+    return low + bisect_left(range(low + 1, high + 1), True, key=lambda number: not holds(number))
 
 
 def upper_bound(count: float, total: float, level: float = 0.95) -> float:
@@ -46,19 +66,6 @@ def lower_bound(count: float, total: float, level: float = 0.95) -> float:
     if count == total:
         return float((1 - level) ** (1 / total))
     return _quantile(1 - level, count, total - count + 1)
-
-
-def interval(count: int, total: int, level: float = 0.95) -> Proportion:
-    """The two-sided interval: each end may be wrong with half of what the level leaves; None where the total is 0.
-
-    Raises as `upper_bound` does.
-    """
-    check_proportion(count, total, level)
-    if total == 0:
-        return Proportion(count=0, total=0, estimate=None, low=None, high=None, level=level)
-    side = (1 + level) / 2
-    low, high = lower_bound(count, total, side), upper_bound(count, total, side)
-    return Proportion(count=count, total=total, estimate=count / total, low=low, high=high, level=level)
 
 
 @lru_cache(maxsize=4_096)  # who looks for a threshold asks for the same bounds again and again
@@ -108,3 +115,76 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 def _kept_from_zero(number: float) -> float:
     return number if abs(number) > TINY else TINY
+
+
+def most_in_population(found: int, sample: int, population: int, level: float = LEVEL) -> int:
+    """The largest number of a kind in the population that the sample leaves possible; at least `found`.
+
+    Computed in whole numbers: nothing is rounded.
+
+    Raises `ValueError` where not 0 <= found <= sample <= population, or not 0 < level < 1.
+    """
+    if not 0 <= found <= sample <= population:
+        raise ValueError(f"{found!r} found in {sample!r} of {population!r} is no sample")
+    if not 0 < level < 1:
+        raise ValueError(f"a level lies between 0 and 1, not at {level!r}")
+    wrong = 1 - Fraction(str(level))
+    ways = comb(population, sample)
+
+    def possible(kind: int) -> bool:
+        return _ways_up_to(found, sample, population, kind) * wrong.denominator > wrong.numerator * ways
+
+    return largest(found, population - (sample - found), possible)
+
+
+def probability_up_to(found: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
+    """P(X <= found; population, kind, sample) as a number: quick for populations of any size.
+
+    Exact but for the rounding of the logarithms of factorials, which is about 1e-10 of the probability. Where it is
+    known to reach `above` it may be any number from there on.
+    """
+    fewest, most = max(0, sample - (population - kind)), min(sample, kind)
+    if found < fewest or found >= most:
+        return float(found >= most)
+    if (found + 1) * (population + 2) > (sample + 1) * (kind + 1):  # beyond the mode: the other tail is the short one
+        return 1 - _tail(found + 1, most, 1, sample, population, kind)
+    return _tail(found, fewest, -1, sample, population, kind, above)
+
+
+def log_probability(found: int, sample: int, population: int, kind: int) -> float:
+    """The logarithm of P(X = found; population, kind, sample), for a number that can be found."""
+    others = population - kind
+    return log_comb(kind, found) + log_comb(others, sample - found) - log_comb(population, sample)
+
+
+def log_comb(n: int, k: int) -> float:
+    """The logarithm of C(n, k), for 0 <= k <= n."""
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
+    """The sum of the probabilities from `first` away from the mode to `last`, as far as they count."""
+    others = population - kind
+    term = exp(log_probability(first, sample, population, kind))
+    total = term
+    for i in range(first, last, step):
+        if step > 0:
+            term *= (kind - i) * (sample - i) / ((i + 1) * (others - sample + i + 1))
+        else:
+            term *= i * (others - sample + i) / ((kind - i + 1) * (sample - i + 1))
+        total += term
+        if term < total * 1e-17 or total >= above:
+            break
+    return min(1.0, total)
+
+
+def _ways_up_to(found: int, sample: int, population: int, kind: int) -> int:
+    """Return in how many of all samples at most `found` are of the kind."""
+    first = max(0, sample - (population - kind))
+    if first > found:
+        return 0
+    ways = total = comb(kind, first) * comb(population - kind, sample - first)
+    for i in range(first, found):
+        ways = ways * (kind - i) * (sample - i) // ((i + 1) * (population - kind - sample + i + 1))
+        total += ways
+    return total

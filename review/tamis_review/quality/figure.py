@@ -1,9 +1,25 @@
-"""A figure with its interval, or the reason why there is none."""
+"""The figures of decisions and scores against a human's labels, each with its interval, or the reason why it has none.
 
-from tamis_schemas import wilson
+They are made of the confusion matrix of decisions, say how well scores put the records that a human includes before the
+others (discrimination), or whether a confidence is the share that is right (calibration: the reliability curve and the
+expected calibration error).
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import atanh, ceil, sqrt, tanh
+from statistics import NormalDist, fmean, variance
+
+from tamis_schemas import Proportion, wilson
 from tamis_schemas.values.frozen import Frozen
 
 LEVEL = 0.95
+BINS = 10
+NO_INCLUDES = "no record is included by the human"
+NO_EXCLUDES = "no record is excluded by the human"
+NOTHING_KEPT = "no record is kept by the system"
+NOTHING_DROPPED = "no record is excluded by the system"
 
 
 class Figure(Frozen):
@@ -36,3 +52,208 @@ def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Fi
         total=share.total,
         reason=nothing if share.estimate is None else None,
     )
+
+
+class Matrix(Frozen):
+    """The counts of records: kept or dropped by the system, included or excluded by the human."""
+
+    tp: int = 0  # kept, and included by the human
+    fp: int = 0  # kept, and excluded by the human
+    fn: int = 0  # dropped, although the human included it: lost evidence
+    tn: int = 0  # dropped, and excluded by the human
+
+    @property
+    def n(self) -> int:
+        return self.tp + self.fp + self.fn + self.tn
+
+
+def sensitivity(matrix: Matrix, level: float = LEVEL) -> Figure:
+    """The share of the human's includes that the system keeps (recall): TP / (TP + FN), with its Wilson interval."""
+    return proportion(matrix.tp, matrix.tp + matrix.fn, NO_INCLUDES, level)
+
+
+def specificity(matrix: Matrix, level: float = LEVEL) -> Figure:
+    """The share of the human's excludes that the system drops: TN / (TN + FP), with its Wilson interval."""
+    return proportion(matrix.tn, matrix.tn + matrix.fp, NO_EXCLUDES, level)
+
+
+def precision(matrix: Matrix, level: float = LEVEL) -> Figure:
+    """The share of what the system keeps that the human includes: TP / (TP + FP), with its Wilson interval."""
+    return proportion(matrix.tp, matrix.tp + matrix.fp, NOTHING_KEPT, level)
+
+
+def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
+    """The harmonic mean of precision and sensitivity: 2 TP / (2 TP + FP + FN).
+
+    Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human takes, and
+    F1 = 2 F* / (1 + F*) rises with it, so the ends of its Wilson interval, transformed alike, are those of F1.
+
+    Source: Hand, D. J., Christen, P., Kirielle, N. (2021), F*: an interpretable transformation of the F-measure,
+    Machine Learning 110, 451-456.
+    """
+    taken = matrix.tp + matrix.fp + matrix.fn
+    share = proportion(matrix.tp, taken, "no record is kept by the system or included by the human", level)
+    if share.value is None or share.low is None or share.high is None:
+        return Figure(reason=share.reason)
+    value, low, high = (2 * end / (1 + end) for end in (share.value, share.low, share.high))
+    return Figure(value=value, low=low, high=high, level=level)
+
+
+def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
+    """Matthews' correlation of the two decisions, -1 to 1: (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
+
+    Its interval: the delta method on Fisher's z = atanh(MCC), under multinomial counts. With shares p of the four
+    cells, rows r and columns c, the derivative of MCC by a share is (its cofactor) / sqrt(r1 r0 c1 c0)
+    - MCC / 2 * (1 / its row + 1 / its column), and the variance is the sum of p times its square, over n.
+
+    Source: Matthews, B. W. (1975), Comparison of the predicted and observed secondary structure of T4 phage lysozyme,
+    Biochimica et Biophysica Acta 405, 442-451. Interval: Itaya, Y., Tamura, J., Hayashi, K., Yamamoto, K. (2024),
+    Asymptotic properties of Matthews correlation coefficient, arXiv:2405.12622.
+    """
+    sides = {
+        NO_INCLUDES: matrix.tp + matrix.fn,
+        NO_EXCLUDES: matrix.tn + matrix.fp,
+        NOTHING_KEPT: matrix.tp + matrix.fp,
+        NOTHING_DROPPED: matrix.tn + matrix.fn,
+    }
+    for reason, size in sides.items():
+        if not size:
+            return Figure(reason=reason)
+    n = matrix.n
+    tp, fp, fn, tn = (count / n for count in (matrix.tp, matrix.fp, matrix.fn, matrix.tn))
+    below = sqrt((tp + fn) * (tn + fp) * (tp + fp) * (tn + fn))
+    value = max(-1.0, min(1.0, (tp * tn - fp * fn) / below))
+    if not matrix.fp + matrix.fn or not matrix.tp + matrix.tn:
+        return Figure(value=value, reason="system and human agree on all records or on none: no interval")
+    cells = (  # share, cofactor, row, column
+        (tp, tn, tp + fn, tp + fp),
+        (tn, tp, tn + fp, tn + fn),
+        (fn, -fp, tp + fn, tn + fn),
+        (fp, -fn, tn + fp, tp + fp),
+    )
+    slopes = ((p, cofactor / below - value / 2 * (1 / row + 1 / column)) for p, cofactor, row, column in cells)
+    variance = sum(p * slope * slope for p, slope in slopes) / n
+    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(variance) / (1 - value * value)
+    return Figure(value=value, low=tanh(atanh(value) - half), high=tanh(atanh(value) + half), level=level)
+
+
+def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEVEL) -> Figure:
+    """The area under the ROC curve: the probability that an include scores above an exclude, ties counting a half.
+
+    By midranks, so that time grows as sorting does. The interval is that of the normal distribution with DeLong's
+    variance, cut at 0 and 1.
+
+    Args:
+        included: the scores of the records that the human includes.
+        excluded: the scores of the others.
+        level: of the interval.
+
+    Source: DeLong, E. R., DeLong, D. M., Clarke-Pearson, D. L. (1988), Comparing the areas under two or more correlated
+    receiver operating characteristic curves, Biometrics 44, 837-845; by midranks: Sun, X., Xu, W. (2014), Fast
+    implementation of DeLong's algorithm, IEEE Signal Processing Letters 21, 1389-1393.
+    """
+    m, n = len(included), len(excluded)
+    if not m or not n:
+        return Figure(reason=f"{NO_EXCLUDES if m else NO_INCLUDES} among those that the model decided")
+    everyone = midranks([*included, *excluded])
+    above = [(rank - own) / n for rank, own in zip(everyone[:m], midranks(included), strict=True)]
+    below = [1 - (rank - own) / m for rank, own in zip(everyone[m:], midranks(excluded), strict=True)]
+    value = fmean(above)
+    if m < 2 or n < 2:
+        return Figure(value=value, reason="an interval needs two includes and two excludes")
+    spread = variance(above) / m + variance(below) / n
+    if not spread:
+        return Figure(value=value, reason="no include is ordered otherwise than the others: no interval")
+    half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(spread)
+    return Figure(value=value, low=max(0.0, value - half), high=min(1.0, value + half), level=level)
+
+
+def wss(ranks: Sequence[float], included: Sequence[bool], recall: float = 0.95) -> Figure:
+    """Work saved over sampling: what reading in the order of the ranks saves, beside reading in any order.
+
+    WSS@R = (TN + FN) / N - (1 - R), where reading ends at the highest rank at which the share R of the includes is
+    found. Records of the same rank are read together: no luck within ties. Between -(1 - R) and R.
+
+    Args:
+        ranks: of every record; the highest is read first.
+        included: what the human says of each.
+        recall: R.
+
+    Source: Cohen, A. M., Hersh, W. R., Peterson, K., Yen, P.-Y. (2006), Reducing workload in systematic review
+    preparation using automated citation classification, JAMIA 13, 206-219.
+    """
+    wanted = ceil(Fraction(str(recall)) * sum(included))
+    if not wanted:
+        return Figure(reason=NO_INCLUDES)
+    last = sorted((rank for rank, include in zip(ranks, included, strict=True) if include), reverse=True)[wanted - 1]
+    unread = sum(rank < last for rank in ranks)
+    return Figure(value=unread / len(ranks) - float(1 - Fraction(str(recall))))
+
+
+def midranks(values: Sequence[float]) -> list[float]:
+    """The place of each value among all, from 1; equal values share the mean of their places."""
+    ordered = sorted(values)
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
+
+
+class Bin(Frozen):
+    """The decisions whose confidence lies in a tenth: from `low` up to, not including, `high`; the last one with 1."""
+
+    low: float
+    high: float
+    n: int
+    confidence: float | None  # the mean of the decisions' own; None where there are none
+    right: Proportion  # of these decisions, those that the human shares
+
+
+class Reliability(Frozen):
+    """The reliability curve, and how far it lies from the diagonal."""
+
+    n: int
+    bins: tuple[Bin, ...]
+    ece: Figure  # expected calibration error, 0 to 1
+    right: Proportion  # over all of them
+    confidence: float | None  # the mean over all of them
+
+
+def reliability(
+    decisions: Sequence[tuple[float, bool]], level_of: Callable[[Sequence[int]], float | None] = lambda _: LEVEL
+) -> Reliability:
+    """The curve over decisions: pairs of the confidence in one and whether the human decided alike.
+
+    Args:
+        decisions: in any order.
+        level_of: of the interval around the share of some decisions, by their places; None: there is none.
+
+    ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|, with ten bins of equal width.
+
+    Source: Naeini, M. P., Cooper, G. F., Hauskrecht, M. (2015), Obtaining well calibrated probabilities using Bayesian
+    binning, AAAI 29; Guo, C., Pleiss, G., Sun, Y., Weinberger, K. Q. (2017), On calibration of modern neural networks,
+    ICML, PMLR 70, 1321-1330.
+    """
+    held: list[list[int]] = [[] for _ in range(BINS)]
+    for at, (confidence, _) in enumerate(decisions):
+        held[min(int(confidence * BINS), BINS - 1)].append(at)
+
+    def bin_of(place: int, members: Sequence[int]) -> Bin:
+        n, level = len(members), level_of(members)
+        right = wilson(sum(decisions[at][1] for at in members), n, LEVEL if level is None else level)
+        ends = {"low": None, "high": None} if level is None else {}
+        return Bin(
+            low=place / BINS,
+            high=(place + 1) / BINS,
+            n=n,
+            confidence=sum(decisions[at][0] for at in members) / n if n else None,
+            right=right.model_copy(update={"level": LEVEL, **ends}),
+        )
+
+    bins = tuple(bin_of(place, members) for place, members in enumerate(held))
+    n = len(decisions)
+    away = sum(
+        one.n * abs(one.right.estimate - one.confidence)
+        for one in bins
+        if one.right.estimate is not None and one.confidence is not None
+    )
+    ece = Figure(value=away / n) if n else Figure(reason="the model decided no labelled record")
+    everything = bin_of(0, range(n))
+    return Reliability(n=n, bins=bins, ece=ece, right=everything.right, confidence=everything.confidence)

@@ -1,24 +1,20 @@
 """The evaluation of a batch against a human's labels (the gold set): every figure, as plain data."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from tamis_schemas import InvalidRequest, ItemResult
+from tamis_schemas import InvalidRequest
 from tamis_schemas.values.frozen import Frozen
 
 from .agreement import Agreement, agreement
-from .calibrated_score import CalibratedScore, calibrated
-from .calibration_curve import Reliability, reliability
-from .confusion import Matrix, f1, mcc, precision, sensitivity, specificity
 from .design import Design
-from .discrimination import auc, wss
-from .figure import Figure, proportion
-from .gold_labels import GoldLabels
+from .figure import Figure, Matrix, Reliability, auc, f1, mcc, precision, proportion, sensitivity, specificity, wss
 from .inclusion_score import ScoreBasis
 from .judged import Judged, Stand
-from .matching import Matched, Matching, match
+from .matching import Matched, Matching
 from .panel_figures import PanelFigures
 from .sampling import Sampling, examine
+from .score_calibration import CalibratedScore, calibrated
 
 HUMAN = {True: Stand.INCLUDE.value, False: Stand.EXCLUDE.value}
 
@@ -52,10 +48,10 @@ class Rates(Frozen):
 
         return cls(
             matrix=matrix,
-            sensitivity=figure(sensitivity, lambda one: bool(one.human)),
-            specificity=figure(specificity, lambda one: not one.human),
+            sensitivity=figure(sensitivity, lambda one: one.included),
+            specificity=figure(specificity, lambda one: not one.included),
             precision=figure(precision, _kept),
-            f1=figure(f1, lambda one: _kept(one) or bool(one.human)),
+            f1=figure(f1, lambda one: _kept(one) or one.included),
             mcc=figure(mcc),
         )
 
@@ -96,27 +92,14 @@ class GoldEvaluation(Frozen):
     panel: PanelFigures | None = None  # of a batch that asks several models
 
 
-def evaluate(rows: Iterable[ItemResult], labels: GoldLabels | Mapping[str, bool]) -> GoldEvaluation:
-    """The evaluation of a filter's or an inclusion's results.
-
-    Args:
-        rows: `Batch.results()`, all of them, in their order.
-        labels: what `read_labels` gives; or by item id, True for what the human included.
-
-    Raises:
-        InvalidRequest: as `match` does; or there is no label at all.
-    """
-    return evaluate_matched(match(rows, labels if isinstance(labels, GoldLabels) else GoldLabels.of(labels)))
-
-
-def evaluate_matched(matched: Matched) -> GoldEvaluation:
+def evaluate(matched: Matched) -> GoldEvaluation:
     """The evaluation of records that have their labels. Raises `InvalidRequest` where there are none."""
     records = matched.records
     if not records:
         raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
     design = Design(examine((*records, *matched.others), seed=matched.seed))
     by_model = [one for one in records if one.score is not None]
-    sure = [one for one in by_model if one.confidence is not None]
+    dropped = sum(not _kept(one) for one in records)
     settled = [one for one in records if one.stand is not Stand.REFERRED]
     return GoldEvaluation(
         matching=matched.matching,
@@ -127,13 +110,11 @@ def evaluate_matched(matched: Matched) -> GoldEvaluation:
         screening=Rates.of(records, design),
         decided=Rates.of(settled, design),
         unread=design.figure(
-            lambda level: proportion(
-                sum(not _kept(one) for one in records), len(records), "there is no record", level=level
-            ),
+            lambda level: proportion(dropped, len(records), "there is no record", level),
             records,
             lambda one: not _kept(one),
         ),
-        wss_95=wss([one.rank for one in records], [bool(one.human) for one in records]),
+        wss_95=wss([one.rank for one in records], [one.included for one in records]),
         lost=tuple(
             Lost(
                 index=one.index,
@@ -156,15 +137,14 @@ def evaluate_matched(matched: Matched) -> GoldEvaluation:
             _right,
         ),
         score=matched.score,
-        probability=_of_probability(records, design),
-        calibration=calibrated([one for one in by_model if one.score is not None], design),
-        reliability=reliability(
-            [(one.confidence, _right(one)) for one in sure if one.confidence is not None],
-            lambda places: design.level([sure[place] for place in places], _right),
-        ),
+        probability=design.reliability(records, lambda one: one.probability, lambda one: one.included)
+        if any(one.probability is not None for one in records)
+        else None,
+        calibration=calibrated(by_model, design),
+        reliability=design.reliability(by_model, lambda one: one.confidence, _right),
         agreement=design.agreement(
             lambda level: agreement(
-                [(one.stand.value, HUMAN[bool(one.human)]) for one in settled],
+                [(one.stand.value, HUMAN[one.included]) for one in settled],
                 categories=tuple(HUMAN.values()),
                 level=level,
             ),
@@ -172,21 +152,6 @@ def evaluate_matched(matched: Matched) -> GoldEvaluation:
             _right,
         ),
     )
-
-
-def _of_probability(records: Sequence[Judged], design: Design) -> Reliability | None:
-    """The curve of the probability that a record is included, uncertain ones among them, by whether it is."""
-    weighed = [one for one in records if one.probability is not None]
-    if not weighed:
-        return None
-    return reliability(
-        [(one.probability, bool(one.human)) for one in weighed if one.probability is not None],
-        lambda places: design.level([weighed[place] for place in places], _included),
-    )
-
-
-def _included(record: Judged) -> bool:
-    return bool(record.human)
 
 
 def _stands(records: Sequence[Judged], *, human: bool) -> Stands:
@@ -206,9 +171,9 @@ def _kept(record: Judged) -> bool:
 
 def _right(record: Judged) -> bool:
     """Return whether the system keeps what the human includes, or excludes what the human does."""
-    return _kept(record) is bool(record.human)
+    return _kept(record) is record.included
 
 
 def _matrix(records: Sequence[Judged]) -> Matrix:
-    counts = Counter((_kept(one), bool(one.human)) for one in records)
+    counts = Counter((_kept(one), one.included) for one in records)
     return Matrix(tp=counts[True, True], fp=counts[True, False], fn=counts[False, True], tn=counts[False, False])

@@ -40,12 +40,9 @@ class ScoreBasis(Frozen):
     @classmethod
     def of(cls, decided: Iterable[tuple[float | None, float | None]]) -> "ScoreBasis":
         """The scale of decided records, by the probability and the relevance of each."""
-        n = probabilities = relevances = 0
-        for probability, relevance in decided:
-            n += 1
-            probabilities += probability is not None
-            relevances += relevance is not None
-        return cls.counted(n, probabilities, relevances)
+        numbers = list(decided)
+        probabilities, relevances = (sum(number[kind] is not None for number in numbers) for kind in (0, 1))
+        return cls.counted(len(numbers), probabilities, relevances)
 
     @classmethod
     def counted(cls, decided: int, with_probability: int, with_relevance: int) -> "ScoreBasis":
@@ -60,12 +57,8 @@ class ScoreBasis(Frozen):
     @property
     def without(self) -> int:
         """Decided records that have no number on the scale."""
-        match self.scale:
-            case ScoreScale.PROBABILITY:
-                return self.decided - self.with_probability
-            case ScoreScale.RELEVANCE:
-                return self.decided - self.with_relevance
-        return 0
+        having = {ScoreScale.PROBABILITY: self.with_probability, ScoreScale.RELEVANCE: self.with_relevance}
+        return self.decided - having.get(self.scale, self.decided)
 
 
 def inclusion_score(

@@ -41,6 +41,11 @@ class Judged:
     scale: ScoreScale = ScoreScale.CONFIDENCE  # of the batch's scores
 
     @property
+    def included(self) -> bool:
+        """True where a human included it."""
+        return bool(self.human)
+
+    @property
     def score(self) -> float | None:
         """The model's support for inclusion, 0 to 1; None where it decided neither way, or the scale has none."""
         if self.confidence is None or self.stand is Stand.REFERRED:

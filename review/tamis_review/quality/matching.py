@@ -68,20 +68,21 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     everything, score = _on_one_scale([judged(row) for row in rows])
     indices = _indices(everything, gold)
     by_place = indices is None and [one.item_id for one in everything] == [label.item_id for label in gold.labels]
+    strangers: list[str] = []
+    said: Sequence[bool | None]  # of each record what its label says
     if by_place:
-        rated = [replace(one, human=label.included) for one, label in zip(everything, gold.labels, strict=True)]
-        strangers: list[str] = []
+        said = [label.included for label in gold.labels]
     elif indices is not None:
-        rated = [replace(one, human=indices.get(one.index)) for one in everything]
-        strangers = []
+        said = [indices.get(one.index) for one in everything]
     else:
         label_of = _by_id(gold)
         ids = Counter(one.item_id for one in everything if not one.copy)
         if shared := next((item_id for item_id in label_of if ids[item_id] > 1), None):
             raise InvalidRequest(_sharing(shared, ids[shared], gold))
         there = {one.item_id for one in everything}
-        rated = [replace(one, human=label_of.get(one.item_id)) for one in everything]
+        said = [label_of.get(one.item_id) for one in everything]
         strangers = [item_id for item_id in label_of if item_id not in there]
+    rated = [replace(one, human=label) for one, label in zip(everything, said, strict=True)]
     labelled = sum(label.included is not None for label in gold.labels)
     if labelled and all(one.human is None for one in rated):
         raise InvalidRequest(_strangers(everything, gold))

@@ -25,15 +25,15 @@ Annals of Mathematical Statistics 18, 50-60; ties: Lehmann, E. L. (1975), Nonpar
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import erfc, exp, sqrt
 
 from pydantic import Field
 
 from tamis_schemas.values.frozen import Frozen
 
-from .discrimination import midranks
-from .finite_population import log_comb, probability_up_to
+from .exact import log_comb, probability_up_to
+from .figure import midranks
 from .judged import Judged, Stand
 
 SIGNIFICANCE = 0.01  # of all tests together
@@ -153,8 +153,10 @@ def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleF
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)
-    yield _place(drawn)
-    yield _score(records, drawn)
+    places = "stand towards the {} of the batch: behind another"
+    yield _ranks("places", places, ("beginning", "end"), range(len(drawn)), drawn)
+    scores = "have {} scores for inclusion: above another's"
+    yield _ranks("scores", scores, ("low", "high"), [one.rank for one in records], drawn)
     yield _groups("decisions", "the system {}", [_kind(one) for one in records], drawn)
     databases = [one.database for one in records]
     names = {name for name in databases if name is not None}
@@ -185,31 +187,14 @@ def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | N
     )
 
 
-def _place(drawn: Sequence[bool]) -> SampleFlaw | None:
-    share, p = rank_sum(
-        [place for place, yes in enumerate(drawn) if yes], [place for place, yes in enumerate(drawn) if not yes]
-    )
-    end = "end" if share > 1 / 2 else "beginning"
-    return _finding(
-        "places",
-        p,
-        f"the labelled records stand towards the {end} of the batch: behind another in {share:.0%} of pairs, where "
-        "chance makes 50%",
-    )
-
-
-def _score(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | None:
-    share, p = rank_sum(
-        [one.rank for one, yes in zip(records, drawn, strict=True) if yes],
-        [one.rank for one, yes in zip(records, drawn, strict=True) if not yes],
-    )
-    end = "high" if share > 1 / 2 else "low"
-    return _finding(
-        "scores",
-        p,
-        f"the labelled records have {end} scores for inclusion: above another's in {share:.0%} of pairs, where chance "
-        "makes 50%",
-    )
+def _ranks(
+    test: str, says: str, ends: tuple[str, str], values: Sequence[float], drawn: Sequence[bool]
+) -> SampleFlaw | None:
+    """The ranks of what is drawn: at the one end, or at the other one."""
+    others = [value for value, yes in zip(values, drawn, strict=True) if not yes]
+    share, p = rank_sum(list(compress(values, drawn)), others)
+    where = says.format(ends[share > 1 / 2])
+    return _finding(test, p, f"the labelled records {where} in {share:.0%} of pairs, where chance makes 50%")
 
 
 def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> SampleFlaw | None:

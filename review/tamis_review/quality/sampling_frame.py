@@ -33,12 +33,13 @@ of a spending function (Lan, K. K. G., DeMets, D. L. (1983), Discrete sequential
 Biometrika 70, 659-663), which is one of the includes found, not of time.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import log
 
-from .finite_population import log_comb
+from .exact import largest, log_comb
 
 SPENDING = (
     "of the doubt that is allowed, the first sampling frame may spend a half, the second a sixth, frame number j the "
@@ -78,15 +79,8 @@ class Frame:
 
         It is too small in at most the share `doubt` of all orders, however often people look at it while they read.
         """
-        low, high = self.found, self.population - (self.read - self.found)
-        ends = self._ends()
-        while low < high:
-            middle = (low + high + 1) // 2
-            if _given_up(ends, self.population, middle, doubt):
-                high = middle - 1
-            else:
-                low = middle
-        return low
+        ends, most = self._ends(), self.population - (self.read - self.found)
+        return largest(self.found, most, lambda kind: not _given_up(ends, self.population, kind, doubt))
 
     def needed(self, most: int, doubt: float, further: int = 0) -> int:
         """How many records its sample must have in all so that at most `most` includes are possible in the frame.
@@ -144,11 +138,5 @@ def _boundaries(population: int, kind: int, doubt: float) -> Iterator[int]:
 
 def _first_unlikely(low: int, population: int, hidden: int, limit: float) -> int:
     """The smallest n from `low` on with log C(population - n, hidden) <= limit."""
-    high = population - hidden + 1  # what is left then has no room for them
-    while low < high:
-        middle = (low + high) // 2
-        if log_comb(population - middle, hidden) <= limit:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    room = range(low, population - hidden + 1)  # what is left after them has no room for the hidden
+    return low + bisect_left(room, True, key=lambda n: log_comb(population - n, hidden) <= limit)

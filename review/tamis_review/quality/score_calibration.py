@@ -1,4 +1,4 @@
-"""Calibration of a score: what it says of inclusion, by the records that people have decided so far. Pure.
+"""Calibration of a score: what it says of inclusion, by the records that people have decided so far.
 
 A score of 0.9 need not mean that nine of ten such records are included. Decided records show what it means:
 
@@ -27,11 +27,17 @@ from math import exp, log
 from typing import Protocol
 
 from tamis_schemas.records.random_order import sample
+from tamis_schemas.values.frozen import Frozen
+
+from .design import Design
+from .figure import Reliability
+from .judged import Judged
 
 FEWEST = 20  # includes, and excludes: Platt's sigmoid from here on
 ISOTONIC_FROM = 200  # decided records, with
 ISOTONIC_OF_EACH = 50  # includes and excludes at least
 FOLDS = 10
+TENTHS = tuple(tenth / 10 for tenth in range(11))
 SURE = 1e-6  # a score of 0 or 1 counts as this far from it: log-odds know no certainty
 STEPS = 100  # of Newton's method; ten are usual
 CLOSE = 1e-10  # of its slope, in sum
@@ -112,14 +118,11 @@ def cross_fitted(
     if method is None:
         return None
     fold = _folds(labels, indices, seed)
-    probabilities = [0.0] * len(scores)
+    curves = []
     for left_out in range(FOLDS):
         others = [at for at in range(len(scores)) if fold[at] != left_out]
-        curve = _fit(method, [scores[at] for at in others], [labels[at] for at in others])
-        for at in range(len(scores)):
-            if fold[at] == left_out:
-                probabilities[at] = curve.probability(scores[at])
-    return probabilities
+        curves.append(_fit(method, [scores[at] for at in others], [labels[at] for at in others]))
+    return [curves[own].probability(score) for own, score in zip(fold, scores, strict=True)]
 
 
 def _folds(labels: Sequence[bool], indices: Sequence[int], seed: int) -> list[int]:
@@ -204,3 +207,41 @@ def _log_odds(score: float) -> float:
 
 def _sigmoid(x: float) -> float:
     return 1 / (1 + exp(-x)) if x >= 0 else exp(x) / (1 + exp(x))
+
+
+class CalibratedPoint(Frozen):
+    """A score, and the probability of inclusion that the labels give it."""
+
+    score: float
+    probability: float
+
+
+class CalibratedScore(Frozen):
+    """The calibration of the score by the labelled records that have one; each is read by the curve of other folds."""
+
+    includes: int  # by the human, of the records with a score
+    excludes: int
+    folds: int = FOLDS
+    method: Method | None = None  # None: there is none
+    reason: str | None = None  # why there is none
+    before: Reliability  # of the score as it is; `right` are included by the human
+    after: Reliability | None = None  # of the cross-fitted probability
+    points: tuple[CalibratedPoint, ...] = ()  # of the curve that all labelled records give together
+
+
+def calibrated(scored: Sequence[Judged], design: Design, *, seed: int = 0) -> CalibratedScore:
+    """The calibration by records that all have a label and a score."""
+    scores = [one.score for one in scored if one.score is not None]
+    labels = [one.included for one in scored]
+    includes = sum(labels)
+    method, whole = method_for(labels), fit(scores, labels)
+    fitted = cross_fitted(scores, labels, [one.index for one in scored], seed=seed)
+    counts = {"includes": includes, "excludes": len(labels) - includes}
+    before = design.reliability(scored, lambda one: one.score, lambda one: one.included)
+    if whole is None or fitted is None:
+        why = f"calibration needs {FEWEST} includes and {FEWEST} excludes that the model decided about"
+        return CalibratedScore(**counts, before=before, reason=why)
+    points = tuple(CalibratedPoint(score=tenth, probability=whole.probability(tenth)) for tenth in TENTHS)
+    fitted_at = dict(zip((one.index for one in scored), fitted, strict=True))
+    after = design.reliability(scored, lambda one: fitted_at[one.index], lambda one: one.included)
+    return CalibratedScore(**counts, method=method, before=before, after=after, points=points)

@@ -21,11 +21,12 @@ D. R. (1966), A simple example of a comparison involving quantal data, Biometrik
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from math import exp, fsum, sqrt
 
 from tamis_schemas.values.frozen import Frozen
 
-from .finite_population import log_comb
+from .exact import log_probability
 
 WRONG = 0.05  # probability of calling independent errors shared, over all pairs of a panel together
 
@@ -59,11 +60,6 @@ class SharedErrors(Frozen):
     phi: float | None  # None: one of them never errs, or always
     p: float  # probability of so many joint errors or more, were they independent
     sharing: Sharing
-
-    @property
-    def ratio(self) -> float | None:
-        """Joint errors as a multiple of the expected ones; None where none are expected."""
-        return self.joint / self.expected if self.expected else None
 
 
 def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErrors:
@@ -103,17 +99,9 @@ def _upper_tail(strata: Sequence[JointErrors]) -> list[float]:
             for more, share in enumerate(own):
                 longer[place + more] += probability * share
         probabilities = longer
-    tail, upper = 0.0, []
-    for probability in reversed(probabilities):
-        tail += probability
-        upper.append(min(1.0, tail))
-    return upper[::-1]
+    return [min(1.0, tail) for tail in accumulate(reversed(probabilities))][::-1]
 
 
 def _hypergeometric(one: JointErrors) -> list[float]:
     n, a, b = one.records, one.first, one.second
-    ways = log_comb(n, b)
-    return [
-        exp(log_comb(a, i) + log_comb(n - a, b - i) - ways) if n - a >= b - i >= 0 else 0.0
-        for i in range(min(a, b) + 1)
-    ]
+    return [exp(log_probability(i, b, n, a)) if n - a >= b - i >= 0 else 0.0 for i in range(min(a, b) + 1)]

@@ -1,28 +1,37 @@
-"""The figures of an evaluation in words and lines, the same on the terminal and on the page."""
+"""The figures of an evaluation and a threshold in words and lines, the same on the terminal and on the page."""
 
 from dataclasses import dataclass
 
 from .agreement import Agreement
-from .calibrated_score import CalibratedScore
 from .figure import Figure
 from .gold_evaluation import GoldEvaluation, Stands
 from .inclusion_score import ScoreBasis, ScoreScale
 from .matching import Matching
+from .pilot import Calibration
 from .sampling import Lie, Sampling
-from .score_calibration import Method
+from .score_calibration import CalibratedScore, Method
 
 REFERRED = (
     "What the system does not decide (uncertain, failed, cancelled, not asked yet) is referred to a human: it counts "
     "as kept under `screening`, and is left out under `decided`. What the initial filter rejects is excluded by the "
     "system."
 )
-# Name -> what it says, and where the interval comes from.
-ABOUT = {
-    "sensitivity": "of the human's includes, kept (recall); Wilson interval",
-    "specificity": "of the human's excludes, excluded; Wilson interval",
-    "precision": "of what is kept, included by the human; Wilson interval",
-    "F1": "of precision and sensitivity; interval: Wilson's, of F* = F1 / (2 - F1)",
-    "MCC": "Matthews' correlation, -1 to 1; interval: delta method on Fisher's z",
+# Name, whether it is shown in percent, what it says, and where the interval comes from.
+RATES = (
+    ("sensitivity", True, "of the human's includes, kept (recall); Wilson interval"),
+    ("specificity", True, "of the human's excludes, excluded; Wilson interval"),
+    ("precision", True, "of what is kept, included by the human; Wilson interval"),
+    ("F1", False, "of precision and sensitivity; interval: Wilson's, of F* = F1 / (2 - F1)"),
+    ("MCC", False, "Matthews' correlation, -1 to 1; interval: delta method on Fisher's z"),
+)
+_SAME = "answered by the same model to the same criteria."
+_DRAWN = f"The labelled records were drawn by `tamis pilot`: it holds for records of this batch, {_SAME}"
+_HOLDS = {
+    Lie.CENSUS: f"Every record of the batch has a label: it holds for other records of their kind, {_SAME}",
+    Lie.RANDOM: "It holds where the labelled records are a random sample of those that the threshold is used for, "
+    f"{_SAME} Where they lie in the batch, their scores and their databases say nothing against it.",
+    Lie.BLOCKS: "It holds where the blocks of labelled records are a random sample of the batch's, "
+    f"{_SAME} Where they lie, their scores and their databases say nothing against it.",
 }
 
 
@@ -57,53 +66,34 @@ def stands(evaluation: GoldEvaluation) -> list[tuple[str, Stands]]:
 
 def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
     """A line for each figure of the two matrices."""
-
-    def line(name: str, attribute: str, *, percent: bool) -> FigureRow:
-        pair = (evaluation.screening, evaluation.decided)
-        return FigureRow(name, tuple(shown(getattr(one, attribute), percent=percent) for one in pair), ABOUT[name])
-
+    pair = (evaluation.screening, evaluation.decided)
     return [
-        line("sensitivity", "sensitivity", percent=True),
-        line("specificity", "specificity", percent=True),
-        line("precision", "precision", percent=True),
-        line("F1", "f1", percent=False),
-        line("MCC", "mcc", percent=False),
+        FigureRow(name, tuple(shown(getattr(one, name.lower()), percent=percent) for one in pair), about)
+        for name, percent, about in RATES
     ]
 
 
 def more(evaluation: GoldEvaluation) -> list[FigureRow]:
-    """The figures that are made of no matrix."""
-    return [
-        FigureRow(
-            "read by nobody", (shown(evaluation.unread, percent=True),), "excluded by the system; Wilson interval"
-        ),
-        FigureRow("WSS@95", (shown(evaluation.wss_95),), "work saved over sampling, reading by score to 95% recall"),
-        FigureRow(
-            "AUC", (shown(evaluation.auc),), "of the score for inclusion, over the model's decisions; DeLong interval"
-        ),
-        FigureRow("ECE", (shown(evaluation.reliability.ece),), "expected calibration error, ten bins; 0 is best"),
-        *_of_probability(evaluation),
-        FigureRow(
-            "Cohen's kappa", (_agreed(evaluation.agreement, "kappa"),), "with the human, where the system decided"
-        ),
-        FigureRow(
-            "Gwet's AC1", (_agreed(evaluation.agreement, "ac1"),), "the same, hardly moved by how rare includes are"
-        ),
+    """The figures that are made of no matrix; of a probability and a calibrated score where there are any."""
+    calibration = evaluation.calibration
+    figures = [
+        ("read by nobody", shown(evaluation.unread, percent=True), "excluded by the system; Wilson interval"),
+        ("WSS@95", shown(evaluation.wss_95), "work saved over sampling, reading by score to 95% recall"),
+        ("AUC", shown(evaluation.auc), "of the score for inclusion, over the model's decisions; DeLong interval"),
+        ("ECE", shown(evaluation.reliability.ece), "expected calibration error, ten bins; 0 is best"),
     ]
-
-
-def _of_probability(evaluation: GoldEvaluation) -> list[FigureRow]:
-    """The errors of the probability, and of the score as the labels calibrate it, where there are any."""
-    rows = []
     if evaluation.probability is not None:
         about = "the same of the probability of inclusion, from the answers' tokens"
-        rows.append(FigureRow("ECE, probability", (shown(evaluation.probability.ece),), about))
-    after = evaluation.calibration.after
-    if after is not None:
-        before = shown(evaluation.calibration.before.ece)
+        figures.append(("ECE, probability", shown(evaluation.probability.ece), about))
+    if calibration.after is not None:
+        before = shown(calibration.before.ece)
         about = f"of the score for inclusion ({before}) once the labels calibrate it, each record by the others' labels"
-        rows.append(FigureRow("ECE, calibrated", (shown(after.ece),), about))
-    return rows
+        figures.append(("ECE, calibrated", shown(calibration.after.ece), about))
+    figures += [
+        ("Cohen's kappa", _agreed(evaluation.agreement, "kappa"), "with the human, where the system decided"),
+        ("Gwet's AC1", _agreed(evaluation.agreement, "ac1"), "the same, hardly moved by how rare includes are"),
+    ]
+    return [FigureRow(name, (value,), about) for name, value, about in figures]
 
 
 def score_remark(score: ScoreBasis) -> str:
@@ -176,6 +166,33 @@ def sampling_remark(sampling: Sampling) -> str | None:
 def proper_sample(batch_id: str, n: int = 200) -> str:
     """The command that draws one."""
     return f"tamis pilot {batch_id} --n {n} --seed 1"
+
+
+def threshold_rows(calibration: Calibration) -> list[FigureRow]:
+    """A line for each figure of a threshold; none where there is no threshold."""
+    threshold = calibration.threshold
+    if threshold.value is None or threshold.bound is None:
+        return []
+    pilot = f"{threshold.includes:,} labelled includes, {threshold.missed:,} of them below; "
+    pilot += f"recall is above {threshold.bound:.4f}"
+    if threshold.weight > 1:
+        pilot += f"; in blocks, of which {threshold.weight:.2f} includes say as much as one"
+    return [
+        FigureRow("threshold", (str(threshold.value),), "keep every record whose score for inclusion is at least that"),
+        FigureRow(
+            "guarantee",
+            (f"recall is at least {threshold.recall:g} with probability {1 - threshold.delta:g}",),
+            "over random samples of this size",
+        ),
+        FigureRow("pilot", (pilot,)),
+        FigureRow("saves", (shown(calibration.saved, percent=True),), "of the labelled records lie below"),
+        FigureRow("below", (f"{calibration.below:,} of the batch's {calibration.of:,} records",)),
+    ]
+
+
+def holds_for(sampling: Sampling) -> str | None:
+    """Return what a threshold of such labels holds for; None where they promise nothing."""
+    return _DRAWN if sampling.seed is not None else _HOLDS.get(sampling.lie)
 
 
 def _ids(ids: tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from html import escape
 
-from ..quality.calibration_curve import Bin, Reliability
+from ..quality.figure import Bin, Reliability
 from .charts import svg_element
 
 WIDTH, HEIGHT = 560, 520

@@ -17,9 +17,10 @@ from ..decisions.audit_verdict import verdict
 from ..decisions.conflicts import read_differing
 from ..decisions.screening_mode import hidden_from, read_mode
 from ..order.candidates import checked_operation
-from ..order.next_records import NextQuery, Refits, keep_order
+from ..order.next_records import NextQuery, keep_order
+from ..order.order_refits import OrderRefits
 from ..order.order_store import count_items, read_order
-from ..quality.panel_records import read_disputed
+from ..quality.panel_record import read_disputed
 from .table import table_facts
 from .work_filter import read_kept_out, read_matching, read_ruled, read_said, search
 from .work_query import Said, WorkOrder, WorkQuery, WorkShow, cursor, page, place_of, ranked, reading_first
@@ -125,7 +126,7 @@ class WorkList(Frozen):
     next: str | None  # the `after` of the next page; None: this is the last one
 
 
-def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits: Refits) -> WorkList:
+def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits: OrderRefits) -> WorkList:
     """Return a page of the work list of `me`.
 
     Raises:

@@ -108,7 +108,7 @@ def reading_first(
 ) -> Iterable[int]:
     """Return the places in the order in which people read: a sample, what others of a pair read, the rest, rules' last.
 
-    It is that of `reading_order.offering.offered`, with the records that are decided.
+    It is that of `next_records.offered`, with the records that are decided.
     """
     read = sorted(said, key=lambda place: said[place].first) if pairs else ()
     return chain(sample, read, (place for place in order if place not in ruled), (p for p in order if p in ruled))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stage.imports import imported_by, imported_by_command
-from tamis_review.plans.criteria_template import TEMPLATE
+from tamis_review.plans.criteria_file import TEMPLATE
 
 ROOT = Path(__file__).parents[3]
 MODULES = {"google-re2": "re2", "charset-normalizer": "charset_normalizer"}  # where it is not the package's own name

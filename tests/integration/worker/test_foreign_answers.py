@@ -10,7 +10,7 @@ import pytest
 from llm_double import Scripted
 from stage import House
 from tamis_producer.results.results_file import write_csv, write_jsonl
-from tamis_review.plans.decided_record import with_decision
+from tamis_review.decisions.decided_records import with_decision
 from tamis_schemas import Cut, Extract, Filter, Inclusion, SearchCriteria
 
 REASONS = {

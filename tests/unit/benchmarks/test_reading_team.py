@@ -9,7 +9,7 @@ from benchmarks.reading_replay_table import orders, rules
 from benchmarks.reading_team import Look, at_once, read_until_found, read_with_certificate
 from benchmarks.stop_rules import CERTIFICATE, DRY_RULE, ESTIMATOR, certificate_stop, stops
 
-from tamis_review.order.text_model import TextFeatures
+from tamis_review.order.text_features import TextFeatures
 
 START = Priors(included=0, excluded=1)
 

@@ -12,8 +12,7 @@ from tamis_review.decisions.audit_file import read_sample
 from tamis_review.decisions.override_file import read_decisions
 from tamis_review.intake import read_file
 from tamis_review.plans.criteria_file import read_criteria
-from tamis_review.plans.plan_file import read_plan
-from tamis_review.plans.schema_file import read_schema
+from tamis_review.plans.plan_file import read_plan, read_schema
 from tamis_review.quality.gold_labels import read_labels
 from tamis_schemas import Filter, InputError
 

@@ -24,9 +24,9 @@ from stage.screened import (
 from tamis_producer import Batch, Client
 from tamis_producer.results.results_file import write_csv, write_jsonl
 from tamis_review import decide, draw_audit, list_overrides, override, withdraw_override
+from tamis_review.decisions.decided_records import decision_of, with_decision
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.intake.decision import DECISION, EXCLUSION_REASON, REASON
-from tamis_review.plans.decided_record import decision_of, with_decision
 from tamis_review.plans.stages import advance
 from tamis_review.report import Figures, ReportForm, write_report
 from tamis_review.report.reading import read_figures, snapshot

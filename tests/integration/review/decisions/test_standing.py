@@ -15,10 +15,10 @@ from stage.screened import CRITERIA, Place, decided, kept_out, write_batch, writ
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.overrides import standing
 from tamis_review import count_human_decisions, decide, override, withdraw_override
+from tamis_review.decisions.decided_records import decision_of, with_decision
 from tamis_review.decisions.final_outcome import outcomes
 from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_review.intake.decision import CONFIDENCE, DECISION, EXCLUSION_REASON, REASON
-from tamis_review.plans.decided_record import decision_of, with_decision
 from tamis_review.plans.stages import advance
 from tamis_review.report import ReportForm, write_report
 from tamis_review.report.record import record_row

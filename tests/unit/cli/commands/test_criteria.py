@@ -9,8 +9,7 @@ from typer.testing import CliRunner, Result
 
 from tamis_cli.commands.criteria import criteria_app
 from tamis_producer.runs.dry_run import Beginning, Planned, Rehearsal
-from tamis_review.plans.criteria_file import read_criteria
-from tamis_review.plans.criteria_template import TEMPLATE
+from tamis_review.plans.criteria_file import TEMPLATE, read_criteria
 from tamis_schemas import Inclusion, InputError, Operation, SearchCriteria
 
 

@@ -8,7 +8,7 @@ from tamis_review.decisions.audited_sample import next_number
 from tamis_review.decisions.final_outcome import Outcome
 from tamis_review.decisions.reading_state import ReadingState
 from tamis_review.decisions.stop_samples import first_read, promise_of, reading_of
-from tamis_review.quality.reader_errors import DoubleRead
+from tamis_review.quality.certificate import DoubleRead
 from tamis_review.quality.sampling_frame import Frame
 from tamis_schemas import DoubleReading
 

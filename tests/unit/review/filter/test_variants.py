@@ -6,10 +6,9 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_review.filter.keywords import Keyword, Keywords
+from tamis_review.filter.keywords import MOST, Keyword, Keywords, folded, pattern, variants
 from tamis_review.filter.rules import ASKED_FOR
 from tamis_review.filter.soft_hyphens import without_soft_hyphens
-from tamis_review.filter.variants import MOST, folded, pattern, variants
 
 KEYWORDS = (
     st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\\"), min_size=1, max_size=30)

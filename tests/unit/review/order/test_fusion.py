@@ -5,9 +5,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from tamis_review.order.fusion import fuse, judge_unseen
-from tamis_review.order.normal_scores import normal_scores
-from tamis_review.order.text_model import Margins, TextFeatures, train
+from tamis_review.order.ranking import fuse, judge_unseen, normal_scores
+from tamis_review.order.text_features import Margins, TextFeatures, train
 
 TEXTS = ["wood dust"] * 6 + ["salt water"] * 6 + ["wood dust and salt water"] * 4
 FEATURES = TextFeatures.of(TEXTS)

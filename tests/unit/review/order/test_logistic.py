@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_review.order.logistic import predict, regress
+from tamis_review.order.ranking import predict, regress
 
 DRAW = np.random.default_rng(1)
 COLUMNS = DRAW.normal(size=(400, 2))

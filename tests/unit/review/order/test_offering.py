@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis_review.order.candidates import Candidate, HumanSays, texts_of
-from tamis_review.order.next_records import meaning, why
-from tamis_review.order.offering import Offered, by_number, offered
+from tamis_review.order.next_records import Offered, by_number, meaning, offered, why
 from tamis_review.order.order_store import ReadingOrder
 from tamis_schemas import ReadingReason as Reason
 

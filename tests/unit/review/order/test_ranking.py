@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis_review.order.exploration import by_chance
-from tamis_review.order.ranking import Ranking, Why, rank
-from tamis_review.order.text_model import TextFeatures
+from tamis_review.order.ranking import Ranking, rank
+from tamis_review.order.text_features import TextFeatures
+from tamis_schemas import ReadingReason
 
 NOISE = random.Random(7)
 FILLER = [f"filler{number}" for number in range(40)]
@@ -44,8 +45,7 @@ def test_before_an_include_and_an_exclude_the_order_is_that_of_the_models_scores
     scores = [*GOOD[:79], None]  # of no score: between inclusions and exclusions
     ranking = rank(FEATURES, scores, labels, explore=0)
     assert rows(ranking) == by_score(scores, labels)
-    assert [one.model_rank for one in ranking.records] == list(range(1, 81 - len(labels)))
-    assert {(one.why, one.probability, one.text_rank) for one in ranking.records} == {(Why.MODEL, None, None)}
+    assert {(one.why, one.probability) for one in ranking.records} == {(ReadingReason.MODEL, None)}
     assert (ranking.text_weight, ranking.decided, ranking.included) == (0, len(labels), sum(labels.values()))
 
 
@@ -54,14 +54,13 @@ def test_without_scores_and_labels_chance_orders_the_records() -> None:
     assert sorted(rows(ranking)) == list(range(80))
     assert rows(ranking) == by_chance(range(80), 3)
     assert rows(rank(FEATURES, NONE, {}, seed=4)) != rows(ranking)
-    assert {(one.why, one.model_rank) for one in ranking.records} == {(Why.EXPLORATION, None)}
+    assert {one.why for one in ranking.records} == {ReadingReason.EXPLORATION}
 
 
 def test_without_scores_the_text_of_what_people_included_leads() -> None:
     ranking = rank(FEATURES, NONE, {0: True, 1: False}, explore=0)
     assert sum(INCLUDED[row] for row in rows(ranking)[:19]) >= 17
-    assert [one.text_rank for one in ranking.records] == list(range(1, 79))
-    assert {(one.why, one.model_rank) for one in ranking.records} == {(Why.TEXT, None)}
+    assert {one.why for one in ranking.records} == {ReadingReason.TEXT}
     assert ranking.text_weight == 1
 
 
@@ -82,9 +81,9 @@ def test_the_weight_follows_what_tells_includes_from_excludes() -> None:
     assert by_text.text_weight - 0.1 > expected > by_model.text_weight + 0.1
     for ranking in (by_text, by_model):
         assert sum(INCLUDED[row] for row in rows(ranking)[:12]) >= 10  # of the twelve that are left
-    assert by_text.records[0].why is Why.TEXT
-    assert by_model.records[0].why is Why.MODEL
-    assert Why.BOTH in {one.why for one in rank(FEATURES, GOOD, READ, explore=0).records[:12]}
+    assert by_text.records[0].why is ReadingReason.TEXT
+    assert by_model.records[0].why is ReadingReason.MODEL
+    assert ReadingReason.BOTH in {one.why for one in rank(FEATURES, GOOD, READ, explore=0).records[:12]}
 
 
 def test_a_score_that_points_the_wrong_way_is_left_out_and_not_turned_round() -> None:
@@ -110,17 +109,17 @@ def test_the_probability_is_there_from_five_of_each_kind_on() -> None:
 
 def test_each_record_that_chance_drew_says_so() -> None:
     plain, explored = (rank(FEATURES, GOOD, READ, seed=2, explore=share) for share in (0, 0.2))
-    drawn = [one.row for one in explored.records if one.why is Why.EXPLORATION]
+    drawn = [one.row for one in explored.records if one.why is ReadingReason.EXPLORATION]
     assert abs(len(drawn) - 10) <= 1
     assert [row for row in rows(explored) if row not in drawn] == [row for row in rows(plain) if row not in drawn]
 
 
 def test_what_chance_draws_stays_drawn_when_the_records_before_it_are_decided() -> None:
     before = rank(FEATURES, GOOD, READ, seed=2, explore=0.2)
-    place = next(place for place, one in enumerate(before.records) if one.why is Why.EXPLORATION)
+    place = next(place for place, one in enumerate(before.records) if one.why is ReadingReason.EXPLORATION)
     read = READ | {one.row: INCLUDED[one.row] for one in before.records[:place]}
     after = rank(FEATURES, GOOD, read, seed=2, explore=0.2).records[0]
-    assert (after.row, after.why) == (before.records[place].row, Why.EXPLORATION)
+    assert (after.row, after.why) == (before.records[place].row, ReadingReason.EXPLORATION)
 
 
 @settings(max_examples=15, deadline=None)

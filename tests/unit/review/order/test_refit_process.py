@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tamis_review.order import refit_process, refit_program
+from tamis_review.order import order_refits
+from tamis_review.order.order_refits import RefitProcess
 from tamis_review.order.order_store import OrderTerms
-from tamis_review.order.refit_process import RefitProcess
 from tamis_schemas import ConfigurationError, OperationFailed
 
 TERMS = OrderTerms(0, 0.02)
@@ -32,7 +32,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def beside(monkeypatch: pytest.MonkeyPatch) -> RefitProcess:
-    monkeypatch.setattr(refit_process, "PROGRAM", (sys.executable, "-c", PROGRAM))
+    monkeypatch.setattr(order_refits, "PROGRAM", (sys.executable, "-c", PROGRAM))
     return RefitProcess("postgresql+psycopg://user@127.0.0.1:1/tamis")
 
 
@@ -89,11 +89,11 @@ def test_the_program_answers_each_line_and_what_is_wrong_with_it(monkeypatch: py
         if terms.seed == 2:
             raise KeyError("secret")
 
-    monkeypatch.setattr(refit_program, "refit", refit)
+    monkeypatch.setattr(order_refits, "refit", refit)
     lines = [{"database_url": "postgresql+psycopg://user@127.0.0.1:1/tamis"}]
     lines += [{"batch_id": str(uuid4()), "seed": seed, "explore": 0.0} for seed in (0, 1, 2)]  # type: ignore[dict-item]
     answers = io.StringIO()
-    refit_program.serve(io.StringIO("".join(json.dumps(line) + "\n" for line in lines)), answers)
+    order_refits.serve(io.StringIO("".join(json.dumps(line) + "\n" for line in lines)), answers)
     assert [json.loads(line)["error"] for line in answers.getvalue().splitlines()] == [
         None,
         ["ConfigurationError", "this needs the extra 'order'"],

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis_review.plans.schema_file import read_schema
+from tamis_review.plans.plan_file import read_schema
 from tamis_schemas import InputError
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tamis_review.quality.agreement import agreement
-from tamis_review.quality.agreement_interval import (
+from tamis_review.quality.agreement import (
     Table,
-    ac1_interval,
+    agreement,
     deviance_limit,
-    kappa_interval,
     likelihood_at_ac1,
     likelihood_at_kappa,
+    profile_interval,
 )
 
 COUNTS = st.integers(0, 30)
@@ -77,19 +76,19 @@ def test_the_ends_are_where_the_deviance_reaches_the_limit(a: int, b: int, c: in
     if not n or n in (a, d):
         return
     shares = [count / n for count in (a, b, c, d)]
-    for estimate, interval, deviance in (
-        (kappa_of(*shares), kappa_interval, kappa_deviance),
-        (ac1_of(*shares), ac1_interval, ac1_deviance),
+    for estimate, likelihood_at, deviance in (
+        (kappa_of(*shares), likelihood_at_kappa, kappa_deviance),
+        (ac1_of(*shares), likelihood_at_ac1, ac1_deviance),
     ):
         assert deviance(table, estimate) == pytest.approx(0, abs=1e-2)
-        low, high = interval(table, estimate, 0.95)
+        low, high = profile_interval(table, estimate, 0.95, likelihood_at)
         assert -1 <= low <= estimate + 1e-6
         assert estimate - 1e-6 <= high <= 1
         for end in (low, high):
             if -1 < end < 1:
                 assert deviance(table, end) == pytest.approx(deviance_limit(table, 0.95), abs=2e-2)
-    assert kappa_interval(Table(d, c, b, a), kappa_of(*shares), 0.95) == pytest.approx(
-        kappa_interval(table, kappa_of(*shares), 0.95), abs=1e-6
+    assert profile_interval(Table(d, c, b, a), kappa_of(*shares), 0.95, likelihood_at_kappa) == pytest.approx(
+        profile_interval(table, kappa_of(*shares), 0.95, likelihood_at_kappa), abs=1e-6
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_review.quality.calibration_curve import reliability
+from tamis_review.quality.figure import reliability
 
 DECISIONS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=80)
 

@@ -11,9 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_review.quality.certificate import Reading, certify, price_list, records_needed
-from tamis_review.quality.finite_population import most_in_population
-from tamis_review.quality.reader_errors import DoubleRead, most_true_includes
+from tamis_review.quality.certificate import (
+    DoubleRead,
+    Reading,
+    certify,
+    most_true_includes,
+    price_list,
+    records_needed,
+)
+from tamis_review.quality.exact import most_in_population
 from tamis_review.quality.sampling_frame import Frame
 from tamis_schemas import InvalidParameters, StopVerdict
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_review.quality.confusion import Matrix, f1, mcc, precision, sensitivity, specificity
+from tamis_review.quality.figure import Matrix, f1, mcc, precision, sensitivity, specificity
 
 COUNTS = st.integers(0, 60)
 MATRICES = st.builds(Matrix, tp=COUNTS, fp=COUNTS, fn=COUNTS, tn=COUNTS)

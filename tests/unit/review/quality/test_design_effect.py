@@ -4,17 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from stage.judged import row
-from tamis_review.quality.design import SELECTED, Design
-from tamis_review.quality.design_effect import design_effect, intraclass_correlation, mean_block
+from stage.judged import evaluate, row
+from tamis_review.quality.design import SELECTED, Design, design_effect, intraclass_correlation, mean_block
 from tamis_review.quality.exact import lower_bound
-from tamis_review.quality.gold_evaluation import evaluate
 from tamis_review.quality.gold_labels import GoldLabels
 from tamis_review.quality.judged import Judged, judged
 from tamis_review.quality.matching import match
-from tamis_review.quality.pilot import calibrate
+from tamis_review.quality.pilot import calibrate, choose_threshold
 from tamis_review.quality.sampling import Lie, Sampling
-from tamis_review.quality.threshold import choose_threshold
 from tamis_schemas import ItemResult, wilson
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_review.quality.discrimination import auc, wss
+from tamis_review.quality.figure import auc, wss
 
 SCORES = st.lists(st.integers(0, 12).map(lambda n: n / 12), min_size=1, max_size=40)
 RANKED = st.lists(st.tuples(st.integers(-1, 9).map(lambda n: -inf if n < 0 else n / 9), st.booleans()), min_size=1)

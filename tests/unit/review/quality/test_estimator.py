@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tamis_review.quality.estimator import missed_recall_p
+from tamis_review.quality.estimates import missed_recall_p
 
 DELTA = 1e-10
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_review.quality.exact import upper_bound
-from tamis_review.quality.finite_population import most_in_population, probability_up_to
+from tamis_review.quality.exact import most_in_population, probability_up_to, upper_bound
 
 
 def probability(found: int, sample: int, population: int, kind: int) -> Fraction:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stage.judged import copied, failed_row, open_row, rejected, row
-from tamis_review.quality.gold_evaluation import Stands, evaluate
+from stage.judged import copied, evaluate, failed_row, open_row, rejected, row
+from tamis_review.quality.gold_evaluation import Stands
 from tamis_review.quality.gold_labels import GoldLabels
 from tamis_review.quality.matching import match
 from tamis_review.quality.pilot import calibrate

@@ -6,8 +6,8 @@ from math import inf
 
 import pytest
 
-from stage.judged import failed_row, rejected, row
-from tamis_review.quality.gold_evaluation import GoldEvaluation, evaluate
+from stage.judged import evaluate, failed_row, rejected, row
+from tamis_review.quality.gold_evaluation import GoldEvaluation
 from tamis_review.quality.gold_labels import GoldLabels
 from tamis_review.quality.inclusion_score import ScoreBasis, ScoreScale, inclusion_score
 from tamis_review.quality.matching import match

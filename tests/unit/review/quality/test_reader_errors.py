@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tamis_review.quality.certificate import DoubleRead, most_true_includes
 from tamis_review.quality.exact import upper_bound
-from tamis_review.quality.reader_errors import DoubleRead, most_true_includes
 
 
 def test_the_miss_rate_comes_from_what_one_of_two_readers_missed() -> None:

@@ -7,7 +7,7 @@ from math import comb
 
 import pytest
 
-from tamis_review.quality.finite_population import probability_up_to
+from tamis_review.quality.exact import probability_up_to
 from tamis_review.quality.judged import Judged, Stand
 from tamis_review.quality.sampling import SIGNIFICANCE, Lie, examine, rank_sum, stretch_probability
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_review.quality.finite_population import log_comb, most_in_population
+from tamis_review.quality.exact import log_comb, most_in_population
 from tamis_review.quality.sampling_frame import SPENDING, Frame, _boundaries, frame_doubt
 
 

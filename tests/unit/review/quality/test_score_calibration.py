@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_review.quality.calibration_curve import reliability
+from tamis_review.quality.figure import reliability
 from tamis_review.quality.score_calibration import (
     FOLDS,
     Isotonic,

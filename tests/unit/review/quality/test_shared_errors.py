@@ -18,7 +18,6 @@ def test_expected_joint_errors_phi_and_p_are_worked_out_over_the_strata() -> Non
     other = [comb(5, i) * comb(15, 4 - i) / comb(20, 4) for i in range(5)]
     p = sum(a * b for i, a in enumerate(one) for j, b in enumerate(other) if i + j >= 5)
     assert found.p == pytest.approx(p)
-    assert found.ratio == pytest.approx(5 / 2.2)
     assert found.sharing is Sharing.SHARED  # p is 0.006
 
 
@@ -61,4 +60,4 @@ def test_a_class_that_is_harder_for_all_is_no_shared_error() -> None:
 
 def test_of_no_records_nothing_is_said() -> None:
     found = shared_errors([JointErrors(0, 0, 0, 0)])
-    assert (found.records, found.phi, found.ratio, found.sharing) == (0, None, None, Sharing.TOO_FEW)
+    assert (found.records, found.phi, found.sharing) == (0, None, Sharing.TOO_FEW)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_review.quality.exact import lower_bound
-from tamis_review.quality.threshold import choose_threshold, includes_needed
+from tamis_review.quality.pilot import choose_threshold, includes_needed
 from tamis_schemas import InvalidParameters
 
 RANKS = st.lists(st.one_of(st.just(inf), st.just(-inf), st.integers(0, 20).map(lambda n: n / 20)), max_size=150)

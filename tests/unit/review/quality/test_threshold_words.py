@@ -5,10 +5,9 @@ import pytest
 from tamis_review.quality.figure import Figure
 from tamis_review.quality.inclusion_score import ScoreBasis
 from tamis_review.quality.matching import Matching
-from tamis_review.quality.pilot import Calibration
+from tamis_review.quality.pilot import Calibration, Threshold
 from tamis_review.quality.sampling import Lie, Sampling
-from tamis_review.quality.threshold import Threshold
-from tamis_review.quality.threshold_words import holds_for, threshold_rows
+from tamis_review.quality.words import holds_for, threshold_rows
 
 MATCHING = Matching(
     by="id",

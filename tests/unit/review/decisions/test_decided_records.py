@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tamis_review.decisions.decided_records import decision_of, with_decision
 from tamis_review.intake import read_records, write_records
-from tamis_review.plans.decided_record import decision_of, with_decision
 from tamis_schemas import (
     ErrorKind,
     EvaluationResult,

@@ -6,7 +6,7 @@ from math import prod
 
 import pytest
 
-from tamis_review.quality.expected_finds import Basis, expected_from_probabilities, expected_from_yield
+from tamis_review.quality.estimates import Basis, expected_from_probabilities, expected_from_yield
 
 
 def test_the_best_records_are_the_next_ones() -> None:
