@@ -10,14 +10,13 @@ from tamis_schemas.extras import needs
 from .bibtex_writing import write_bibtex
 from .delimited import read_delimited
 from .delimited_writing import write_csv, write_tsv
-from .enw import read_enw
 from .jsonl import read_jsonl, write_jsonl
 from .nbib import read_nbib, write_nbib
 from .notes import Notes
+from .only_read import read_enw, read_wos
 from .pubmed_text import read_pubmed_text
 from .recognise import Format
 from .ris import read_ris, write_ris
-from .wos import read_wos
 
 with needs("files"):  # said at once where it is missing; what takes memory is loaded by who reads such a format
     if find_spec("lxml") is None:
