@@ -18,7 +18,8 @@ from tamis_schemas.extras import needs
 
 from .between import note_between
 from .bibtex_values import Macros, Style, Value, value_of
-from .bibtex_writing import DECISION_NAMES, KEY, TYPE, different
+from .bibtex_writing import KEY, TYPE, different
+from .decision import DECISION_NAMES
 from .latex import decode
 from .notes import Notes
 from .recognise import Format

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, TextIO
 
 from .bibtex_values import Macros, Style, latex_of, value_of, written
-from .decision import DECISION_FIELDS
+from .decision import DECISION_NAMES
 from .fields import FieldPlace, fields_of
 from .recognise import Format
 from .record_type import kind_of
@@ -14,7 +14,6 @@ from .source import Field, layout_of, source_format
 
 # How the type and the key of an entry are called among its fields; no field of a file can have such a name.
 TYPE, KEY = "@", "@key"
-DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 # What a record has, and its source has not, or is not BibTeX: where it is written, in this order.
 PLACES: Mapping[str, FieldPlace] = {
     "authors": FieldPlace("author"),

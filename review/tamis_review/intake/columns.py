@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .column_mapping import ColumnMapping, plain_name
-from .column_mappings import MAPPINGS, mappings_for
+from .column_mappings import MAPPINGS, ColumnMapping, mappings_for, plain_name
 from .databases import LONGEST_NAME
 from .databases import NAMES as DATABASE_NAMES
-from .decision import DECISION_FIELDS
+from .decision import DECISION_NAMES
 
 ACCESSION = "accession"  # serves as id where there is no better one; otherwise kept under its own name
 
@@ -60,8 +59,6 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "url": ("url", "urls", "link", "links", "full text link", "embase link"),
     ACCESSION: ("accession number", "accession", "embase accession id", "pui", "ut (unique wos id)", "ut", "eid"),
 }
-# The columns of the decision -> where the record keeps it.
-DECISION_COLUMNS: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 # What programs and databases write into the cell of an abstract that they do not have.
 NO_ABSTRACT = frozenset(
     ("none", "nan", "null", "n/a", "no abstract", "no abstract available", "[no abstract available]")
@@ -84,7 +81,7 @@ def is_no_abstract(text: str) -> bool:
 
 def is_decision(column: str) -> bool:
     """True for the columns that hold what Tamis decided."""
-    return column.strip().casefold() in DECISION_COLUMNS
+    return column.strip().casefold() in DECISION_NAMES
 
 
 @dataclass(frozen=True)

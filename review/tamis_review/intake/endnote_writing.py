@@ -1,18 +1,26 @@
-"""EndNote XML, written: every element that a record had, in its order, and those for what it has gained."""
+"""EndNote XML, written: every element that a record had, in its order, and those for what it has gained.
 
+The decision stands in lines at the end of the research notes: `Tamis decision: exclude`. A line that continues one is
+indented by two blanks.
+"""
+
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TextIO
 
-from .decision import DECISION_FIELDS
+from .decision import DECISION_FIELDS, decision_value
 from .details import IN_ENDNOTE, PEOPLE, with_joined
-from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, with_decision
 from .endnote_paths import Leaf, begins_anew, element_of, escaped, xml_of
 from .fields import FieldPlace, fields_of
 from .recognise import Format
 from .record import one_line
 from .record_type import kind_of
-from .source import Field, layout_of, source_format
+from .source import Field, as_text, layout_of, source_format
 
+RESEARCH_NOTES = "research-notes"
+NCT_NOTE = FieldPlace("notes/~", "NCT ID: ")
+INDENT = "  "
 LINE_BREAK = "&#xD;"  # as EndNote writes one within a text
 # What a record has, and its source has not, or is not EndNote XML: where it is written, in this order.
 PLACES: Mapping[str, FieldPlace] = {
@@ -35,6 +43,16 @@ PUBMED = Leaf("remote-database-provider/~", "NLM")  # says what kind of number t
 LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword", **PEOPLE}
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
 
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Notes:
+    """A text of the research notes, and the decision that stood in it."""
+
+    text: str
+    decision: Mapping[str, Any]
+
 
 def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. One from EndNote XML keeps its elements, their attributes, styles and order.
@@ -53,6 +71,37 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
             line_break = LINE_BREAK
         stream.write(f"<record>{xml_of(_leaves(record), line_break)}</record>{end}")
     stream.write(f"</records>{end}</xml>{end}")
+
+
+def taken_apart(text: str) -> Notes:
+    """Return the team's notes, and the decision of Tamis in them."""
+    rest: list[str] = []
+    lines_of: dict[str, list[str]] = {}
+    lines = _LINE_BREAK.split(text)
+    key: str | None = None
+    for line in lines:
+        begun = next((name for name, label in DECISION_FIELDS.items() if line.startswith(f"{label}: ")), None)
+        if begun is not None and begun not in lines_of:
+            key = begun
+            lines_of[key] = [line[len(DECISION_FIELDS[key]) + 2 :]]
+        elif key is not None and line.startswith(INDENT):
+            lines_of[key].append(line[len(INDENT) :])
+        else:
+            key = None
+            rest.append(line)
+    if not lines_of:
+        return Notes(text, {})
+    return Notes("\n".join(rest), {key: decision_value(key, "\n".join(begun)) for key, begun in lines_of.items()})
+
+
+def with_decision(text: str, decision: Mapping[str, Any]) -> str:
+    """The notes with the decision behind them; `taken_apart` gives both back."""
+    lines = [_LINE_BREAK.sub("\n", text)] if text else []
+    for key, label in DECISION_FIELDS.items():
+        if key in decision:
+            first, *others = _LINE_BREAK.split(as_text(decision[key]))
+            lines += [f"{label}: {first}", *(INDENT + other for other in others)]
+    return "\n".join(lines)
 
 
 def _leaves(record: Mapping[str, Any]) -> list[Leaf]:

@@ -16,9 +16,8 @@ from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
 from .between import note_between
-from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, taken_apart
 from .endnote_paths import Leaf, leaves_of, without_controls
-from .endnote_writing import LINE_BREAK
+from .endnote_writing import LINE_BREAK, NCT_NOTE, RESEARCH_NOTES, taken_apart
 from .notes import Notes
 from .recognise import Format
 from .record import assemble, is_bare_year, year_of

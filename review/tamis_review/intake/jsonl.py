@@ -9,14 +9,13 @@ from typing import Any, NoReturn, TextIO
 
 from tamis_schemas import InputError
 
-from .decision import DECISION_FIELDS, decision_value
+from .decision import DECISION_FIELDS, DECISION_NAMES, decision_value
 from .notes import Notes
 from .recognise import Format
 from .record import LINE, own_id, with_id_and_line
 from .source import SOURCE, layout_of, remember
 
 NAMES = "names"  # the object's names in their order; a pair where the record has another: [name, record's name]
-DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 EMPTY_ID = "empty_id"  # what the object had there, where it was as good as nothing
 RESERVED = frozenset((LINE, SOURCE, *DECISION_FIELDS))
 
