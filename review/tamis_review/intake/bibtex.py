@@ -203,8 +203,7 @@ def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key:
             served[at] = own
         elif one.value.written and (at not in served or (served[at] == "year" and _says_more(decode(one.value.latex)))):
             kept.setdefault(f"bib_{one.name}", []).append(one.value.written)
-    hidden = {name: texts[0] if len(texts) == 1 else texts for name, texts in kept.items()}
-    record = assemble(fields, {**hidden, **decision}, line=_line(entry), number=number)
+    record = assemble(fields, {**kept, **decision}, line=_line(entry), number=number)
     source = [Field(TYPE, kind, type_key), Field(KEY, entry.key, "id" if entry.key else None)]
     source += [Field(one.name, one.value.written, served.get(at, f"_bib_{one.name}")) for at, one in enumerate(named)]
     return remember(record, Format.BIBTEX, source, _layout(named, above))

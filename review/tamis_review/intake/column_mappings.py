@@ -1,7 +1,7 @@
 """The sources whose tables need more than the names of their columns: what these mean there, and nowhere else."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -29,7 +29,8 @@ class ColumnMapping:
     values: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     # Canonical name -> the cell that says a value, where a changed one cannot stand as it is.
     written: Mapping[str, Callable[[object], str]] = field(default_factory=dict)
-    # The filled cells of a row -> fields that several cells, or a part of one, make up; others go before these.
+    # The filled cells of a row -> fields that several cells, or a part of one, make up; others go before these. Values
+    # that say nothing are none.
     made: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None
     database: tuple[str, ...] = ()  # the columns that name the database, best first
     called: str | None = None  # the database that such tables come from, where they come from no other
@@ -94,62 +95,24 @@ def _ovid_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
             made.setdefault("doi", bare[0])
     if "medline" in cells.get("db", cells.get("database", "")).casefold() and cells.get("ui", "").strip().isdigit():
         made["pmid"] = cells["ui"].strip()
-    return {name: value for name, value in made.items() if value}
+    return made
 
 
 _OVID_VALUES = {"title": _ovid_title, "pmid": _ovid_pmid}
-# The fields by their codes, as the option "field labels: short" and most exports have them.
-OVID_CODES = ColumnMapping(
-    signs=frozenset(("db", "ti", "so")),
-    marker="db",
-    names={
-        "title": ("ti",),
-        "abstract": ("ab",),
-        "authors": ("au",),
-        "year": ("yr",),
-        "journal": ("jn", "jt"),
-        "keywords": ("kw", "sh", "mh", "hw", "de"),
-        "type": ("pt",),
-        "language": ("lg", "la"),
-        "pmid": ("pm",),
-        "url": ("url", "fturl"),
-        "accession": ("an", "ui"),
-    },
-    own=frozenset(("so", "do", "id", "py")),
-    values=_OVID_VALUES,
-    made=_ovid_made,
-    database=("db",),
-)
-# The same by their names.
-OVID_LABELS = ColumnMapping(
-    signs=frozenset(("link to the ovid full text or citation", "title", "source")),
-    marker="link to the ovid full text or citation",
-    names={
-        "journal": ("journal name",),
-        "year": ("year of publication",),
-        "url": ("link to the ovid full text or citation",),
-        "accession": ("accession number", "unique identifier"),
-    },
-    own=frozenset(("source", "digital object identifier")),
-    values=_OVID_VALUES,
-    made=_ovid_made,
-    database=("database",),
-)
 
 # EBSCO (CINAHL and others): a record's XML laid out flat, one column for each author, subject and number.
 _EBSCO_NUMBER = re.compile(r"/(\d+)(?:/|$)")
 _EBSCO_DATE = re.compile(r"\s*(\d{4})\d{4}\s*")
 
 
-def _ebsco_elements(cells: Mapping[str, str], stem: str) -> Iterator[tuple[str, str]]:
-    """Yield number and text of each column `stem`, `stem/0`, `stem/0/ text` ..., by number."""
-    found: list[tuple[int, str, str]] = []
-    for name, text in cells.items():
-        if name.startswith(stem) and not name.endswith("/ type"):
-            number = match[1] if (match := _EBSCO_NUMBER.match(name, len(stem))) else ""
-            found.append((int(number or 0), number, text.strip()))
-    for _, number, text in sorted(found):
-        yield number, text
+def _ebsco_elements(cells: Mapping[str, str], stem: str) -> list[tuple[str, str]]:
+    """Return number and text of each column `stem`, `stem/0`, `stem/0/ text` ..., by number."""
+    elements = (
+        (match[1] if (match := _EBSCO_NUMBER.match(name, len(stem))) else "", text.strip())
+        for name, text in cells.items()
+        if name.startswith(stem) and not name.endswith("/ type")
+    )
+    return sorted(elements, key=lambda element: (int(element[0] or 0), *element))
 
 
 def _ebsco_texts(cells: Mapping[str, str], stem: str) -> list[str]:
@@ -171,45 +134,12 @@ def _ebsco_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
             made.setdefault("doi", text)
         elif kind == "pmid":
             made.setdefault("pmid", re.sub(r"\D", "", text))
-    return {name: value for name, value in made.items() if value}
-
-
-EBSCO_XML = ColumnMapping(
-    signs=frozenset(("artinfo/tig/atl", "jinfo/jtl")),
-    marker="artinfo/tig/atl",
-    names={
-        "title": ("artinfo/tig/atl",),
-        "abstract": ("artinfo/ab", "artinfo/ab/0", "artinfo/ab/1", "artinfo/ab/2"),
-        "year": ("pubinfo/dt/ year",),
-        "journal": ("jinfo/jtl",),
-        "url": ("header/displayinfo/plink/url",),
-        "accession": ("header/ uiterm",),
-    },
-    made=_ebsco_made,
-    database=("header/ longdbname", "header/ shortdbname"),
-)
+    return made
 
 
 def _ebsco_year(text: str) -> str:
     return match[1] if (match := _EBSCO_DATE.fullmatch(text)) else text  # 20200131 says no more to a reader than 2020
 
-
-# The columns of its newer pages.
-EBSCO = ColumnMapping(
-    signs=frozenset(("longdbname", "contributors", "title")),
-    marker="longdbname",
-    names={
-        "authors": ("contributors",),
-        "keywords": ("subjects",),
-        "journal": ("source",),
-        "year": ("publicationdate", "coverdate"),
-        "type": ("doctypes", "pubtypes"),
-        "url": ("plink",),
-        "accession": ("an",),
-    },
-    values={"year": _ebsco_year},
-    database=("longdbname", "shortdbname"),
-)
 
 # BibTeX in a table.
 PUBLISHER = 80  # characters at the most of the publisher's name that may stand before a description
@@ -238,136 +168,186 @@ def _bibtex_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
         made["issn"] = issn[1]
     if link := _DOI_IN_LINK.search(cells.get("url", "")):
         made["doi"] = unquote(link[1])
-    return {name: value for name, value in made.items() if value}
+    return made
 
 
 _READ = ("title", "abstract", "authors", "year", "journal", "keywords", "type", "language", "doi", "url")
-BIBTEX_TABLE = ColumnMapping(
-    signs=frozenset(("entrytype", "id", "title")),
-    marker="entrytype",
-    names={"type": ("type", "entrytype"), "journal": ("journal", "journaltitle", "booktitle")},
-    values={name: partial(value_of, name) for name in _READ},
-    written={name: partial(latex_of, name) for name in _READ},
-    made=_bibtex_made,
-)
 
 
 def _pubmed_authors(text: str) -> list[str]:
     return split_authors(text.removesuffix("."))  # the list is closed with a full stop
 
 
-PUBMED = ColumnMapping(
-    signs=frozenset(("journal/book", "create date")), values={"authors": _pubmed_authors}, called="PubMed"
-)
-SCOPUS = ColumnMapping(signs=frozenset(("eid", "source title")), database=("source",), called="Scopus")
-# Here the source is the whole citation.
-EMBASE = ColumnMapping(
-    signs=frozenset(("pui", "embase link")),
-    names={
-        "keywords": (
-            "author keywords",
-            "emtree medical index terms (major focus)",
-            "emtree medical index terms",
-            "emtree drug index terms (major focus)",
-            "emtree drug index terms",
-        )
-    },
-    own=frozenset(("source",)),
-    called="Embase",
-)
-# The two-letter columns, where ID means Keywords Plus and PT says no more than "J".
-WEB_OF_SCIENCE_CODES = ColumnMapping(
-    signs=frozenset(("pt", "ut")), own=frozenset(("id", "pt")), called="Web of Science"
-)
-WEB_OF_SCIENCE = ColumnMapping(
-    signs=frozenset(("ut (unique wos id)",)),
-    names={"type": ("document type",), "url": ("doi link", "web of science record")},
-    own=frozenset(("publication type",)),
-    called="Web of Science",
-)
-IEEE_XPLORE = ColumnMapping(
-    signs=frozenset(("date added to xplore",)),
-    names={
-        "keywords": ("author keywords", "ieee terms", "mesh terms", "inspec controlled terms"),
-        "type": ("document identifier",),
-        "url": ("pdf link",),
-    },
-    called="IEEE Xplore",
-)
-COCHRANE = ColumnMapping(
-    signs=frozenset(("cochrane review id",)),
-    names={"journal": ("source",), "accession": ("cochrane review id",)},
-    called="Cochrane Library",
-)
-PROQUEST = ColumnMapping(
-    signs=frozenset(("storeid", "pubtitle")),
-    names={
-        "year": ("year", "pubdate"),
-        "journal": ("pubtitle",),
-        "keywords": ("identifierkeywords", "subjectterms", "subjects"),
-        "type": ("documenttype", "articletype"),
-        "doi": ("digitalobjectidentifier",),
-        "url": ("documenturl",),
-        "accession": ("storeid",),
-    },
-    database=("database",),
-)
-CLINICAL_TRIALS = ColumnMapping(
-    signs=frozenset(("nct number", "conditions")),
-    names={
-        "year": ("first posted",),
-        "keywords": ("keywords", "conditions"),
-        "type": ("study type",),
-        "url": ("study url", "url"),
-    },
-    called="ClinicalTrials.gov",
-)
-LENS = ColumnMapping(
-    signs=frozenset(("lens id", "date published")),
-    names={
-        "authors": ("author/s",),
-        "year": ("publication year", "date published"),
-        "keywords": ("keywords", "mesh terms"),
-        "url": ("external url", "source urls"),
-        "accession": ("lens id",),
-    },
-    called="Lens",
-)
-DIMENSIONS = ColumnMapping(
-    signs=frozenset(("publication id", "pubyear")),
-    names={
-        "year": ("pubyear", "publication date"),
-        "keywords": ("mesh terms",),
-        "url": ("source linkout", "dimensions url"),
-        "accession": ("publication id",),
-    },
-    called="Dimensions",
-)
-# Google Scholar, as Publish or Perish saves it.
-GOOGLE_SCHOLAR = ColumnMapping(
-    signs=frozenset(("gsrank",)),
-    names={"journal": ("source",), "url": ("articleurl",)},
-    called="Google Scholar",
-)
-
-MAPPINGS = (
-    OVID_CODES,
-    OVID_LABELS,
-    EBSCO_XML,
-    EBSCO,
-    BIBTEX_TABLE,
-    PUBMED,
-    SCOPUS,
-    EMBASE,
-    WEB_OF_SCIENCE_CODES,
-    WEB_OF_SCIENCE,
-    IEEE_XPLORE,
-    COCHRANE,
-    PROQUEST,
-    CLINICAL_TRIALS,
-    LENS,
-    DIMENSIONS,
-    GOOGLE_SCHOLAR,
+MAPPINGS: tuple[ColumnMapping, ...] = (
+    # Ovid: the fields by their codes, as the option "field labels: short" and most exports have them.
+    ColumnMapping(
+        signs=frozenset(("db", "ti", "so")),
+        marker="db",
+        names={
+            "title": ("ti",),
+            "abstract": ("ab",),
+            "authors": ("au",),
+            "year": ("yr",),
+            "journal": ("jn", "jt"),
+            "keywords": ("kw", "sh", "mh", "hw", "de"),
+            "type": ("pt",),
+            "language": ("lg", "la"),
+            "pmid": ("pm",),
+            "url": ("url", "fturl"),
+            "accession": ("an", "ui"),
+        },
+        own=frozenset(("so", "do", "id", "py")),
+        values=_OVID_VALUES,
+        made=_ovid_made,
+        database=("db",),
+    ),
+    # Ovid: the same by their names.
+    ColumnMapping(
+        signs=frozenset(("link to the ovid full text or citation", "title", "source")),
+        marker="link to the ovid full text or citation",
+        names={
+            "journal": ("journal name",),
+            "year": ("year of publication",),
+            "url": ("link to the ovid full text or citation",),
+            "accession": ("accession number", "unique identifier"),
+        },
+        own=frozenset(("source", "digital object identifier")),
+        values=_OVID_VALUES,
+        made=_ovid_made,
+        database=("database",),
+    ),
+    # EBSCO: a record's XML laid out flat.
+    ColumnMapping(
+        signs=frozenset(("artinfo/tig/atl", "jinfo/jtl")),
+        marker="artinfo/tig/atl",
+        names={
+            "title": ("artinfo/tig/atl",),
+            "abstract": ("artinfo/ab", "artinfo/ab/0", "artinfo/ab/1", "artinfo/ab/2"),
+            "year": ("pubinfo/dt/ year",),
+            "journal": ("jinfo/jtl",),
+            "url": ("header/displayinfo/plink/url",),
+            "accession": ("header/ uiterm",),
+        },
+        made=_ebsco_made,
+        database=("header/ longdbname", "header/ shortdbname"),
+    ),
+    # EBSCO: the columns of its newer pages.
+    ColumnMapping(
+        signs=frozenset(("longdbname", "contributors", "title")),
+        marker="longdbname",
+        names={
+            "authors": ("contributors",),
+            "keywords": ("subjects",),
+            "journal": ("source",),
+            "year": ("publicationdate", "coverdate"),
+            "type": ("doctypes", "pubtypes"),
+            "url": ("plink",),
+            "accession": ("an",),
+        },
+        values={"year": _ebsco_year},
+        database=("longdbname", "shortdbname"),
+    ),
+    # BibTeX in a table.
+    ColumnMapping(
+        signs=frozenset(("entrytype", "id", "title")),
+        marker="entrytype",
+        names={"type": ("type", "entrytype"), "journal": ("journal", "journaltitle", "booktitle")},
+        values={name: partial(value_of, name) for name in _READ},
+        written={name: partial(latex_of, name) for name in _READ},
+        made=_bibtex_made,
+    ),
+    ColumnMapping(
+        signs=frozenset(("journal/book", "create date")), values={"authors": _pubmed_authors}, called="PubMed"
+    ),
+    ColumnMapping(signs=frozenset(("eid", "source title")), database=("source",), called="Scopus"),
+    # Here the source is the whole citation.
+    ColumnMapping(
+        signs=frozenset(("pui", "embase link")),
+        names={
+            "keywords": (
+                "author keywords",
+                "emtree medical index terms (major focus)",
+                "emtree medical index terms",
+                "emtree drug index terms (major focus)",
+                "emtree drug index terms",
+            )
+        },
+        own=frozenset(("source",)),
+        called="Embase",
+    ),
+    # The two-letter columns, where ID means Keywords Plus and PT says no more than "J".
+    ColumnMapping(signs=frozenset(("pt", "ut")), own=frozenset(("id", "pt")), called="Web of Science"),
+    ColumnMapping(
+        signs=frozenset(("ut (unique wos id)",)),
+        names={"type": ("document type",), "url": ("doi link", "web of science record")},
+        own=frozenset(("publication type",)),
+        called="Web of Science",
+    ),
+    ColumnMapping(
+        signs=frozenset(("date added to xplore",)),
+        names={
+            "keywords": ("author keywords", "ieee terms", "mesh terms", "inspec controlled terms"),
+            "type": ("document identifier",),
+            "url": ("pdf link",),
+        },
+        called="IEEE Xplore",
+    ),
+    ColumnMapping(
+        signs=frozenset(("cochrane review id",)),
+        names={"journal": ("source",), "accession": ("cochrane review id",)},
+        called="Cochrane Library",
+    ),
+    # ProQuest.
+    ColumnMapping(
+        signs=frozenset(("storeid", "pubtitle")),
+        names={
+            "year": ("year", "pubdate"),
+            "journal": ("pubtitle",),
+            "keywords": ("identifierkeywords", "subjectterms", "subjects"),
+            "type": ("documenttype", "articletype"),
+            "doi": ("digitalobjectidentifier",),
+            "url": ("documenturl",),
+            "accession": ("storeid",),
+        },
+        database=("database",),
+    ),
+    ColumnMapping(
+        signs=frozenset(("nct number", "conditions")),
+        names={
+            "year": ("first posted",),
+            "keywords": ("keywords", "conditions"),
+            "type": ("study type",),
+            "url": ("study url", "url"),
+        },
+        called="ClinicalTrials.gov",
+    ),
+    ColumnMapping(
+        signs=frozenset(("lens id", "date published")),
+        names={
+            "authors": ("author/s",),
+            "year": ("publication year", "date published"),
+            "keywords": ("keywords", "mesh terms"),
+            "url": ("external url", "source urls"),
+            "accession": ("lens id",),
+        },
+        called="Lens",
+    ),
+    ColumnMapping(
+        signs=frozenset(("publication id", "pubyear")),
+        names={
+            "year": ("pubyear", "publication date"),
+            "keywords": ("mesh terms",),
+            "url": ("source linkout", "dimensions url"),
+            "accession": ("publication id",),
+        },
+        called="Dimensions",
+    ),
+    # Google Scholar, as Publish or Perish saves it.
+    ColumnMapping(
+        signs=frozenset(("gsrank",)),
+        names={"journal": ("source",), "url": ("articleurl",)},
+        called="Google Scholar",
+    ),
 )
 
 

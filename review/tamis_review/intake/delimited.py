@@ -190,9 +190,8 @@ def _record(
     columns = header.columns
     mapping = columns.mapping_of(row.cells)
     fields, kept, kept_at = _values(cells, mapping), dict[str, Any](cells.kept), dict(cells.kept_at)
-    made = dict(mapping.made(_by_plain_name(row, columns))) if mapping is not None and mapping.made is not None else {}
-    canonical = [name for name in CANONICAL if name in made]
-    gained = {name: value for name in canonical if (value := made.pop(name)) and not fields.get(name)}
+    made = mapping.made(_by_plain_name(row, columns)) if mapping is not None and mapping.made is not None else {}
+    gained = {name: made[name] for name in CANONICAL if made.get(name) and not fields.get(name)}
     accession = cells.accession
     if accession is not None and cells.accession_at is not None and gained.keys() & {"pmid", "nct_id"}:
         kept_at[cells.accession_at] = name = columns.own_names[cells.accession_at]
@@ -217,7 +216,8 @@ def _record(
             key = free if (free := hide(columns.own_names[at])) not in record else None
         source.append(Field(name, unguarded(cell) if is_decision(name) else cell, key))
     for name, value in made.items():
-        record.setdefault(hide(name), value)
+        if value and name not in CANONICAL:
+            record.setdefault(hide(name), value)
     if (database := columns.database_of(row.cells)) is not None:
         record.setdefault(DATABASE, database)
     return record, source, {name: mark_of(record[name]) for name in gained}

@@ -4,10 +4,11 @@ The decision stands in lines at the end of the research notes: `Tamis decision: 
 indented by two blanks.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TextIO
+
+from tamis_producer.files.decode import LINE_END
 
 from .decision import DECISION_FIELDS, decision_value
 from .details import IN_ENDNOTE, PEOPLE, with_joined
@@ -43,8 +44,6 @@ PUBMED = Leaf("remote-database-provider/~", "NLM")  # says what kind of number t
 LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword", **PEOPLE}
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
 
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-
 
 @dataclass(frozen=True)
 class Notes:
@@ -77,7 +76,7 @@ def taken_apart(text: str) -> Notes:
     """Return the team's notes, and the decision of Tamis in them."""
     rest: list[str] = []
     lines_of: dict[str, list[str]] = {}
-    lines = _LINE_BREAK.split(text)
+    lines = LINE_END.split(text)
     key: str | None = None
     for line in lines:
         begun = next((name for name, label in DECISION_FIELDS.items() if line.startswith(f"{label}: ")), None)
@@ -96,10 +95,10 @@ def taken_apart(text: str) -> Notes:
 
 def with_decision(text: str, decision: Mapping[str, Any]) -> str:
     """The notes with the decision behind them; `taken_apart` gives both back."""
-    lines = [_LINE_BREAK.sub("\n", text)] if text else []
+    lines = [LINE_END.sub("\n", text)] if text else []
     for key, label in DECISION_FIELDS.items():
         if key in decision:
-            first, *others = _LINE_BREAK.split(as_text(decision[key]))
+            first, *others = LINE_END.split(as_text(decision[key]))
             lines += [f"{label}: {first}", *(INDENT + other for other in others)]
     return "\n".join(lines)
 

@@ -22,6 +22,7 @@ from .notes import Notes
 from .recognise import Format
 from .record import assemble, is_bare_year, year_of
 from .source import Field, as_text, remember
+from .tagged import LISTS
 
 with needs("files"):
     from lxml import etree
@@ -39,7 +40,6 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "doi": ("electronic-resource-num",),
     "url": ("urls/related-urls/url", "urls/web-urls/url", "urls/pdf-urls/url"),
 }
-LISTS = frozenset(("authors", "keywords"))
 ACCESSION, NUMBER, KIND = "accession-num", "rec-number", "ref-type"
 DATABASES = ("remote-database-provider", "remote-database-name")
 # What EndNote notes for itself: it says nothing of the record, and stays in its place.
@@ -222,13 +222,12 @@ class _Reading:
         """Return the texts that no field took, under the names of their elements."""
         kept: dict[str, Any] = {}
         for name, elements in self.elements.items():
-            texts = [one.text for one in elements if one.text.strip()]
-            if texts and name not in OF_ENDNOTE:
-                kept[f"endnote_{name}"] = texts[0] if len(texts) == 1 else texts
-            for one in elements:
-                for at in one.leaves:
-                    if name not in OF_ENDNOTE:
-                        self.key_of.setdefault(at, f"_endnote_{name}")
+            if name in OF_ENDNOTE:
+                continue
+            if texts := [one.text for one in elements if one.text.strip()]:
+                kept[f"endnote_{name}"] = texts
+            for at in (at for one in elements for at in one.leaves):
+                self.key_of.setdefault(at, f"_endnote_{name}")
         return kept
 
     def _take_decision(self) -> None:

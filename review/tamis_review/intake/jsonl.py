@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
+from tamis_producer.files.decode import LINE_END
 from tamis_schemas import InputError
 
 from .decision import DECISION_FIELDS, DECISION_NAMES, decision_value
@@ -33,7 +34,7 @@ def read_jsonl(text: str, path: Path, notes: Notes | None = None) -> list[dict[s
     """
     notes = notes or Notes(path, strict=True)
     records: list[dict[str, Any]] = []
-    for line, content in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+    for line, content in enumerate(LINE_END.split(text), 1):
         if content.strip():
             try:
                 own = _object(content)

@@ -134,8 +134,7 @@ def _record(block: _Block, *, number: int, line_break: str) -> dict[str, Any]:
     reading.part_with_copyright()
     abstract = list(map(reading.unbroken, reading.body)) or reading.kept.pop(OTHER_ABSTRACT, [])
     fields = {**reading.fields, "abstract": "\n".join(abstract)}
-    kept = {name: texts[0] if len(texts) == 1 else texts for name, texts in reading.kept.items()}
-    return assemble(fields, kept, line=block.line, number=number)
+    return assemble(fields, reading.kept, line=block.line, number=number)
 
 
 class _Reading:

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from tamis_producer.files.decode import LINE_END
+
 from .decision import decision_places, is_withdrawn
 from .details import IN_RIS, other_fields
 from .fields import FieldPlace, fields_of
@@ -105,7 +107,7 @@ def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """
     for record in records:
         for tag, text in _written(record):
-            first, *others = re.split(r"\r\n|\r|\n", text)
+            first, *others = LINE_END.split(text)
             stream.write(f"{tag}  - {first}\n")
             for line in others:
                 stream.write(f"{INDENT if _LOOKS_TAGGED.match(line) else ''}{line}\n")

@@ -287,11 +287,8 @@ class _Placing:
 
     def kept(self) -> dict[str, Any]:
         """Return the texts without a canonical name or room there, by tag."""
-        kept: dict[str, Any] = {}
-        for tag in self._values:
-            if texts := [value.text for value in self._left(tag)]:
-                kept[f"{self._scheme.prefix}_{tag}"] = texts[0] if len(texts) == 1 else texts
-        return kept
+        texts_of = {tag: [value.text for value in self._left(tag)] for tag in self._values}
+        return {f"{self._scheme.prefix}_{tag}": texts for tag, texts in texts_of.items() if texts}
 
     def _left(self, tag: str) -> list[_Value]:
         return [value for value in self._values.get(tag, ()) if value not in self._placed]
