@@ -86,15 +86,10 @@ def is_decision(column: str) -> bool:
 
 @dataclass(frozen=True)
 class SortedCells:
-    """One row: canonical name -> text, its own column name -> text for the rest; empty cells left out."""
+    """One row: its cells that are not blank, and which of them serve."""
 
-    canonical: Mapping[str, str]
-    kept: Mapping[str, str]
-    column_of: Mapping[str, str]  # canonical name -> the column that served
-    accession: str | None
-    roles: Mapping[int, str]  # position -> the canonical name that it serves, or would serve if it were not empty
-    kept_at: Mapping[int, str]  # position -> the name in `kept`
-    accession_at: int | None
+    filled: Mapping[int, str]  # position -> text
+    served: dict[str, int]  # canonical name, or ACCESSION -> position
 
 
 @dataclass(frozen=True)
@@ -206,18 +201,11 @@ class Columns:
                 if at in filled and not (name == "abstract" and is_no_abstract(filled[at])):
                     served[name] = at
                     break
-        accession_at = served.pop(ACCESSION, None)
-        if accession_at is not None and not served.keys().isdisjoint(("id", "pmid", "nct_id")):
-            accession_at = None
-        used = {*served.values(), accession_at}
-        kept_at = {at: self.own_names[at] for at in filled if at not in used}
-        would_serve = {name: positions[0] for name, positions in self._order if name != ACCESSION}
-        return SortedCells(
-            canonical={name: filled[at].strip() for name, at in served.items()},
-            kept={name: filled[at] for at, name in kept_at.items()},
-            column_of={name: self.names[at] for name, at in served.items()},
-            accession=None if accession_at is None else filled[accession_at].strip(),
-            roles={at: name for name, at in {**would_serve, **served}.items() if at not in kept_at},
-            kept_at=kept_at,
-            accession_at=accession_at,
-        )
+        if not served.keys().isdisjoint(("id", "pmid", "nct_id")):
+            served.pop(ACCESSION, None)
+        return SortedCells(filled, served)
+
+    @cached_property
+    def best(self) -> dict[str, int]:
+        """Canonical name -> position of the column that serves first."""
+        return {name: positions[0] for name, positions in self._order if name != ACCESSION}

@@ -27,7 +27,7 @@ from tamis_schemas import InputError
 
 from .cell_rows import DELIMITERS, CellRow, CellRows
 from .column_mappings import ColumnMapping
-from .columns import Columns, SortedCells, canonical_name, is_decision
+from .columns import ACCESSION, Columns, SortedCells, canonical_name, is_decision
 from .decision import BESIDE, DECISION_NAMES, decision_value
 from .details import PREFIXES
 from .fields import FieldPlace, fields_of
@@ -178,7 +178,7 @@ def _fault(row: CellRow, columns: Columns, cells: SortedCells) -> str | None:
     width = f"a row of {len(row.cells)} cells under a header of {columns.width}"
     if any(cell.strip() for cell in row.cells[columns.width :]):
         return f"{width}: is a cell with the delimiter in it not in quotes?"
-    if len(row.cells) < columns.width and not cells.canonical.keys() & {"title", "abstract"}:
+    if len(row.cells) < columns.width and not cells.served.keys() & {"title", "abstract"}:
         return f"{width}, with neither title nor abstract: is a line break within a cell not in quotes?"
     return None
 
@@ -187,31 +187,38 @@ def _record(
     row: CellRow, header: _Header, cells: SortedCells, *, number: int
 ) -> tuple[dict[str, Any], list[Field], dict[str, str]]:
     """Return the record, the fields of its row, and the marks of what was made of other cells than its own."""
-    columns = header.columns
+    columns, filled, served = header.columns, cells.filled, dict(cells.served)
     mapping = columns.mapping_of(row.cells)
-    fields, kept, kept_at = _values(cells, mapping), dict[str, Any](cells.kept), dict(cells.kept_at)
-    made = mapping.made(_by_plain_name(row, columns)) if mapping is not None and mapping.made is not None else {}
+    texts = {name: filled[at].strip() for name, at in served.items()}
+    accession = texts.pop(ACCESSION, None)
+    fields = _values(texts, mapping)
+    made: Mapping[str, Any] = {}
+    if mapping is not None and mapping.made is not None:  # of columns with one name, the first that is filled
+        made = mapping.made({columns.plain[at]: filled[at] for at in reversed(filled)})
     gained = {name: made[name] for name in CANONICAL if made.get(name) and not fields.get(name)}
-    accession = cells.accession
-    if accession is not None and cells.accession_at is not None and gained.keys() & {"pmid", "nct_id"}:
-        kept_at[cells.accession_at] = name = columns.own_names[cells.accession_at]
-        kept[name], accession = accession, None
-    if isinstance(fields.get("year"), int) and not is_bare_year(text := cells.canonical["year"]):
-        kept[cells.column_of["year"]] = text
+    kept_at = {at: columns.own_names[at] for at in filled if at not in served.values()}
+    kept: dict[str, Any] = {name: filled[at] for at, name in kept_at.items()}
+    if accession is not None and gained.keys() & {"pmid", "nct_id"}:
+        at = served.pop(ACCESSION)
+        kept_at[at] = columns.own_names[at]
+        kept[kept_at[at]], accession = accession, None
+    if isinstance(fields.get("year"), int) and not is_bare_year(texts["year"]):
+        kept[columns.names[served["year"]]] = texts["year"]
     for name in kept.keys() & DECISION_NAMES.keys():
         kept[name] = decision_value(DECISION_NAMES[name], unguarded(kept[name]))
     record = assemble({**fields, **gained}, kept, accession=accession, line=row.line, number=number)
     # The hidden fields stand behind the canonical ones, in the order of `kept`, and the line behind them.
     hidden = dict(zip(kept, list(record)[-1 - len(kept) : -1], strict=True))
+    roles = {at: name for name, at in {**columns.best, **served}.items()}
     source: list[Field] = []
     for at, name in enumerate(header.row.cells):
         cell = row.cells[at] if at < len(row.cells) else ""
         if at in kept_at:
             key: str | None = hidden[kept_at[at]]
-        elif at == cells.accession_at:
+        elif (role := roles.get(at)) == ACCESSION:
             key = "id" if record["id"] == accession else None
-        elif at in cells.roles:
-            key = None if cells.roles[at] in gained else cells.roles[at]
+        elif role is not None:
+            key = None if role in gained else role
         else:
             key = free if (free := hide(columns.own_names[at])) not in record else None
         source.append(Field(name, unguarded(cell) if is_decision(name) else cell, key))
@@ -223,18 +230,9 @@ def _record(
     return record, source, {name: mark_of(record[name]) for name in gained}
 
 
-def _by_plain_name(row: CellRow, columns: Columns) -> dict[str, str]:
-    """Return the filled cells; of columns with one name, the first."""
-    filled: dict[str, str] = {}
-    for name, cell in zip(columns.plain, row.cells, strict=False):
-        if cell.strip():
-            filled.setdefault(name, cell)
-    return filled
-
-
-def _values(cells: SortedCells, mapping: ColumnMapping | None) -> dict[str, Any]:
-    """Return the canonical fields that have a cell of their own."""
-    fields: dict[str, Any] = dict(cells.canonical)
+def _values(texts: Mapping[str, str], mapping: ColumnMapping | None) -> dict[str, Any]:
+    """Return the canonical fields of these cells."""
+    fields: dict[str, Any] = dict(texts)
     readings = SPLIT if mapping is None else {**SPLIT, **mapping.values}
     for name in fields.keys() & readings.keys():
         fields[name] = readings[name](fields[name])
