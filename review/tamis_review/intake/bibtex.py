@@ -16,7 +16,6 @@ from typing import Any
 from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
-from .between import note_between
 from .bibtex_values import Macros, Style, Value, value_of
 from .bibtex_writing import KEY, TYPE, different
 from .decision import DECISION_NAMES
@@ -168,7 +167,7 @@ def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str
     if not entries and not field and not broken:
         for at, line in enumerate(raw.split("\n")):
             if line.strip() and not _COMMENT.match(line):
-                note_between(line, _line(comment) + at, notes, Format.BIBTEX)
+                notes.between(line, _line(comment) + at, Format.BIBTEX)
     return len(entries) + (field is not None and cut is None)
 
 

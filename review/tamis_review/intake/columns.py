@@ -1,7 +1,7 @@
 """The columns of a CSV export: which of them hold what a record is made of."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -173,9 +173,7 @@ class Columns:
     def own_names(self) -> list[str]:
         """The name of each column that keeps its own: one without a name is called by its position, one that stands
         there again is numbered."""
-        return list(self._own_names())
-
-    def _own_names(self) -> Iterator[str]:
+        own_names: list[str] = []
         taken = {name.casefold() for name in self.names}
         seen: Counter[str] = Counter()
         for position, name in enumerate(self.names, 1):
@@ -190,7 +188,8 @@ class Columns:
             else:
                 own = name.casefold() if is_decision(name) else name
             taken.add(own.casefold())
-            yield own
+            own_names.append(own)
+        return own_names
 
     def sort(self, cells: Sequence[str]) -> SortedCells:
         """The cells of one row, by what they hold. Cells beyond the header are the caller's business."""

@@ -15,7 +15,6 @@ from typing import Any
 from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
-from .between import note_between
 from .endnote_paths import Leaf, leaves_of, without_controls
 from .endnote_writing import LINE_BREAK, NCT_NOTE, RESEARCH_NOTES, taken_apart
 from .notes import Notes
@@ -133,7 +132,7 @@ def _note_left_over(between: str, notes: Notes, line: int) -> int:
             notes.lost("a record without its beginning: no `<record>` stands before this", number)
             return 1
         if text.strip() and not text.lstrip().startswith("<"):
-            note_between(text, number, notes, Format.ENDNOTE_XML)
+            notes.between(text, number, Format.ENDNOTE_XML)
     return 0
 
 

@@ -11,7 +11,6 @@ from typing import Any, TextIO
 
 from tamis_producer.files.decode import LINE_END
 
-from .between import note_between
 from .decision import decision_places, is_withdrawn
 from .fields import FieldPlace, fields_of
 from .notes import Notes
@@ -107,7 +106,7 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
             ended, headless = separates, headless and not separates
         elif block is not None and not ended:
             block.fields[-1].lines.append(line)
-        elif line.strip() and note_between(line, number, notes, scheme.form, of_lost=headless):
+        elif line.strip() and notes.between(line, number, scheme.form, of_lost=headless):
             headless = True
     if block is not None:
         yield block

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .between import note_between
 from .notes import Notes
 from .recognise import Format
 from .tagged import Block, Ended, Scheme, Tagged, ended_blocks, lines_of, read_tagged
@@ -94,7 +93,7 @@ def _parts(text: str, notes: Notes) -> Iterator[Block]:
 
 def _skip(lines: Mapping[int, str], notes: Notes) -> None:
     for number, line in lines.items():
-        note_between(line, number, notes, Format.ENDNOTE_TAGGED)
+        notes.between(line, number, Format.ENDNOTE_TAGGED)
 
 
 WOS = Scheme(

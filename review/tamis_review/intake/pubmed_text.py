@@ -13,7 +13,6 @@ from typing import Any
 
 from tamis_producer.files.decode import LINE_END
 
-from .between import note_between
 from .notes import Notes
 from .recognise import Format
 from .record import assemble
@@ -91,7 +90,7 @@ def read_pubmed_text(text: str, path: Path, notes: Notes | None = None) -> list[
             lost = False
             for at, line in enumerate(block.lines):
                 if line:
-                    lost |= note_between(line, block.line + at, notes, Format.PUBMED_TEXT, of_lost=lost)
+                    lost |= notes.between(line, block.line + at, Format.PUBMED_TEXT, of_lost=lost)
     if not records:
         raise notes.nothing_read("no record: none begins with a number and ends with `PMID: `")
     return records
@@ -173,11 +172,9 @@ class _Reading:
         if not self.body:
             return
         last = self.body[-1]
-        if len(self.body) > 1:
-            says_so = len(last) <= LONGEST_OWNER or RIGHTS.search(last) is not None
-        else:
-            says_so = COPYRIGHT.match(last) is not None
-        if says_so and len(last) <= LONGEST_COPYRIGHT:
+        is_short = len(self.body) > 1 and len(last) <= LONGEST_OWNER
+        says_so = RIGHTS.search(last) if len(self.body) > 1 else COPYRIGHT.match(last)
+        if (is_short or says_so) and len(last) <= LONGEST_COPYRIGHT:
             self._keep("pubmed_copyright", self.unbroken(self.body.pop()))
 
     def unbroken(self, text: str) -> str:

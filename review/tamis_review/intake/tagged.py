@@ -12,7 +12,6 @@ from typing import Any
 
 from tamis_producer.files.decode import LINE_END
 
-from .between import note_between
 from .decision import DECISION_FIELDS, decision_value
 from .fields import FieldPlace
 from .notes import Notes
@@ -134,7 +133,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
             elif tag is not None and tag != end and not headless:
                 notes.lost(f"a record without its beginning: no `{scheme.begins}` stands before this line", number)
                 begun, headless = begun + 1, True
-            elif line.strip() and note_between(line, number, notes, scheme.form, of_lost=headless):
+            elif line.strip() and notes.between(line, number, scheme.form, of_lost=headless):
                 headless = True
             continue
         if tag == end:
@@ -166,13 +165,8 @@ def record_of(scheme: Scheme, block: Block) -> dict[str, Any]:
     for pattern in scheme.note_patterns:
         placing.take_pattern(pattern)
     placing.take_accession()
-    record = assemble(
-        placing.canonical,
-        {**placing.kept(), **placing.decision},
-        accession=placing.accession,
-        line=block.line,
-        number=block.number,
-    )
+    kept = {**placing.kept(), **placing.decision}
+    record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)
     if scheme.form not in WRITABLE:
         return record
     fields = enumerate(zip(block.fields, placing.texts, strict=True))
