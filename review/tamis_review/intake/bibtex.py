@@ -8,7 +8,7 @@ Canonical fields are decoded (`M{\\"u}ller` -> `Müller`), the others keep the t
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
 from .bibtex_values import Macros, Style, Value, value_of
-from .bibtex_writing import KEY, TYPE, different
+from .bibtex_writing import KEY, SOURCES, TYPE, different
 from .decision import DECISION_NAMES
 from .latex import decode
 from .notes import Notes
@@ -36,21 +36,6 @@ with needs("files"):
     )
     from bibtexparser.splitter import Splitter
 
-# Canonical name -> the fields that may hold it, best first. The others of them are kept under their own names.
-SOURCES: Mapping[str, tuple[str, ...]] = {
-    "title": ("title",),
-    "abstract": ("abstract",),
-    "authors": ("author",),
-    "year": ("year", "date"),
-    "journal": ("journal", "journaltitle", "booktitle"),
-    "keywords": ("keywords", "keyword", "author_keywords"),
-    "type": ("type", "document_type"),  # "Review" says more than "article"
-    "language": ("language", "langid"),
-    "doi": ("doi",),
-    "pmid": ("pmid",),
-    "nct_id": ("nct_id",),
-    "url": ("url",),
-}
 NO_ENTRIES = frozenset(("string", "preamble", "comment"))
 
 _FIELD_OUTSIDE = re.compile(r"(?:^|[,{(])[ \t]*[A-Za-z][\w-]*[ \t]*=[ \t]*[{\"]", re.MULTILINE)

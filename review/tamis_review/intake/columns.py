@@ -88,7 +88,7 @@ def is_decision(column: str) -> bool:
 class SortedCells:
     """One row: its cells that are not blank, and which of them serve."""
 
-    filled: Mapping[int, str]  # position -> text
+    filled: dict[int, str]  # position -> text
     served: dict[str, int]  # canonical name, or ACCESSION -> position
 
 

@@ -42,6 +42,7 @@ BEHIND_LOST = "a line behind a row that is lost, with neither title nor abstract
 LISTED = 30  # column names in a message
 DATABASE = "_database"  # that the row names, whatever its column is called
 QUOTING = ("all", "filled")  # besides quotes where they are needed: around every cell, or every one that is not empty
+LINE_ENDS = ("\r\n", "\n", "\r")
 SEPARATOR = "; "
 MADE = "made"  # canonical name -> mark of the value, where it was made of cells that say more and stay as they are
 DELIMITER_OF = {Format.DELIMITED: ",", Format.TSV: "\t"}
@@ -288,14 +289,13 @@ def _plain(name: str) -> str:
 
 def _write(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format) -> None:
     layout = next((own for record in records if (own := layout_of(record, form))), {})
-    delimiter, line_end = layout.get("delimiter"), layout.get("line_end")
-    if not isinstance(delimiter, str) or delimiter not in [*DELIMITERS]:
-        delimiter = DELIMITER_OF[form]
-    if not isinstance(line_end, str) or not LINE_END.fullmatch(line_end):
-        line_end = "\r\n"
-    rows_end = layout.get("rows_end")  # where it differs from the header's
-    if not isinstance(rows_end, str) or not LINE_END.fullmatch(rows_end):
-        rows_end = line_end
+
+    def stated(what: str, possible: Sequence[str], otherwise: str) -> str:
+        return next((one for one in possible if one == layout.get(what)), otherwise)
+
+    delimiter = stated("delimiter", DELIMITERS, DELIMITER_OF[form])
+    line_end = stated("line_end", LINE_ENDS, LINE_ENDS[0])
+    rows_end = stated("rows_end", LINE_ENDS, line_end)  # where it differs from the header's
     special = special_in(delimiter)
 
     def row(cells: Sequence[str], style: object, end: str) -> str:

@@ -13,7 +13,7 @@ from tamis_producer.files.decode import LINE_END
 from .decision import DECISION_FIELDS, decision_value
 from .details import IN_ENDNOTE, PEOPLE, with_joined
 from .endnote_paths import Leaf, begins_anew, element_of, escaped, xml_of
-from .fields import FieldPlace, fields_of
+from .fields import FieldPlace, best_places, fields_of
 from .recognise import Format
 from .record import one_line
 from .record_type import kind_of
@@ -23,23 +23,29 @@ RESEARCH_NOTES = "research-notes"
 NCT_NOTE = FieldPlace("notes/~", "NCT ID: ")
 INDENT = "  "
 LINE_BREAK = "&#xD;"  # as EndNote writes one within a text
+# Canonical name -> the elements that may hold it, best first. The others of them are kept under their own names.
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    "authors": ("contributors/authors/author",),
+    "title": ("titles/title",),
+    "journal": ("periodical/full-title", "titles/secondary-title", "periodical/abbr-1"),
+    "keywords": ("keywords/keyword",),
+    "year": ("dates/year", "dates/pub-dates/date"),
+    "abstract": ("abstract",),
+    "url": ("urls/related-urls/url", "urls/web-urls/url", "urls/pdf-urls/url"),
+    "doi": ("electronic-resource-num",),
+    "language": ("language",),
+    "type": ("work-type",),  # "Review" says more than "Journal Article"
+}
 # What a record has, and its source has not, or is not EndNote XML: where it is written, in this order.
 PLACES: Mapping[str, FieldPlace] = {
-    "authors": FieldPlace("contributors/authors/author/~"),
-    "title": FieldPlace("titles/title/~"),
-    "journal": FieldPlace("periodical/full-title/~"),
-    "keywords": FieldPlace("keywords/keyword/~"),
-    "year": FieldPlace("dates/year/~"),
-    "abstract": FieldPlace("abstract/~"),
+    **best_places(SOURCES, "authors", "title", "journal", "keywords", "year", "abstract", style="/~"),
     "nct_id": NCT_NOTE,
-    "url": FieldPlace("urls/related-urls/url/~"),
-    "doi": FieldPlace("electronic-resource-num/~"),
-    "language": FieldPlace("language/~"),
+    **best_places(SOURCES, "url", "doi", "language", style="/~"),
     "pmid": FieldPlace("accession-num/~"),
     "id": FieldPlace("accession-num/~"),
     **{key: FieldPlace(RESEARCH_NOTES) for key in DECISION_FIELDS},
+    **IN_ENDNOTE,
 }
-_PLACES: Mapping[str, FieldPlace] = {**PLACES, **IN_ENDNOTE}
 PUBMED = Leaf("remote-database-provider/~", "NLM")  # says what kind of number the accession number is
 LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword", **PEOPLE}
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
@@ -108,7 +114,7 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
     if not own:
         record = with_joined(one_line(record, ONE_LINE))
     stood = fields_of(record, Format.ENDNOTE_XML, {})
-    gained = fields_of(record, Format.ENDNOTE_XML, _PLACES)[len(stood) :]
+    gained = fields_of(record, Format.ENDNOTE_XML, PLACES)[len(stood) :]
     if not own:
         gained = [one for one in gained if one.key != "id" or "pmid" not in record]
     leaves = [] if own else _kind(record)

@@ -5,7 +5,7 @@ Read without a document type, entities or network: EndNote writes none of them, 
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -16,7 +16,7 @@ from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
 from .endnote_paths import Leaf, leaves_of, without_controls
-from .endnote_writing import LINE_BREAK, NCT_NOTE, RESEARCH_NOTES, taken_apart
+from .endnote_writing import LINE_BREAK, NCT_NOTE, RESEARCH_NOTES, SOURCES, taken_apart
 from .notes import Notes
 from .recognise import Format
 from .record import assemble, is_bare_year, year_of
@@ -26,19 +26,6 @@ from .tagged import LISTS
 with needs("files"):
     from lxml import etree
 
-# Canonical name -> the elements that may hold it, best first. The others of them are kept under their own names.
-SOURCES: Mapping[str, tuple[str, ...]] = {
-    "title": ("titles/title",),
-    "abstract": ("abstract",),
-    "authors": ("contributors/authors/author",),
-    "year": ("dates/year", "dates/pub-dates/date"),
-    "journal": ("periodical/full-title", "titles/secondary-title", "periodical/abbr-1"),
-    "keywords": ("keywords/keyword",),
-    "type": ("work-type",),  # "Review" says more than "Journal Article"
-    "language": ("language",),
-    "doi": ("electronic-resource-num",),
-    "url": ("urls/related-urls/url", "urls/web-urls/url", "urls/pdf-urls/url"),
-}
 ACCESSION, NUMBER, KIND = "accession-num", "rec-number", "ref-type"
 DATABASES = ("remote-database-provider", "remote-database-name")
 # What EndNote notes for itself: it says nothing of the record, and stays in its place.
@@ -249,23 +236,16 @@ def _record(element: etree._Element, *, line: int, number: int, line_break: str)
         if NCT_NOTE.holds(note.text) and "nct_id" not in fields:
             fields["nct_id"] = NCT_NOTE.value(note.text).strip()
             reading.take("nct_id", note)
-    accession: _Element | None = next(iter(reading.filled(ACCESSION)), None)
+    accession = next(iter(reading.filled(ACCESSION)), None)
     if accession and accession.text.strip().isdigit() and _PUBMED.search(" ".join(map(reading.first, DATABASES))):
         fields["pmid"] = accession.text.strip()
         reading.take("pmid", accession)
-    if fields.keys().isdisjoint(("pmid", "nct_id")):
-        accession = next(iter(reading.filled(ACCESSION, NUMBER)), None)
-        if accession is not None:
-            reading.take("id", accession)
-    else:
-        accession = None
-    record = assemble(
-        fields,
-        {**reading.kept(), **reading.decision},
-        accession=accession.text.strip() if accession else None,
-        line=line,
-        number=number,
-    )
+    own_number = ""
+    if fields.keys().isdisjoint(("pmid", "nct_id")) and (numbers := reading.filled(ACCESSION, NUMBER)):
+        own_number = numbers[0].text.strip()
+        reading.take("id", numbers[0])
+    kept = {**reading.kept(), **reading.decision}
+    record = assemble(fields, kept, accession=own_number, line=line, number=number)
     source = [Field(leaf.path, leaf.text, reading.key_of.get(at)) for at, leaf in enumerate(reading.leaves)]
     source += [Field(RESEARCH_NOTES, as_text(value), key) for key, value in reading.decision.items()]
     layout: dict[str, Any] = {} if line_break == LINE_BREAK else {"break": line_break}

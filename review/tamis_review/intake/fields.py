@@ -30,6 +30,11 @@ class FieldPlace:
         return Field(self.name, f"{self.before}{as_text(value)}{self.after}", key)
 
 
+def best_places(sources: Mapping[str, Sequence[str]], *names: str, style: str = "") -> dict[str, FieldPlace]:
+    """Canonical name -> the place in the best of its `sources`, with `style` behind the name of this field."""
+    return {name: FieldPlace(f"{sources[name][0]}{style}") for name in names}
+
+
 def fields_of(
     record: Mapping[str, Any], form: Format, places: Mapping[str, FieldPlace], *, joined_by: str | None = None
 ) -> list[Field]:

@@ -80,10 +80,7 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in record.items():
         if key in names or key in (LINE, SOURCE) or (key == "id" and own_id(record) is None):
             continue
-        if key in DECISION_FIELDS:
-            yield key.removeprefix("_"), value
-        else:
-            yield key, value
+        yield key.removeprefix("_") if key in DECISION_FIELDS else key, value
 
 
 def _named(names: object) -> Iterator[tuple[str, str]]:

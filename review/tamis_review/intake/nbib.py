@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from tamis_producer.files.decode import LINE_END
 
 from .decision import decision_places, is_withdrawn
-from .fields import FieldPlace, fields_of
+from .fields import FieldPlace, best_places, fields_of
 from .notes import Notes
 from .recognise import Format
 from .record_type import medline_types
@@ -30,22 +30,6 @@ NOTES: Mapping[str, FieldPlace] = {
     "id": FieldPlace(NOTE, "Record ID: "),
     **decision_places(NOTE),
 }
-# What a record has, and its source has not, or is not NBIB: where it is written, in this order.
-PLACES: Mapping[str, FieldPlace] = {
-    "pmid": FieldPlace("PMID"),
-    "year": FieldPlace("DP"),
-    "title": FieldPlace("TI"),
-    "doi": FieldPlace("LID", "", " [doi]"),
-    "abstract": FieldPlace("AB"),
-    "authors": FieldPlace("FAU"),
-    "language": FieldPlace("LA"),
-    "nct_id": FieldPlace("SI", "ClinicalTrials.gov/"),
-    "type": FieldPlace("PT"),
-    "journal": FieldPlace("JT"),
-    "keywords": FieldPlace("OT"),
-    **NOTES,
-}
-
 _TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) {0,2}-(?:\s(.*)|$)", re.DOTALL)
 _TAG = re.compile(r"[A-Z][A-Z0-9]{1,3}")
 # A piece of a value that is too long for a line: it ends with a blank, and no blank follows.
@@ -173,14 +157,14 @@ SCHEME = Scheme(
     joined=_unfolded,
     sources={
         "pmid": (BEGIN,),
+        "year": ("DP", "DEP"),
         "title": ("TI", "BTI", "TT"),
         "abstract": ("AB", "OAB"),
         "authors": ("FAU", "AU", "CN"),
-        "year": ("DP", "DEP"),
-        "journal": ("JT", "TA"),
         "language": ("LA",),
-        "keywords": ("MH", "OT"),  # subject headings, then the authors' own
         "type": ("PT",),  # one publication type each
+        "journal": ("JT", "TA"),
+        "keywords": ("MH", "OT"),  # subject headings, then the authors' own
     },
     all_tags=frozenset(("keywords",)),
     all_joined={"type": "; "},
@@ -196,3 +180,13 @@ SCHEME = Scheme(
     notes=NOTES,
     accessions={"OID": None},  # ERIC's number
 )
+# What a record has, and its source has not, or is not NBIB: where it is written, in this order.
+PLACES: Mapping[str, FieldPlace] = {
+    **best_places(SCHEME.sources, "pmid", "year", "title"),
+    "doi": FieldPlace("LID", "", " [doi]"),
+    **best_places(SCHEME.sources, "abstract", "authors", "language"),
+    "nct_id": FieldPlace("SI", "ClinicalTrials.gov/"),
+    **best_places(SCHEME.sources, "type", "journal"),
+    "keywords": FieldPlace("OT"),
+    **NOTES,
+}

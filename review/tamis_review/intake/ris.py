@@ -15,7 +15,7 @@ from tamis_producer.files.decode import LINE_END
 
 from .decision import decision_places, is_withdrawn
 from .details import IN_RIS, other_fields
-from .fields import FieldPlace, fields_of
+from .fields import FieldPlace, best_places, fields_of
 from .notes import Notes
 from .recognise import Format
 from .record import one_line
@@ -43,15 +43,15 @@ SCHEME = Scheme(
     joined="\n".join,
     sources={
         "title": ("TI", "T1", "CT", "BT"),
-        "abstract": ("AB", "N2"),
         "authors": ("AU", "A1"),
         "year": ("PY", "Y1", "DA"),
         "journal": ("JF", "T2", "JO", "JA", "J1", "J2"),
+        "abstract": ("AB", "N2"),
         "keywords": ("KW",),
-        "type": ("PT", "M3", "TY"),  # "Review" says more than "JOUR"; where Ovid has a `PT`, `M3` is a classification
         "language": ("LA",),
         "doi": ("DO", "DI"),
         "url": ("UR",),
+        "type": ("PT", "M3", "TY"),  # "Review" says more than "JOUR"; where Ovid has a `PT`, `M3` is a classification
     },
     # `DA` may hold a month alone; some exports put the DOI into `M3`.
     serves={"DA": re.compile(r"(?!0000)\d{4}(?!\d)"), "M3": re.compile(r"(?!10\.)")},
@@ -71,15 +71,9 @@ SCHEME = Scheme(
 )
 # What a record has, and its source has not, or is not RIS: where it is written, in this order.
 PLACES: Mapping[str, FieldPlace] = {
-    "title": FieldPlace("TI"),
-    "authors": FieldPlace("AU"),
-    "year": FieldPlace("PY"),
+    **best_places(SCHEME.sources, "title", "authors", "year"),
     "journal": FieldPlace("T2"),
-    "abstract": FieldPlace("AB"),
-    "keywords": FieldPlace("KW"),
-    "language": FieldPlace("LA"),
-    "doi": FieldPlace("DO"),
-    "url": FieldPlace("UR"),
+    **best_places(SCHEME.sources, "abstract", "keywords", "language", "doi", "url"),
     "id": FieldPlace("ID"),
     "pmid": FieldPlace(NOTE, "PMID: "),  # as Zotero has it
     **NOTES,

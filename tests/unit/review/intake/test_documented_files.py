@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tamis_cli.commands.intake import say_notes
-from tamis_review.intake import Format, bibtex, endnote_xml, nbib, read_file, ris
+from tamis_review.intake import Format, bibtex_writing, endnote_writing, nbib, read_file, ris
 from tamis_review.intake.columns import canonical_name
 from tamis_review.intake.only_read import ENW, WOS
 from tamis_review.intake.reading import READERS
@@ -20,8 +20,8 @@ OF_TAGS: Mapping[Format, Mapping[str, tuple[str, ...]]] = {
         **nbib.SCHEME.sources,
         **{pattern.name: pattern.tags for pattern in nbib.SCHEME.patterns if pattern.name != "url"},  # in ERIC's row
     },
-    Format.BIBTEX: bibtex.SOURCES,
-    Format.ENDNOTE_XML: endnote_xml.SOURCES,
+    Format.BIBTEX: bibtex_writing.SOURCES,
+    Format.ENDNOTE_XML: endnote_writing.SOURCES,
     Format.WOS_TAGGED: {**WOS.sources, "id": tuple(WOS.accessions)},
     Format.ENDNOTE_TAGGED: ENW.sources,
 }
