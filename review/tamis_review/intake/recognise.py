@@ -71,9 +71,8 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     ),
 )
 _AT_LINE_START = r"(?:^|(?<=[\r\n]))\ufeff?[ \t]*"
-# How a record begins; the groups are called as the members of `Format`. Text may stand before the first record (comments,
-# numbering, a line of the program's own), and the beginning of another format may stand within one: the first beginning
-# decides.
+# How a record begins; groups are called as members of `Format`. Text may stand before the first record (comments,
+# numbering, a line of the program's own), and the beginning of another format may stand within one: the first decides.
 BEGINNINGS = re.compile(
     _AT_LINE_START + "(?:"
     r"(?P<NBIB>(?:PMID|STAT|OWN )- )"
