@@ -79,13 +79,11 @@ def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[
         own = block.ignore_error_block if isinstance(block, ParsingFailedBlock) else block
         if isinstance(own, Entry):
             begun, ended = begun + 1, _line(block) + str(own.raw).count("\n")
-            fields = _fields(own, macros)
-            broken = not isinstance(fields, list)
-            if isinstance(fields, list):
+            fields = _fields(own, macros, notes)
+            broken = fields is None
+            if fields is not None:
                 records.append(_record(own, fields, above, key=different(own.key, taken), number=begun))
                 above = []
-            else:
-                notes.lost(fields.reason, fields.line)
         elif isinstance(own, String):
             if not macros.define(own.key, own.value):
                 notes.malformed("@string that is no text, or a far too long one", _line(block))
@@ -157,13 +155,10 @@ def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str
 
 
 def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key: str, number: int) -> dict[str, Any]:
-    at_name: dict[str, list[int]] = {}
-    for at, one in enumerate(named):
-        at_name.setdefault(one.plain, []).append(at)
     fields: dict[str, Any] = {"id": key} if key else {}
     served: dict[int, str] = {}  # place of a field -> the key of the record that took it
     for name, candidates in SOURCES.items():
-        held = [at for one in candidates for at in at_name.get(one, ())]
+        held = [at for plain in candidates for at, one in enumerate(named) if one.plain == plain]
         filled = [at for at in held if named[at].value.latex.strip("{} \t\n")]
         if name == "year":
             filled.sort(key=lambda at: year_of(decode(named[at].value.latex)) is None)
@@ -197,24 +192,16 @@ def _says_more(date: str) -> bool:
     return year_of(date) is not None and not is_bare_year(date)
 
 
-@dataclass(frozen=True)
-class _Fault:
-    """What makes an entry unreadable, and its line."""
-
-    reason: str
-    line: int
-
-
-def _fields(entry: Entry, macros: Macros) -> list[_Named] | _Fault:
+def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
+    """Return the fields of an entry; None where one is broken, which the notes say."""
     named: list[_Named] = []
     for one in entry.fields:
         value = macros.read(str(one.value))
         if value is None or not one.key:
             where = f" in the field {one.key!r}" if one.key else ""
-            return _Fault(
-                f"the entry {entry.key!r} is broken{where}: a comma, a quote or a name is missing here",
-                (one.start_line or 0) + 1,
-            )
+            reason = f"the entry {entry.key!r} is broken{where}: a comma, a quote or a name is missing here"
+            notes.lost(reason, (one.start_line or 0) + 1)
+            return None
         named.append(_Named(one.key, value))
     return named
 
