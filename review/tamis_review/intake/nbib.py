@@ -43,7 +43,7 @@ def read_nbib(text: str, path: Path, notes: Notes | None = None) -> list[dict[st
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    return read_tagged(SCHEME, text, path, notes)
+    return read_tagged(SCHEME, _blocks, text, path, notes)
 
 
 def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
@@ -153,7 +153,6 @@ SCHEME = Scheme(
     form=Format.NBIB,
     prefix="nbib",
     begins=f"{BEGIN}- ",
-    blocks=_blocks,
     joined=_unfolded,
     sources={
         "pmid": (BEGIN,),

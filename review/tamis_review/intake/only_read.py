@@ -16,7 +16,7 @@ from typing import Any
 
 from .notes import Notes
 from .recognise import Format
-from .tagged import Block, Ended, Scheme, Tagged, ended_blocks, lines_of, read_tagged
+from .tagged import IN_PUBMED, Block, Ended, Scheme, Tagged, ended_blocks, lines_of, read_tagged
 
 WRAPPED_AT = 100  # characters; lines that are all shorter are parts of one, others are lines of their own
 BEGIN, TITLES = "0", ("T", "B")  # of EndNote
@@ -29,7 +29,7 @@ def read_wos(text: str, path: Path, notes: Notes | None = None) -> list[dict[str
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    return read_tagged(WOS, text, path, notes)
+    return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, path, notes)
 
 
 def read_enw(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
@@ -37,7 +37,7 @@ def read_enw(text: str, path: Path, notes: Notes | None = None) -> list[dict[str
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    return read_tagged(ENW, text, path, notes)
+    return read_tagged(ENW, _enw_blocks, text, path, notes)
 
 
 def _joined(lines: Sequence[str], *, wrapped_at: int) -> str:
@@ -96,18 +96,15 @@ def _skip(lines: Mapping[int, str], notes: Notes) -> None:
         notes.between(line, number, Format.ENDNOTE_TAGGED)
 
 
+_WOS_ENDED = Ended(
+    re.compile(r"(?P<tag>[A-Z][A-Z0-9])(?P<gap>)(?:[ \t](?! ?- )(?P<text>.*))?"),  # no tag of RIS or NBIB
+    ends="ER",
+    of_the_file=frozenset(("FN", "VR", "EF")),
+)
 WOS = Scheme(
     form=Format.WOS_TAGGED,
     prefix="wos",
     begins="PT ",
-    blocks=partial(
-        ended_blocks,
-        Ended(
-            re.compile(r"(?P<tag>[A-Z][A-Z0-9])(?P<gap>)(?:[ \t](?! ?- )(?P<text>.*))?"),  # no tag of RIS or NBIB
-            ends="ER",
-            of_the_file=frozenset(("FN", "VR", "EF")),
-        ),
-    ),
     joined=partial(_joined, wrapped_at=WRAPPED_AT),
     sources={
         "title": ("TI", "CT"),
@@ -132,7 +129,6 @@ ENW = Scheme(
     form=Format.ENDNOTE_TAGGED,
     prefix="enw",
     begins="%0 ",
-    blocks=_enw_blocks,
     joined=partial(_joined, wrapped_at=0),  # a line break is one
     sources={
         "title": TITLES,
@@ -150,6 +146,6 @@ ENW = Scheme(
     all_joined={"abstract": "\n"},
     keywords_split=True,
     databases=("W", "~"),
-    pmids={"M": re.compile(r"\b(?:nlm|pubmed|medline)\b", re.IGNORECASE)},
+    pmids={"M": IN_PUBMED},
     accessions={"M": None},
 )

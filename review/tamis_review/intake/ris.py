@@ -26,21 +26,17 @@ NOTE = "N1"
 # What Tamis writes into notes, and reads there again.
 NOTES: Mapping[str, FieldPlace] = {"nct_id": FieldPlace(NOTE, "NCT ID: "), **decision_places(NOTE)}
 _EMBASE, _SCOPUS = re.compile("embase", re.IGNORECASE), re.compile("scopus", re.IGNORECASE)
+_ENDED = Ended(
+    re.compile(r"(?P<tag>[A-Z][A-Z0-9])(?P<gap> {1,2})-(?:\s(?P<text>.*)|$)", re.DOTALL),
+    ends="ER  - ",
+    # One blank before the dash instead of two: only where the record's start is written that way, since "US - based"
+    # may begin a line of an abstract.
+    gap="  ",
+)
 SCHEME = Scheme(
     form=Format.RIS,
     prefix="ris",
     begins="TY  - ",
-    blocks=partial(
-        ended_blocks,
-        Ended(
-            re.compile(r"(?P<tag>[A-Z][A-Z0-9])(?P<gap> {1,2})-(?:\s(?P<text>.*)|$)", re.DOTALL),
-            ends="ER  - ",
-            # One blank before the dash instead of two: only where the record's start is written that way, since
-            # "US - based" may begin a line of an abstract.
-            gap="  ",
-        ),
-    ),
-    joined="\n".join,
     sources={
         "title": ("TI", "T1", "CT", "BT"),
         "authors": ("AU", "A1"),
@@ -89,7 +85,7 @@ def read_ris(text: str, path: Path, notes: Notes | None = None) -> list[dict[str
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    return read_tagged(SCHEME, text, path, notes)
+    return read_tagged(SCHEME, partial(ended_blocks, _ENDED), text, path, notes)
 
 
 def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tamis_producer.files.decode import LINE_END
 
@@ -20,6 +20,7 @@ from .record import assemble, is_bare_year, split_keywords, year_of
 from .source import Field, remember
 
 LISTS = frozenset(("authors", "keywords"))
+IN_PUBMED = re.compile(r"\b(?:nlm|pubmed|medline)\b", re.IGNORECASE)  # databases whose numbers are PubMed ids
 INDENT = "   "  # of a line that continues a value, where the end of a record has a tag
 
 
@@ -57,8 +58,7 @@ class Scheme:
     form: Format
     prefix: str  # of the names under which records keep tags: `wos` gives `_wos_CR`
     begins: str  # how the first line of a record begins, for messages
-    blocks: Callable[["Scheme", str, Notes], Iterator[Block]]  # the records of a text
-    joined: Callable[[Sequence[str]], str]  # the lines of a field as one text
+    joined: Callable[[Sequence[str]], str] = "\n".join  # the lines of a field as one text
     sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may hold it, best first
     serves: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag -> how its value must begin to serve
     dated_first: bool = False  # the best tag for the year is the first that begins with one
@@ -66,6 +66,8 @@ class Scheme:
     all_joined: Mapping[str, str] = field(default_factory=dict)  # canonical name -> what joins all values of its tag
     all_tags: frozenset[str] = frozenset()  # lists that take the values of all their tags, in the file's order
     keywords_split: bool = False  # semicolons separate keywords within a value
+    one_line: frozenset[str] = frozenset(("title",))  # canonical names whose line breaks become blanks
+    repeated: frozenset[str] = frozenset()  # canonical names of which a value that says the same again is not kept
     types: Mapping[str, str] = field(default_factory=dict)  # code of a type -> RIS's code
     databases: tuple[str, ...] = ()  # the tags, or canonical names, that say from which database a record is
     pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> in which databases
@@ -76,6 +78,7 @@ class Scheme:
     note: str = ""  # the tag of notes
     notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds it alone
     note_patterns: tuple[Pattern, ...] = ()  # looked for in the notes that hold none of these
+    kept_as_written: bool = False  # with the white space around a text
 
 
 @dataclass(frozen=True)
@@ -88,13 +91,16 @@ class Ended:
     of_the_file: frozenset[str] = frozenset()  # tags outside of records
 
 
-def read_tagged(scheme: Scheme, text: str, path: Path, notes: Notes | None) -> list[dict[str, Any]]:
-    """The records in `text`.
+Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[Block]]  # the records of a text
+
+
+def read_tagged(scheme: Scheme, blocks: Blocks, text: str, path: Path, notes: Notes | None) -> list[dict[str, Any]]:
+    """The records in `text`, which `blocks` splits.
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
     notes = notes or Notes(path, strict=True)
-    records = [record_of(scheme, block) for block in scheme.blocks(scheme, text, notes)]
+    records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:
         raise notes.nothing_read(f"no record: none of its lines begins with `{scheme.begins}`")
     return records
@@ -155,7 +161,18 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
 
 def record_of(scheme: Scheme, block: Block) -> dict[str, Any]:
     """The record of these fields; it remembers them, where its format can be written."""
-    placing = _Placing(scheme, block.fields)
+    placing = placed(scheme, block.fields)
+    kept = {**placing.kept(), **placing.decision}
+    record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)
+    if scheme.form not in WRITABLE:
+        return record
+    fields = enumerate(zip(block.fields, placing.texts, strict=True))
+    return remember(record, scheme.form, [Field(one.tag, text, placing.key_of.get(at)) for at, (one, text) in fields])
+
+
+def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
+    """Return what these fields hold."""
+    placing = Placing(scheme, fields)
     for name, tags in scheme.sources.items():
         placing.take(name, tags)
     placing.take_pmid()
@@ -165,12 +182,7 @@ def record_of(scheme: Scheme, block: Block) -> dict[str, Any]:
     for pattern in scheme.note_patterns:
         placing.take_pattern(pattern)
     placing.take_accession()
-    kept = {**placing.kept(), **placing.decision}
-    record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)
-    if scheme.form not in WRITABLE:
-        return record
-    fields = enumerate(zip(block.fields, placing.texts, strict=True))
-    return remember(record, scheme.form, [Field(one.tag, text, placing.key_of.get(at)) for at, (one, text) in fields])
+    return placing
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +197,7 @@ class _Value:
         return self.written.strip()
 
 
-class _Placing:
+class Placing:
     """One record in the making: which values are still to be placed, and which key took a field's text."""
 
     def __init__(self, scheme: Scheme, fields: Sequence[Tagged]) -> None:
@@ -207,29 +219,30 @@ class _Placing:
         """Give the values of the best tag to a canonical field; those for which it has no room stay with their tag."""
         scheme = self._scheme
         held = [values for tag in tags if (values := self._left(tag)) and self._serves(tag, values[0])]
-        if name == "year" and scheme.dated_first:
-            held.sort(key=lambda values: not year_of(values[0].text))
         if not held:
             return
-        values, first = held[0], held[0][0].text
+        values = held[0]
         if name in scheme.all_tags:
             values = sorted((value for values in held for value in values), key=lambda value: value.at)
-        said: Any = first
+        elif name == "year" and scheme.dated_first:
+            values = sorted((value for values in held for value in values), key=lambda value: not year_of(value.text))
+        texts = [value.text.replace("\n", " ") if name in scheme.one_line else value.text for value in values]
+        said: Any = texts[0]
         if name in LISTS:
             split = name == "keywords" and scheme.keywords_split
-            said = [word for value in values for word in (split_keywords(f"{value.text};") if split else [value.text])]
+            said = [word for text in texts for word in (split_keywords(f"{text};") if split else [text])]
         elif name in scheme.all_joined:
-            said = scheme.all_joined[name].join(value.text for value in values)
+            said = scheme.all_joined[name].join(texts)
+        elif name in scheme.repeated:
+            values = [value for values in held for value in values if value.written == held[0][0].written]
         else:
             values = values[:1]
-        if name == "title":
-            said = first.replace("\n", " ")
-        elif name == "type":
+        if name == "type":
             said = scheme.types.get(said, said)
-        elif name == "year" and (year := year_of(first)) is not None:
+        elif name == "year" and (year := year_of(texts[0])) is not None:
             said = year
         self.canonical[name] = said
-        self._place(name, values, also_kept=name == "year" and said != first and not is_bare_year(first))
+        self._place(name, values, also_kept=name == "year" and said != texts[0] and not is_bare_year(texts[0]))
 
     def take_pmid(self) -> None:
         """Read the PubMed id from a tag that holds it in the exports of some database alone."""
@@ -281,7 +294,10 @@ class _Placing:
 
     def kept(self) -> dict[str, Any]:
         """Return the texts without a canonical name or room there, by tag."""
-        texts_of = {tag: [value.text for value in self._left(tag)] for tag in self._values}
+        as_written = self._scheme.kept_as_written
+        texts_of = {
+            tag: [value.written if as_written else value.text for value in self._left(tag)] for tag in self._values
+        }
         return {f"{self._scheme.prefix}_{tag}": texts for tag, texts in texts_of.items() if texts}
 
     def _left(self, tag: str) -> list[_Value]:
