@@ -18,8 +18,7 @@ from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
 from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError
 
-from ..intake.cell_rows import CellRow, CellRows
-from ..intake.delimited_writing import DELIMITERS
+from ..intake.cell_rows import DELIMITERS, CellRow, CellRows
 from ..intake.notes import Notes
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise

@@ -5,21 +5,24 @@ never by its name.
 
 | module | owns |
 |---|---|
-| `decode` | bytes to text |
 | `recognise` | which format a text is in |
-| `ris`, `nbib`, `bibtex`, `endnote_xml`, `delimited`, `jsonl` | one format each, read and written |
-| `ris_tags`, `nbib_tags`, `bibtex_values`, `columns` | what the fields of these hold |
-| `bibtex_writing`, `delimited_writing`, `endnote_writing` | how BibTeX, CSV and EndNote XML are written |
-| `latex`, `endnote_paths`, `endnote_notes` | LaTeX's characters; the places of EndNote's XML, and the notes in it |
+| `reading`, `writing` | a file as a whole, and the function of each format |
+| `tagged` | the reader of tagged formats, each of which is a table |
+| `ris`, `nbib`, `bibtex`, `endnote_xml`, `delimited`, `jsonl` | one format each; all but two of them also write it |
+| `bibtex_writing`, `endnote_writing` | how BibTeX and EndNote XML are written |
+| `only_read`, `pubmed_text` | Web of Science's tags and EndNote's, PubMed's abstracts |
+| `bibtex_values`, `latex`, `endnote_paths` | values of BibTeX; LaTeX's characters; the places of EndNote's XML |
+| `columns`, `column_mappings`, `cell_rows` | what columns hold, also in the tables of one source; rows |
 | `record`, `record_type` | the canonical names of a record, what makes its id, and its type |
+| `details` | what a citation has besides, in other formats |
 | `source`, `fields` | how a record remembers the fields of its file, and gives them back |
+| `notes`, `between` | what became no record |
 | `decision` | the decision on a record, as an export says it |
-| `labels` | the column in which a human says which records were included |
+| `labels`, `databases` | which records a human included; the database that a record names |
 | `stated_source`, `sourced_records` | a source as a reviewer states it; the sources of some files, read |
-| `completion`, `filling` | two forms of one export as one; what a record lacks, taken from others with its origin |
+| `filling` | what a record lacks, taken from others with its origin |
 | `duplicates`, `likeness` | which records are copies of one another, or may be; what two records are to each other |
-| `traits`, `titles`, `journals` | what is compared of a record |
-| `formats`, `reading`, `writing` | which module reads and writes a format; one file as a whole |
+| `traits`, `journals` | what is compared of a record |
 """
 
 from tamis_schemas.lazy import exports

@@ -8,7 +8,7 @@ Canonical fields are decoded (`M{\\"u}ller` -> `Müller`), the others keep the t
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ from typing import Any
 from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
-from .between import note_between
 from .bibtex_values import Macros, Style, Value, value_of
-from .bibtex_writing import DECISION_NAMES, KEY, TYPE, different
+from .bibtex_writing import KEY, SOURCES, TYPE, different
+from .decision import DECISION_NAMES
 from .latex import decode
 from .notes import Notes
 from .recognise import Format
@@ -36,21 +36,6 @@ with needs("files"):
     )
     from bibtexparser.splitter import Splitter
 
-# Canonical name -> the fields that may hold it, best first. The others of them are kept under their own names.
-SOURCES: Mapping[str, tuple[str, ...]] = {
-    "title": ("title",),
-    "abstract": ("abstract",),
-    "authors": ("author",),
-    "year": ("year", "date"),
-    "journal": ("journal", "journaltitle", "booktitle"),
-    "keywords": ("keywords", "keyword", "author_keywords"),
-    "type": ("type", "document_type"),  # "Review" says more than "article"
-    "language": ("language", "langid"),
-    "doi": ("doi",),
-    "pmid": ("pmid",),
-    "nct_id": ("nct_id",),
-    "url": ("url",),
-}
 NO_ENTRIES = frozenset(("string", "preamble", "comment"))
 
 _FIELD_OUTSIDE = re.compile(r"(?:^|[,{(])[ \t]*[A-Za-z][\w-]*[ \t]*=[ \t]*[{\"]", re.MULTILINE)
@@ -94,13 +79,11 @@ def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[
         own = block.ignore_error_block if isinstance(block, ParsingFailedBlock) else block
         if isinstance(own, Entry):
             begun, ended = begun + 1, _line(block) + str(own.raw).count("\n")
-            fields = _fields(own, macros)
-            broken = not isinstance(fields, list)
-            if isinstance(fields, list):
+            fields = _fields(own, macros, notes)
+            broken = fields is None
+            if fields is not None:
                 records.append(_record(own, fields, above, key=different(own.key, taken), number=begun))
                 above = []
-            else:
-                notes.lost(fields.reason, fields.line)
         elif isinstance(own, String):
             if not macros.define(own.key, own.value):
                 notes.malformed("@string that is no text, or a far too long one", _line(block))
@@ -167,18 +150,15 @@ def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str
     if not entries and not field and not broken:
         for at, line in enumerate(raw.split("\n")):
             if line.strip() and not _COMMENT.match(line):
-                note_between(line, _line(comment) + at, notes, Format.BIBTEX)
+                notes.between(line, _line(comment) + at, Format.BIBTEX)
     return len(entries) + (field is not None and cut is None)
 
 
 def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key: str, number: int) -> dict[str, Any]:
-    at_name: dict[str, list[int]] = {}
-    for at, one in enumerate(named):
-        at_name.setdefault(one.plain, []).append(at)
     fields: dict[str, Any] = {"id": key} if key else {}
     served: dict[int, str] = {}  # place of a field -> the key of the record that took it
     for name, candidates in SOURCES.items():
-        held = [at for one in candidates for at in at_name.get(one, ())]
+        held = [at for plain in candidates for at, one in enumerate(named) if one.plain == plain]
         filled = [at for at in held if named[at].value.latex.strip("{} \t\n")]
         if name == "year":
             filled.sort(key=lambda at: year_of(decode(named[at].value.latex)) is None)
@@ -202,8 +182,7 @@ def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key:
             served[at] = own
         elif one.value.written and (at not in served or (served[at] == "year" and _says_more(decode(one.value.latex)))):
             kept.setdefault(f"bib_{one.name}", []).append(one.value.written)
-    hidden = {name: texts[0] if len(texts) == 1 else texts for name, texts in kept.items()}
-    record = assemble(fields, {**hidden, **decision}, line=_line(entry), number=number)
+    record = assemble(fields, {**kept, **decision}, line=_line(entry), number=number)
     source = [Field(TYPE, kind, type_key), Field(KEY, entry.key, "id" if entry.key else None)]
     source += [Field(one.name, one.value.written, served.get(at, f"_bib_{one.name}")) for at, one in enumerate(named)]
     return remember(record, Format.BIBTEX, source, _layout(named, above))
@@ -213,24 +192,16 @@ def _says_more(date: str) -> bool:
     return year_of(date) is not None and not is_bare_year(date)
 
 
-@dataclass(frozen=True)
-class _Fault:
-    """What makes an entry unreadable, and its line."""
-
-    reason: str
-    line: int
-
-
-def _fields(entry: Entry, macros: Macros) -> list[_Named] | _Fault:
+def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
+    """Return the fields of an entry; None where one is broken, which the notes say."""
     named: list[_Named] = []
     for one in entry.fields:
         value = macros.read(str(one.value))
         if value is None or not one.key:
             where = f" in the field {one.key!r}" if one.key else ""
-            return _Fault(
-                f"the entry {entry.key!r} is broken{where}: a comma, a quote or a name is missing here",
-                (one.start_line or 0) + 1,
-            )
+            reason = f"the entry {entry.key!r} is broken{where}: a comma, a quote or a name is missing here"
+            notes.lost(reason, (one.start_line or 0) + 1)
+            return None
         named.append(_Named(one.key, value))
     return named
 

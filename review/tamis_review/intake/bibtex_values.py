@@ -21,7 +21,7 @@ LONGEST = 2**20  # characters that a name may stand for; names made of names gro
 _AND = re.compile(r" and(?= )", re.IGNORECASE)
 _MARKS = re.compile(r"(?<!\\)[{}]| and(?= )", re.IGNORECASE)
 _PART = re.compile(r"\s*(?:(?P<number>\d+)|(?P<name>[^\s\"#%'(),={}]+)|(?P<open>[{\"]))")
-_JOINED = re.compile(r"\s*(#)?")
+_JOINED = re.compile(r"\s*#")
 _MARK = re.compile(r'(?<!\\)[{}"]')
 _BLOCK_BEGINS = re.compile(r"\n[^\S\n]*@\w*[ \t]*[{(]")
 
@@ -53,8 +53,7 @@ class Macros:
 
     def read(self, raw: str) -> Value | None:
         """The value that `raw` is, or None where it is none: a comma or a quote is missing."""
-        parts = list(_parts(raw))
-        if not parts or parts[-1].kind == "fault":
+        if (parts := _parts(raw)) is None:
             return None
         if len(parts) == 1 and parts[0].kind in ("{", '"'):
             return Value(parts[0].text, Style(parts[0].kind), parts[0].text, {})
@@ -77,34 +76,27 @@ class Macros:
 
 @dataclass(frozen=True)
 class _Part:
-    kind: str  # { " number name fault
+    kind: str  # { " number name
     text: str
 
 
-def _parts(raw: str) -> Iterator[_Part]:
-    """Yield the parts that `#` joins; the last is a fault where something else stands in between."""
+def _parts(raw: str) -> list[_Part] | None:
+    """Return the parts that `#` joins; None where something else stands in between."""
+    parts: list[_Part] = []
     at = 0
-    while True:
-        match = _PART.match(raw, at)
-        if match is None:
-            yield _Part("fault", raw[at:])
-            return
-        at = match.end()
-        if opened := match["open"]:
-            end = _end_of(raw, at, opened)
-            if end is None:
-                yield _Part("fault", raw[at:])
-                return
-            yield _Part(opened, raw[at:end])
-            at = end + 1
-        else:
-            yield _Part("number", match["number"]) if match["number"] else _Part("name", match["name"])
+    while match := _PART.match(raw, at):
+        kind, at = str(match.lastgroup), match.end()
+        text = match[kind]
+        if kind == "open":
+            if (end := _end_of(raw, at, text)) is None:
+                return None
+            kind, text, at = text, raw[at:end], end + 1
+        parts.append(_Part(kind, text))
         joined = _JOINED.match(raw, at)
-        at = joined.end() if joined else at
-        if joined is None or joined[1] is None:
-            if at < len(raw):
-                yield _Part("fault", raw[at:])
-            return
+        if joined is None:
+            return parts if not raw[at:].strip() else None
+        at = joined.end()
+    return None
 
 
 def _end_of(raw: str, at: int, opened: str) -> int | None:

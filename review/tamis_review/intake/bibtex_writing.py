@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, TextIO
 
 from .bibtex_values import Macros, Style, latex_of, value_of, written
-from .decision import DECISION_FIELDS
+from .decision import DECISION_NAMES
 from .fields import FieldPlace, fields_of
 from .recognise import Format
 from .record_type import kind_of
@@ -14,20 +14,24 @@ from .source import Field, layout_of, source_format
 
 # How the type and the key of an entry are called among its fields; no field of a file can have such a name.
 TYPE, KEY = "@", "@key"
-DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
+# Canonical name -> the fields that may hold it, best first. The others of them are kept under their own names.
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    "authors": ("author",),
+    "title": ("title",),
+    "journal": ("journal", "journaltitle", "booktitle"),
+    "year": ("year", "date"),
+    "abstract": ("abstract",),
+    "keywords": ("keywords", "keyword", "author_keywords"),
+    "language": ("language", "langid"),
+    "doi": ("doi",),
+    "pmid": ("pmid",),
+    "nct_id": ("nct_id",),
+    "url": ("url",),
+    "type": ("type", "document_type"),  # "Review" says more than "article"
+}
 # What a record has, and its source has not, or is not BibTeX: where it is written, in this order.
 PLACES: Mapping[str, FieldPlace] = {
-    "authors": FieldPlace("author"),
-    "title": FieldPlace("title"),
-    "journal": FieldPlace("journal"),
-    "year": FieldPlace("year"),
-    "abstract": FieldPlace("abstract"),
-    "keywords": FieldPlace("keywords"),
-    "language": FieldPlace("language"),
-    "doi": FieldPlace("doi"),
-    "pmid": FieldPlace("pmid"),
-    "nct_id": FieldPlace("nct_id"),
-    "url": FieldPlace("url"),
+    **{name: FieldPlace(fields[0]) for name, fields in SOURCES.items() if name != "type"},
     **{key: FieldPlace(name) for name, key in DECISION_NAMES.items()},
 }
 # Where a journal is not what holds the text.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from .notes import Notes
 
+DELIMITERS = ",;\t|"
 CELL_LIMIT = 16 * 2**20  # characters; csv's own limit is 131,072, less than the references of some exports
 # What may be read again in search of whole rows: without a bound a text made of stray quotes would take its length
 # squared. So many characters, a second or two of work, or so many times the length of the text.

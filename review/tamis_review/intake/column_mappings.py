@@ -1,17 +1,147 @@
-"""The sources whose tables need more than the names of their columns."""
+"""The sources whose tables need more than the names of their columns: what these mean there, and nowhere else."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
 from .bibtex_values import latex_of, value_of
-from .column_mapping import ColumnMapping
-from .ebsco_columns import EBSCO, EBSCO_XML
-from .ovid_columns import OVID_CODES, OVID_LABELS
 from .record import split_authors
 
+
+def plain_name(column: str) -> str:
+    """Return the name of a column by which mappings know it: small letters, one blank for what separates words."""
+    return re.sub(r"[\s_@]+", " ", column).strip().casefold()
+
+
+@dataclass(frozen=True)
+class ColumnMapping:
+    """The columns of one source, under their plain names."""
+
+    signs: frozenset[str]  # stand in the header of each of its tables, and together in no other
+    marker: str | None = None  # is filled in each of its rows; a table may hold rows of several sources
+    # Canonical name -> the columns that hold it, best first, before those of that name elsewhere.
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()  # keep their own name, though elsewhere they hold a canonical field
+    # Canonical name -> what its cell says, where it is not the text as it stands.
+    values: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+    # Canonical name -> the cell that says a value, where a changed one cannot stand as it is.
+    written: Mapping[str, Callable[[object], str]] = field(default_factory=dict)
+    # The filled cells of a row -> fields that several cells, or a part of one, make up; others go before these. Values
+    # that say nothing are none.
+    made: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None
+    database: tuple[str, ...] = ()  # the columns that name the database, best first
+    called: str | None = None  # the database that such tables come from, where they come from no other
+
+
+# Ovid: year, journal and volume stand in the source, the DOI in a link, authors on lines of their own.
+SOURCE_READ = 2_000  # characters; patterns run over this text, and what is longer is no source
+TITLE_END = 80  # characters in which what stands behind a title is looked for
+# "Journal. 12(3) (pp 4-5), 2020. Date ...", "Journal. Vol.12,(3), 2020, pp. 4-5.", "Journal. 12(3):4-5, 2020 Mar 1."
+_BEHIND_JOURNAL = re.compile(
+    r"\.\s+(?=Vol\.|Conference:|Conference Publication:"
+    r"|(?:\(\d[^()]{0,40}\) )?\((?:no pag|pp |var)|\w{0,9}\d[\w /-]{0,40}[(:,])"
+)
+# "Bo, Gil [Ed]. (2021). Book. (pp. 1-9). Town: Press."
+_BOOK = re.compile(r".{0,500}?\.\s\((?P<year>\d{4})\)\.\s(?P<title>.+?)\.\s\(pp")
+_YEAR = re.compile(r"(?:,\s(?=\d{4}[,.\s])|\.\s(?=\d{4}, pp))((?:1[89]|20)\d\d)")
+_VOLUME = re.compile(
+    r"\.\s+(?:Vol\.(?P<vol>[^,(\s]+),?\s?(?:\((?P<no>(?:[^()]|\([^()]{0,40}\)){0,80})\),)?"
+    r"|(?!\d{4}, pp)(?P<volume>\w{0,9}\d[\w /-]{0,40}?)?\s?(?:\((?!no pag|pp |var)(?P<issue>[^()]{0,80})\))?\s?"
+    r"(?=\((?:no pag|pp |var)|:|,))"
+)
+_PAGES = re.compile(r"(?:\(pp |\bpp\. |:)(?P<pages>[A-Za-z]?\d\w*(?:\.\w+)?(?:-\w+(?:\.\w+)?)?)")
+_OVID_DOI_IN_LINK = re.compile(r"[?&]DO=([^&\s]+)|doi\.org/(10\.[^\s\]]+)", re.IGNORECASE)
+_BARE_DOI = re.compile(r"10\.\d{4,9}/\S+")
+_PMID = re.compile(r"\s*(\d{1,9})\b")
+_BEHIND_TITLE = re.compile(r"(?:\s*\[References\]\.?|DP {1,2}- .{0,40})\s*$")
+_LINKS = ("do", "digital object identifier", "url", "fturl", "link to the ovid full text or citation")
+
+
+def _ovid_title(text: str) -> str:
+    """The title without PsycINFO's "[References].", and without the date that an export has glued to it."""
+    return text[:-TITLE_END] + _BEHIND_TITLE.sub("", text[-TITLE_END:])
+
+
+def _ovid_pmid(text: str) -> str:
+    return match[1] if (match := _PMID.match(text)) else text
+
+
+def _ovid_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
+    source = " ".join((cells.get("so") or cells.get("source") or "")[:SOURCE_READ].split())
+    made: dict[str, Any] = {}
+    if years := _YEAR.findall(source.partition("Date of Publication")[0]):
+        made["year"] = int(years[-1])  # a congress before it may have another
+    elif dated := re.search(r"\b(?:1[89]|20)\d\d\b", cells.get("dp", "")):
+        made["year"] = int(dated[0])
+    if book := _BOOK.match(source):
+        made |= {"journal": book["title"], "year": int(book["year"])}
+    elif source:
+        end = _BEHIND_JOURNAL.search(source)
+        behind = source[end.start() :] if end else ""
+        if end:
+            made["journal"] = source[: end.start()]
+        if volume := _VOLUME.search(behind):
+            made["volume"] = volume["vol"] or volume["volume"]
+            made["issue"] = volume["no"] or volume["issue"]
+        if pages := _PAGES.search(behind):
+            made["pages"] = pages["pages"]
+    for name in _LINKS:
+        if link := _OVID_DOI_IN_LINK.search(text := cells.get(name, "")):
+            made.setdefault("doi", unquote(unquote(link[1] or link[2])))
+        elif bare := _BARE_DOI.match(text):
+            made.setdefault("doi", bare[0])
+    if "medline" in cells.get("db", cells.get("database", "")).casefold() and cells.get("ui", "").strip().isdigit():
+        made["pmid"] = cells["ui"].strip()
+    return made
+
+
+_OVID_VALUES = {"title": _ovid_title, "pmid": _ovid_pmid}
+
+# EBSCO (CINAHL and others): a record's XML laid out flat, one column for each author, subject and number.
+_EBSCO_NUMBER = re.compile(r"/(\d+)(?:/|$)")
+_EBSCO_DATE = re.compile(r"\s*(\d{4})\d{4}\s*")
+
+
+def _ebsco_elements(cells: Mapping[str, str], stem: str) -> list[tuple[str, str]]:
+    """Return number and text of each column `stem`, `stem/0`, `stem/0/ text` ..., by number."""
+    elements = (
+        (match[1] if (match := _EBSCO_NUMBER.match(name, len(stem))) else "", text.strip())
+        for name, text in cells.items()
+        if name.startswith(stem) and not name.endswith("/ type")
+    )
+    return sorted(elements, key=lambda element: (int(element[0] or 0), *element))
+
+
+def _ebsco_texts(cells: Mapping[str, str], stem: str) -> list[str]:
+    return list(dict.fromkeys(text for _, text in _ebsco_elements(cells, stem)))
+
+
+def _ebsco_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
+    made: dict[str, Any] = {
+        "authors": _ebsco_texts(cells, "artinfo/aug/au"),
+        "keywords": _ebsco_texts(cells, "artinfo/sug/subj"),
+        "type": "; ".join(_ebsco_texts(cells, "artinfo/doctype")) or cells.get("artinfo/pubtype"),
+        "issn": cells.get("jinfo/issn"),
+        "volume": cells.get("pubinfo/vid"),
+        "issue": cells.get("pubinfo/iid"),
+    }
+    for number, text in _ebsco_elements(cells, "artinfo/ui"):
+        kind = cells.get(f"artinfo/ui/{number}/ type" if number else "artinfo/ui/ type")
+        if kind == "doi":
+            made.setdefault("doi", text)
+        elif kind == "pmid":
+            made.setdefault("pmid", re.sub(r"\D", "", text))
+    return made
+
+
+def _ebsco_year(text: str) -> str:
+    return match[1] if (match := _EBSCO_DATE.fullmatch(text)) else text  # 20200131 says no more to a reader than 2020
+
+
+# BibTeX in a table.
 PUBLISHER = 80  # characters at the most of the publisher's name that may stand before a description
 _SOURCE = re.compile(r"Source: (?!https?:)(?P<journal>.+?)(?:,? Vol\.? [\w-]+|; Volume|, Iss\b|, Pp?\b|(?= ; )|$)")
 _DESCRIPTION = re.compile(r"(?:^|; )Description:(?P<text>.*)", re.DOTALL)
@@ -19,155 +149,205 @@ _ISSN = re.compile(r"\bISSN (\d{4}-\d{3}[\dXx])")
 _DOI_IN_LINK = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IGNORECASE)
 
 
-def _abstract(description: str) -> str:
+def _bibtex_abstract(description: str) -> str:
     """The description without the publisher's name before it; "" where it is no more than a name."""
     publisher, mark, behind = description.partition(" ; ")
     text = behind if mark and len(publisher) <= PUBLISHER else description
     return text.strip().removeprefix(": ") if mark or len(text) > PUBLISHER else ""
 
 
-def _made(cells: Mapping[str, str]) -> Mapping[str, Any]:
+def _bibtex_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
     note = value_of("abstract", cells.get("note", ""))
     above, _, _ = note.partition("Description:")
     made: dict[str, Any] = {}
     if source := _SOURCE.match(above):
         made["journal"] = source["journal"].strip(" ;,")
     if description := _DESCRIPTION.search(note):
-        made["abstract"] = _abstract(description["text"].strip())
+        made["abstract"] = _bibtex_abstract(description["text"].strip())
     if issn := _ISSN.search(above):
         made["issn"] = issn[1]
     if link := _DOI_IN_LINK.search(cells.get("url", "")):
         made["doi"] = unquote(link[1])
-    return {name: value for name, value in made.items() if value}
+    return made
 
 
 _READ = ("title", "abstract", "authors", "year", "journal", "keywords", "type", "language", "doi", "url")
-BIBTEX_TABLE = ColumnMapping(
-    signs=frozenset(("entrytype", "id", "title")),
-    marker="entrytype",
-    names={"type": ("type", "entrytype"), "journal": ("journal", "journaltitle", "booktitle")},
-    values={name: partial(value_of, name) for name in _READ},
-    written={name: partial(latex_of, name) for name in _READ},
-    made=_made,
-)
 
 
 def _pubmed_authors(text: str) -> list[str]:
     return split_authors(text.removesuffix("."))  # the list is closed with a full stop
 
 
-PUBMED = ColumnMapping(
-    signs=frozenset(("journal/book", "create date")), values={"authors": _pubmed_authors}, called="PubMed"
-)
-SCOPUS = ColumnMapping(signs=frozenset(("eid", "source title")), database=("source",), called="Scopus")
-# Here the source is the whole citation.
-EMBASE = ColumnMapping(
-    signs=frozenset(("pui", "embase link")),
-    names={
-        "keywords": (
-            "author keywords",
-            "emtree medical index terms (major focus)",
-            "emtree medical index terms",
-            "emtree drug index terms (major focus)",
-            "emtree drug index terms",
-        )
-    },
-    own=frozenset(("source",)),
-    called="Embase",
-)
-# The two-letter columns, where ID means Keywords Plus and PT says no more than "J".
-WEB_OF_SCIENCE_CODES = ColumnMapping(
-    signs=frozenset(("pt", "ut")), own=frozenset(("id", "pt")), called="Web of Science"
-)
-WEB_OF_SCIENCE = ColumnMapping(
-    signs=frozenset(("ut (unique wos id)",)),
-    names={"type": ("document type",), "url": ("doi link", "web of science record")},
-    own=frozenset(("publication type",)),
-    called="Web of Science",
-)
-IEEE_XPLORE = ColumnMapping(
-    signs=frozenset(("date added to xplore",)),
-    names={
-        "keywords": ("author keywords", "ieee terms", "mesh terms", "inspec controlled terms"),
-        "type": ("document identifier",),
-        "url": ("pdf link",),
-    },
-    called="IEEE Xplore",
-)
-COCHRANE = ColumnMapping(
-    signs=frozenset(("cochrane review id",)),
-    names={"journal": ("source",), "accession": ("cochrane review id",)},
-    called="Cochrane Library",
-)
-PROQUEST = ColumnMapping(
-    signs=frozenset(("storeid", "pubtitle")),
-    names={
-        "year": ("year", "pubdate"),
-        "journal": ("pubtitle",),
-        "keywords": ("identifierkeywords", "subjectterms", "subjects"),
-        "type": ("documenttype", "articletype"),
-        "doi": ("digitalobjectidentifier",),
-        "url": ("documenturl",),
-        "accession": ("storeid",),
-    },
-    database=("database",),
-)
-CLINICAL_TRIALS = ColumnMapping(
-    signs=frozenset(("nct number", "conditions")),
-    names={
-        "year": ("first posted",),
-        "keywords": ("keywords", "conditions"),
-        "type": ("study type",),
-        "url": ("study url", "url"),
-    },
-    called="ClinicalTrials.gov",
-)
-LENS = ColumnMapping(
-    signs=frozenset(("lens id", "date published")),
-    names={
-        "authors": ("author/s",),
-        "year": ("publication year", "date published"),
-        "keywords": ("keywords", "mesh terms"),
-        "url": ("external url", "source urls"),
-        "accession": ("lens id",),
-    },
-    called="Lens",
-)
-DIMENSIONS = ColumnMapping(
-    signs=frozenset(("publication id", "pubyear")),
-    names={
-        "year": ("pubyear", "publication date"),
-        "keywords": ("mesh terms",),
-        "url": ("source linkout", "dimensions url"),
-        "accession": ("publication id",),
-    },
-    called="Dimensions",
-)
-# Google Scholar, as Publish or Perish saves it.
-GOOGLE_SCHOLAR = ColumnMapping(
-    signs=frozenset(("gsrank",)),
-    names={"journal": ("source",), "url": ("articleurl",)},
-    called="Google Scholar",
-)
-
-MAPPINGS = (
-    OVID_CODES,
-    OVID_LABELS,
-    EBSCO_XML,
-    EBSCO,
-    BIBTEX_TABLE,
-    PUBMED,
-    SCOPUS,
-    EMBASE,
-    WEB_OF_SCIENCE_CODES,
-    WEB_OF_SCIENCE,
-    IEEE_XPLORE,
-    COCHRANE,
-    PROQUEST,
-    CLINICAL_TRIALS,
-    LENS,
-    DIMENSIONS,
-    GOOGLE_SCHOLAR,
+MAPPINGS: tuple[ColumnMapping, ...] = (
+    # Ovid: the fields by their codes, as the option "field labels: short" and most exports have them.
+    ColumnMapping(
+        signs=frozenset(("db", "ti", "so")),
+        marker="db",
+        names={
+            "title": ("ti",),
+            "abstract": ("ab",),
+            "authors": ("au",),
+            "year": ("yr",),
+            "journal": ("jn", "jt"),
+            "keywords": ("kw", "sh", "mh", "hw", "de"),
+            "type": ("pt",),
+            "language": ("lg", "la"),
+            "pmid": ("pm",),
+            "url": ("url", "fturl"),
+            "accession": ("an", "ui"),
+        },
+        own=frozenset(("so", "do", "id", "py")),
+        values=_OVID_VALUES,
+        made=_ovid_made,
+        database=("db",),
+    ),
+    # Ovid: the same by their names.
+    ColumnMapping(
+        signs=frozenset(("link to the ovid full text or citation", "title", "source")),
+        marker="link to the ovid full text or citation",
+        names={
+            "journal": ("journal name",),
+            "year": ("year of publication",),
+            "url": ("link to the ovid full text or citation",),
+            "accession": ("accession number", "unique identifier"),
+        },
+        own=frozenset(("source", "digital object identifier")),
+        values=_OVID_VALUES,
+        made=_ovid_made,
+        database=("database",),
+    ),
+    # EBSCO: a record's XML laid out flat.
+    ColumnMapping(
+        signs=frozenset(("artinfo/tig/atl", "jinfo/jtl")),
+        marker="artinfo/tig/atl",
+        names={
+            "title": ("artinfo/tig/atl",),
+            "abstract": ("artinfo/ab", "artinfo/ab/0", "artinfo/ab/1", "artinfo/ab/2"),
+            "year": ("pubinfo/dt/ year",),
+            "journal": ("jinfo/jtl",),
+            "url": ("header/displayinfo/plink/url",),
+            "accession": ("header/ uiterm",),
+        },
+        made=_ebsco_made,
+        database=("header/ longdbname", "header/ shortdbname"),
+    ),
+    # EBSCO: the columns of its newer pages.
+    ColumnMapping(
+        signs=frozenset(("longdbname", "contributors", "title")),
+        marker="longdbname",
+        names={
+            "authors": ("contributors",),
+            "keywords": ("subjects",),
+            "journal": ("source",),
+            "year": ("publicationdate", "coverdate"),
+            "type": ("doctypes", "pubtypes"),
+            "url": ("plink",),
+            "accession": ("an",),
+        },
+        values={"year": _ebsco_year},
+        database=("longdbname", "shortdbname"),
+    ),
+    # BibTeX in a table.
+    ColumnMapping(
+        signs=frozenset(("entrytype", "id", "title")),
+        marker="entrytype",
+        names={"type": ("type", "entrytype"), "journal": ("journal", "journaltitle", "booktitle")},
+        values={name: partial(value_of, name) for name in _READ},
+        written={name: partial(latex_of, name) for name in _READ},
+        made=_bibtex_made,
+    ),
+    ColumnMapping(
+        signs=frozenset(("journal/book", "create date")), values={"authors": _pubmed_authors}, called="PubMed"
+    ),
+    ColumnMapping(signs=frozenset(("eid", "source title")), database=("source",), called="Scopus"),
+    # Here the source is the whole citation.
+    ColumnMapping(
+        signs=frozenset(("pui", "embase link")),
+        names={
+            "keywords": (
+                "author keywords",
+                "emtree medical index terms (major focus)",
+                "emtree medical index terms",
+                "emtree drug index terms (major focus)",
+                "emtree drug index terms",
+            )
+        },
+        own=frozenset(("source",)),
+        called="Embase",
+    ),
+    # The two-letter columns, where ID means Keywords Plus and PT says no more than "J".
+    ColumnMapping(signs=frozenset(("pt", "ut")), own=frozenset(("id", "pt")), called="Web of Science"),
+    ColumnMapping(
+        signs=frozenset(("ut (unique wos id)",)),
+        names={"type": ("document type",), "url": ("doi link", "web of science record")},
+        own=frozenset(("publication type",)),
+        called="Web of Science",
+    ),
+    ColumnMapping(
+        signs=frozenset(("date added to xplore",)),
+        names={
+            "keywords": ("author keywords", "ieee terms", "mesh terms", "inspec controlled terms"),
+            "type": ("document identifier",),
+            "url": ("pdf link",),
+        },
+        called="IEEE Xplore",
+    ),
+    ColumnMapping(
+        signs=frozenset(("cochrane review id",)),
+        names={"journal": ("source",), "accession": ("cochrane review id",)},
+        called="Cochrane Library",
+    ),
+    # ProQuest.
+    ColumnMapping(
+        signs=frozenset(("storeid", "pubtitle")),
+        names={
+            "year": ("year", "pubdate"),
+            "journal": ("pubtitle",),
+            "keywords": ("identifierkeywords", "subjectterms", "subjects"),
+            "type": ("documenttype", "articletype"),
+            "doi": ("digitalobjectidentifier",),
+            "url": ("documenturl",),
+            "accession": ("storeid",),
+        },
+        database=("database",),
+    ),
+    ColumnMapping(
+        signs=frozenset(("nct number", "conditions")),
+        names={
+            "year": ("first posted",),
+            "keywords": ("keywords", "conditions"),
+            "type": ("study type",),
+            "url": ("study url", "url"),
+        },
+        called="ClinicalTrials.gov",
+    ),
+    ColumnMapping(
+        signs=frozenset(("lens id", "date published")),
+        names={
+            "authors": ("author/s",),
+            "year": ("publication year", "date published"),
+            "keywords": ("keywords", "mesh terms"),
+            "url": ("external url", "source urls"),
+            "accession": ("lens id",),
+        },
+        called="Lens",
+    ),
+    ColumnMapping(
+        signs=frozenset(("publication id", "pubyear")),
+        names={
+            "year": ("pubyear", "publication date"),
+            "keywords": ("mesh terms",),
+            "url": ("source linkout", "dimensions url"),
+            "accession": ("publication id",),
+        },
+        called="Dimensions",
+    ),
+    # Google Scholar, as Publish or Perish saves it.
+    ColumnMapping(
+        signs=frozenset(("gsrank",)),
+        names={"journal": ("source",), "url": ("articleurl",)},
+        called="Google Scholar",
+    ),
 )
 
 

@@ -1,15 +1,14 @@
 """The columns of a CSV export: which of them hold what a record is made of."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .column_mapping import ColumnMapping, plain_name
-from .column_mappings import MAPPINGS, mappings_for
+from .column_mappings import MAPPINGS, ColumnMapping, mappings_for, plain_name
 from .databases import LONGEST_NAME
 from .databases import NAMES as DATABASE_NAMES
-from .decision import DECISION_FIELDS
+from .decision import DECISION_NAMES
 
 ACCESSION = "accession"  # serves as id where there is no better one; otherwise kept under its own name
 
@@ -60,8 +59,6 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "url": ("url", "urls", "link", "links", "full text link", "embase link"),
     ACCESSION: ("accession number", "accession", "embase accession id", "pui", "ut (unique wos id)", "ut", "eid"),
 }
-# The columns of the decision -> where the record keeps it.
-DECISION_COLUMNS: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 # What programs and databases write into the cell of an abstract that they do not have.
 NO_ABSTRACT = frozenset(
     ("none", "nan", "null", "n/a", "no abstract", "no abstract available", "[no abstract available]")
@@ -84,20 +81,15 @@ def is_no_abstract(text: str) -> bool:
 
 def is_decision(column: str) -> bool:
     """True for the columns that hold what Tamis decided."""
-    return column.strip().casefold() in DECISION_COLUMNS
+    return column.strip().casefold() in DECISION_NAMES
 
 
 @dataclass(frozen=True)
 class SortedCells:
-    """One row: canonical name -> text, its own column name -> text for the rest; empty cells left out."""
+    """One row: its cells that are not blank, and which of them serve."""
 
-    canonical: Mapping[str, str]
-    kept: Mapping[str, str]
-    column_of: Mapping[str, str]  # canonical name -> the column that served
-    accession: str | None
-    roles: Mapping[int, str]  # position -> the canonical name that it serves, or would serve if it were not empty
-    kept_at: Mapping[int, str]  # position -> the name in `kept`
-    accession_at: int | None
+    filled: dict[int, str]  # position -> text
+    served: dict[str, int]  # canonical name, or ACCESSION -> position
 
 
 @dataclass(frozen=True)
@@ -181,9 +173,7 @@ class Columns:
     def own_names(self) -> list[str]:
         """The name of each column that keeps its own: one without a name is called by its position, one that stands
         there again is numbered."""
-        return list(self._own_names())
-
-    def _own_names(self) -> Iterator[str]:
+        own_names: list[str] = []
         taken = {name.casefold() for name in self.names}
         seen: Counter[str] = Counter()
         for position, name in enumerate(self.names, 1):
@@ -198,7 +188,8 @@ class Columns:
             else:
                 own = name.casefold() if is_decision(name) else name
             taken.add(own.casefold())
-            yield own
+            own_names.append(own)
+        return own_names
 
     def sort(self, cells: Sequence[str]) -> SortedCells:
         """The cells of one row, by what they hold. Cells beyond the header are the caller's business."""
@@ -209,18 +200,11 @@ class Columns:
                 if at in filled and not (name == "abstract" and is_no_abstract(filled[at])):
                     served[name] = at
                     break
-        accession_at = served.pop(ACCESSION, None)
-        if accession_at is not None and not served.keys().isdisjoint(("id", "pmid", "nct_id")):
-            accession_at = None
-        used = {*served.values(), accession_at}
-        kept_at = {at: self.own_names[at] for at in filled if at not in used}
-        would_serve = {name: positions[0] for name, positions in self._order if name != ACCESSION}
-        return SortedCells(
-            canonical={name: filled[at].strip() for name, at in served.items()},
-            kept={name: filled[at] for at, name in kept_at.items()},
-            column_of={name: self.names[at] for name, at in served.items()},
-            accession=None if accession_at is None else filled[accession_at].strip(),
-            roles={at: name for name, at in {**would_serve, **served}.items() if at not in kept_at},
-            kept_at=kept_at,
-            accession_at=accession_at,
-        )
+        if not served.keys().isdisjoint(("id", "pmid", "nct_id")):
+            served.pop(ACCESSION, None)
+        return SortedCells(filled, served)
+
+    @cached_property
+    def best(self) -> dict[str, int]:
+        """Canonical name -> position of the column that serves first."""
+        return {name: positions[0] for name, positions in self._order if name != ACCESSION}

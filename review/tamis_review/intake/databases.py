@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .column_mapping import plain_name
-from .column_mappings import mappings_for
+from .column_mappings import mappings_for, plain_name
 from .source import as_text
 
 # Of the column or tag, without what readers put before it: of RIS and Ovid, of EndNote, of tables that people made.

@@ -27,6 +27,8 @@ DECISION_FIELDS: Mapping[str, str] = {
     LABELS: "Tamis labels",
     NOTES: "Tamis notes",
 }
+# The same as members of an object, as columns, and as fields of BibTeX.
+DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 
 
 def decision_places(name: str) -> dict[str, FieldPlace]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 
+from tamis_producer.files.decode import LINE_END
 from tamis_schemas.extras import needs
 
 with needs("files"):
@@ -18,7 +19,6 @@ PLAIN_STYLE = 'style face="normal" font="default" size="100%"'
 STYLE = "style"
 
 _STEP = re.compile(r"[A-Za-z_][\w.-]*(?: [A-Za-z_][\w.:-]*=\"[^\"<>]*\")*")
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -46,7 +46,7 @@ def element_of(path: str) -> str:
 def leaves_of(record: etree._Element) -> Iterator[Leaf]:
     """The texts of a record in their order; white space between elements is none, nor is a comment."""
     for steps, text, of in _leaves(record, [], 0, count(1)):
-        yield Leaf("/".join(steps), _LINE_BREAK.sub("\n", text), of)
+        yield Leaf("/".join(steps), LINE_END.sub("\n", text), of)
 
 
 def begins_anew(path: str, element: str) -> str:
@@ -76,7 +76,7 @@ def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
 
 def escaped(text: str, line_break: str) -> str:
     """Text for XML; a control character, which XML cannot hold, becomes a blank."""
-    return _LINE_BREAK.sub(line_break, _NOT_IN_XML.sub(" ", text).translate(_ESCAPES))
+    return LINE_END.sub(line_break, _NOT_IN_XML.sub(" ", text).translate(_ESCAPES))
 
 
 def without_controls(text: str) -> str:

@@ -1,39 +1,62 @@
-"""EndNote XML, written: every element that a record had, in its order, and those for what it has gained."""
+"""EndNote XML, written: every element that a record had, in its order, and those for what it has gained.
+
+The decision stands in lines at the end of the research notes: `Tamis decision: exclude`. A line that continues one is
+indented by two blanks.
+"""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TextIO
 
-from .decision import DECISION_FIELDS
+from tamis_producer.files.decode import LINE_END
+
+from .decision import DECISION_FIELDS, decision_value
 from .details import IN_ENDNOTE, PEOPLE, with_joined
-from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, with_decision
 from .endnote_paths import Leaf, begins_anew, element_of, escaped, xml_of
-from .fields import FieldPlace, fields_of
+from .fields import FieldPlace, best_places, fields_of
 from .recognise import Format
 from .record import one_line
 from .record_type import kind_of
-from .source import Field, layout_of, source_format
+from .source import Field, as_text, layout_of, source_format
 
+RESEARCH_NOTES = "research-notes"
+NCT_NOTE = FieldPlace("notes/~", "NCT ID: ")
+INDENT = "  "
 LINE_BREAK = "&#xD;"  # as EndNote writes one within a text
+# Canonical name -> the elements that may hold it, best first. The others of them are kept under their own names.
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    "authors": ("contributors/authors/author",),
+    "title": ("titles/title",),
+    "journal": ("periodical/full-title", "titles/secondary-title", "periodical/abbr-1"),
+    "keywords": ("keywords/keyword",),
+    "year": ("dates/year", "dates/pub-dates/date"),
+    "abstract": ("abstract",),
+    "url": ("urls/related-urls/url", "urls/web-urls/url", "urls/pdf-urls/url"),
+    "doi": ("electronic-resource-num",),
+    "language": ("language",),
+    "type": ("work-type",),  # "Review" says more than "Journal Article"
+}
 # What a record has, and its source has not, or is not EndNote XML: where it is written, in this order.
 PLACES: Mapping[str, FieldPlace] = {
-    "authors": FieldPlace("contributors/authors/author/~"),
-    "title": FieldPlace("titles/title/~"),
-    "journal": FieldPlace("periodical/full-title/~"),
-    "keywords": FieldPlace("keywords/keyword/~"),
-    "year": FieldPlace("dates/year/~"),
-    "abstract": FieldPlace("abstract/~"),
+    **best_places(SOURCES, "authors", "title", "journal", "keywords", "year", "abstract", style="/~"),
     "nct_id": NCT_NOTE,
-    "url": FieldPlace("urls/related-urls/url/~"),
-    "doi": FieldPlace("electronic-resource-num/~"),
-    "language": FieldPlace("language/~"),
+    **best_places(SOURCES, "url", "doi", "language", style="/~"),
     "pmid": FieldPlace("accession-num/~"),
     "id": FieldPlace("accession-num/~"),
     **{key: FieldPlace(RESEARCH_NOTES) for key in DECISION_FIELDS},
+    **IN_ENDNOTE,
 }
-_PLACES: Mapping[str, FieldPlace] = {**PLACES, **IN_ENDNOTE}
 PUBMED = Leaf("remote-database-provider/~", "NLM")  # says what kind of number the accession number is
 LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword", **PEOPLE}
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
+
+
+@dataclass(frozen=True)
+class Notes:
+    """A text of the research notes, and the decision that stood in it."""
+
+    text: str
+    decision: Mapping[str, Any]
 
 
 def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
@@ -55,12 +78,43 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
     stream.write(f"</records>{end}</xml>{end}")
 
 
+def taken_apart(text: str) -> Notes:
+    """Return the team's notes, and the decision of Tamis in them."""
+    rest: list[str] = []
+    lines_of: dict[str, list[str]] = {}
+    lines = LINE_END.split(text)
+    key: str | None = None
+    for line in lines:
+        begun = next((name for name, label in DECISION_FIELDS.items() if line.startswith(f"{label}: ")), None)
+        if begun is not None and begun not in lines_of:
+            key = begun
+            lines_of[key] = [line[len(DECISION_FIELDS[key]) + 2 :]]
+        elif key is not None and line.startswith(INDENT):
+            lines_of[key].append(line[len(INDENT) :])
+        else:
+            key = None
+            rest.append(line)
+    if not lines_of:
+        return Notes(text, {})
+    return Notes("\n".join(rest), {key: decision_value(key, "\n".join(begun)) for key, begun in lines_of.items()})
+
+
+def with_decision(text: str, decision: Mapping[str, Any]) -> str:
+    """The notes with the decision behind them; `taken_apart` gives both back."""
+    lines = [LINE_END.sub("\n", text)] if text else []
+    for key, label in DECISION_FIELDS.items():
+        if key in decision:
+            first, *others = LINE_END.split(as_text(decision[key]))
+            lines += [f"{label}: {first}", *(INDENT + other for other in others)]
+    return "\n".join(lines)
+
+
 def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
     own = source_format(record) is Format.ENDNOTE_XML
     if not own:
         record = with_joined(one_line(record, ONE_LINE))
     stood = fields_of(record, Format.ENDNOTE_XML, {})
-    gained = fields_of(record, Format.ENDNOTE_XML, _PLACES)[len(stood) :]
+    gained = fields_of(record, Format.ENDNOTE_XML, PLACES)[len(stood) :]
     if not own:
         gained = [one for one in gained if one.key != "id" or "pmid" not in record]
     leaves = [] if own else _kind(record)

@@ -5,9 +5,8 @@ Read without a document type, entities or network: EndNote writes none of them, 
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,40 +14,39 @@ from typing import Any
 from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
-from .between import note_between
-from .endnote_notes import NCT_NOTE, RESEARCH_NOTES, taken_apart
 from .endnote_paths import Leaf, leaves_of, without_controls
-from .endnote_writing import LINE_BREAK
+from .endnote_writing import LINE_BREAK, NCT_NOTE, RESEARCH_NOTES, SOURCES, taken_apart
 from .notes import Notes
 from .recognise import Format
-from .record import assemble, is_bare_year, year_of
+from .record import assemble
 from .source import Field, as_text, remember
+from .tagged import IN_PUBMED, LISTS, Scheme, Tagged, placed
 
 with needs("files"):
     from lxml import etree
 
-# Canonical name -> the elements that may hold it, best first. The others of them are kept under their own names.
-SOURCES: Mapping[str, tuple[str, ...]] = {
-    "title": ("titles/title",),
-    "abstract": ("abstract",),
-    "authors": ("contributors/authors/author",),
-    "year": ("dates/year", "dates/pub-dates/date"),
-    "journal": ("periodical/full-title", "titles/secondary-title", "periodical/abbr-1"),
-    "keywords": ("keywords/keyword",),
-    "type": ("work-type",),  # "Review" says more than "Journal Article"
-    "language": ("language",),
-    "doi": ("electronic-resource-num",),
-    "url": ("urls/related-urls/url", "urls/web-urls/url", "urls/pdf-urls/url"),
-}
-LISTS = frozenset(("authors", "keywords"))
-ACCESSION, NUMBER, KIND = "accession-num", "rec-number", "ref-type"
-DATABASES = ("remote-database-provider", "remote-database-name")
+KIND = "ref-type"
 # What EndNote notes for itself: it says nothing of the record, and stays in its place.
 OF_ENDNOTE = frozenset(("database", "source-app", "foreign-keys/key", KIND))
+SCHEME = Scheme(
+    form=Format.ENDNOTE_XML,
+    prefix="endnote",
+    begins="<record>",
+    sources=SOURCES,
+    dated_first=True,
+    value_a_line=frozenset(("keywords/keyword",)),
+    one_line=frozenset(SOURCES) - {"abstract"},
+    repeated=frozenset(("journal",)),  # EndNote names it twice
+    databases=("remote-database-provider", "remote-database-name"),
+    pmids={"accession-num": IN_PUBMED},
+    accessions={"accession-num": None, "rec-number": None},
+    note="notes",
+    notes={"nct_id": NCT_NOTE},
+    kept_as_written=True,
+)
 
 _DOCTYPE = re.compile(r"<!DOCTYPE", re.IGNORECASE)
 _ELEMENT = re.compile(r"<[A-Za-z]")
-_PUBMED = re.compile(r"\b(?:nlm|pubmed|medline)\b", re.IGNORECASE)
 _KIND = re.compile(r'ref-type name="([^"]*)"')
 _RECORD = re.compile(r"<record[\s>/]")
 _RECORD_END = re.compile(r"</record\s*>")
@@ -134,7 +132,7 @@ def _note_left_over(between: str, notes: Notes, line: int) -> int:
             notes.lost("a record without its beginning: no `<record>` stands before this", number)
             return 1
         if text.strip() and not text.lstrip().startswith("<"):
-            note_between(text, number, notes, Format.ENDNOTE_XML)
+            notes.between(text, number, Format.ENDNOTE_XML)
     return 0
 
 
@@ -147,135 +145,35 @@ def _line_of(element: etree._Element) -> int:
     return element.sourceline if isinstance(element.sourceline, int) else 1
 
 
-@dataclass
-class _Element:
-    """An element with a text, which may be in several styles."""
-
-    name: str
-    leaves: list[int]
-    texts: list[str]
-
-    @cached_property
-    def text(self) -> str:
-        return "".join(self.texts)
-
-
-class _Reading:
-    """One record in the making: which elements are still to be placed, and which key took a leaf's text."""
-
-    def __init__(self, leaves: Sequence[Leaf]) -> None:
-        self.leaves = [*leaves]
-        self.key_of: dict[int, str] = {}
-        self.fields: dict[str, Any] = {}
-        self.decision: dict[str, Any] = {}
-        self._take_decision()
-        by_number: dict[int, _Element] = {}
-        for at, leaf in enumerate(self.leaves):
-            own = by_number.setdefault(leaf.of, _Element(leaf.element, [], []))
-            own.leaves.append(at)
-            own.texts.append(leaf.text)
-        self.elements: dict[str, list[_Element]] = {}
-        for element in by_number.values():
-            self.elements.setdefault(element.name, []).append(element)
-
-    def filled(self, *names: str) -> list[_Element]:
-        """The elements of these names that have a text, in the order of the names."""
-        return [one for name in names for one in self.elements.get(name, ()) if one.text.strip()]
-
-    def first(self, name: str) -> str:
-        return next((one.text.strip() for one in self.filled(name)), "")
-
-    def take(self, key: str, element: _Element) -> None:
-        """Let `key` stand for the element, which is placed now."""
-        self.elements[element.name].remove(element)
-        self.key_of.update(dict.fromkeys(element.leaves, key))
-
-    def take_canonical(self, key: str, names: Sequence[str]) -> None:
-        filled = self.filled(*names)
-        if key == "year":
-            filled.sort(key=lambda one: year_of(one.text.strip()) is None)
-        if key in LISTS:
-            parts = [
-                part
-                for one in filled
-                for part in (one.text.split("\n") if key == "keywords" else [_one_line(one.text)])
-            ]
-            self.fields[key] = [part.strip() for part in parts if part.strip()]
-            for one in filled:
-                self.take(key, one)
-        elif filled:
-            text = filled[0].text.strip()
-            self.fields[key] = text if key == "abstract" else _one_line(text)
-            if key == "year" and (year := year_of(text)) is not None:
-                self.fields[key] = year
-            if key != "year" or year_of(text) is None or is_bare_year(text):
-                self.take(key, filled[0])
-            else:
-                self.key_of.update(dict.fromkeys(filled[0].leaves, key))
-            if key == "journal":
-                for again in filled[1:]:
-                    if again.text == filled[0].text:  # EndNote names the journal twice
-                        self.take(key, again)
-        elif empty := next((one for name in names for one in self.elements.get(name, ())), None):
-            self.take(key, empty)
-
-    def kept(self) -> dict[str, Any]:
-        """Return the texts that no field took, under the names of their elements."""
-        kept: dict[str, Any] = {}
-        for name, elements in self.elements.items():
-            texts = [one.text for one in elements if one.text.strip()]
-            if texts and name not in OF_ENDNOTE:
-                kept[f"endnote_{name}"] = texts[0] if len(texts) == 1 else texts
-            for one in elements:
-                for at in one.leaves:
-                    if name not in OF_ENDNOTE:
-                        self.key_of.setdefault(at, f"_endnote_{name}")
-        return kept
-
-    def _take_decision(self) -> None:
-        for at, leaf in enumerate(self.leaves):
-            if leaf.element == RESEARCH_NOTES:
-                notes = taken_apart(leaf.text)
-                self.leaves[at] = replace(leaf, text=notes.text)
-                self.decision = {**notes.decision, **self.decision}
-
-
 def _record(element: etree._Element, *, line: int, number: int, line_break: str) -> dict[str, Any]:
-    reading = _Reading(list(leaves_of(element)))
-    for key, names in SOURCES.items():
-        reading.take_canonical(key, names)
-    fields = reading.fields
+    leaves = [*leaves_of(element)]
+    decision: dict[str, Any] = {}
+    text_of: dict[int, str] = {}  # number of an element -> its text, which may be in several styles
+    for at, leaf in enumerate(leaves):
+        if leaf.element == RESEARCH_NOTES:
+            notes = taken_apart(leaf.text)
+            leaves[at] = leaf = replace(leaf, text=notes.text)
+            decision = {**notes.decision, **decision}
+        if leaf.element not in OF_ENDNOTE:
+            text_of[leaf.of] = text_of.get(leaf.of, "") + leaf.text
+    name_of = {leaf.of: leaf.element for leaf in leaves}
+    placing = placed(SCHEME, [Tagged(name_of[of], text.split("\n")) for of, text in text_of.items()])
+    key_of = {of: placing.key_of.get(at, f"_endnote_{name_of[of]}") for at, of in enumerate(text_of)}
+    for key in SOURCES.keys() - LISTS - placing.canonical.keys():
+        # An empty element is the place of what its record gains.
+        empty = next((of for name in SOURCES[key] for of in text_of if name_of[of] == name), None)
+        if empty is not None:
+            key_of[empty] = key
+    fields = placing.canonical
     if not fields.get("type"):
-        named = _KIND.match(next((leaf.path for leaf in reading.leaves if leaf.element == KIND), ""))
-        fields["type"] = html.unescape(named[1]) if named else reading.first(KIND)
-    for note in reading.filled("notes"):
-        if NCT_NOTE.holds(note.text) and "nct_id" not in fields:
-            fields["nct_id"] = NCT_NOTE.value(note.text).strip()
-            reading.take("nct_id", note)
-    accession: _Element | None = next(iter(reading.filled(ACCESSION)), None)
-    if accession and accession.text.strip().isdigit() and _PUBMED.search(" ".join(map(reading.first, DATABASES))):
-        fields["pmid"] = accession.text.strip()
-        reading.take("pmid", accession)
-    if fields.keys().isdisjoint(("pmid", "nct_id")):
-        accession = next(iter(reading.filled(ACCESSION, NUMBER)), None)
-        if accession is not None:
-            reading.take("id", accession)
-    else:
-        accession = None
-    record = assemble(
-        fields,
-        {**reading.kept(), **reading.decision},
-        accession=accession.text.strip() if accession else None,
-        line=line,
-        number=number,
-    )
-    source = [Field(leaf.path, leaf.text, reading.key_of.get(at)) for at, leaf in enumerate(reading.leaves)]
-    source += [Field(RESEARCH_NOTES, as_text(value), key) for key, value in reading.decision.items()]
+        kind = next((leaf for leaf in leaves if leaf.element == KIND), Leaf("", ""))
+        named = _KIND.match(kind.path)
+        fields["type"] = html.unescape(named[1]) if named else kind.text.strip()
+    kept = {**placing.kept(), **decision}
+    record = assemble(fields, kept, accession=placing.accession, line=line, number=number)
+    source = [Field(leaf.path, leaf.text, key_of.get(leaf.of)) for leaf in leaves]
+    source += [Field(RESEARCH_NOTES, as_text(value), key) for key, value in decision.items()]
     layout: dict[str, Any] = {} if line_break == LINE_BREAK else {"break": line_break}
     if "\n" in (element.tail or ""):
         layout["lines"] = True
     return remember(record, Format.ENDNOTE_XML, source, layout)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split("\n")).strip()

@@ -6,7 +6,7 @@ from typing import Any
 
 from .recognise import Format
 from .record import own_id
-from .source import EACH, Entry, Field, as_text, entries_of, mark_of
+from .source import EACH, Entry, Field, as_text, entries_of, is_blank, mark_of
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class FieldPlace:
 
     def field(self, key: str, value: object) -> Field:
         return Field(self.name, f"{self.before}{as_text(value)}{self.after}", key)
+
+
+def best_places(sources: Mapping[str, Sequence[str]], *names: str, style: str = "") -> dict[str, FieldPlace]:
+    """Canonical name -> the place in the best of its `sources`, with `style` behind the name of this field."""
+    return {name: FieldPlace(f"{sources[name][0]}{style}") for name in names}
 
 
 def fields_of(
@@ -60,7 +65,7 @@ def fields_of(
             fields[-1] = replace(fields[-1], text=_joined([fields[-1].text, *gained], joined_by))
     for key, place in places.items():
         value = record.get(key) if key != "id" else None if entries else own_id(record)
-        if key not in last and not _blank(value):
+        if key not in last and not is_blank(value):
             elements = value if isinstance(value, list) and joined_by is None else [_joined(value, joined_by)]
             fields += [place.field(key, element) for element in elements]
     return fields
@@ -117,7 +122,7 @@ def _resolved(entry: Entry, record: Mapping[str, Any], joined_by: str | None) ->
                 yield Field(name, (joined_by or "; " if separator == EACH else separator).join(texts), key)
         case [str(name), str(key), [str(before), str(after)]]:
             value = record.get(key)
-            yield Field(name, "" if _blank(value) else f"{before}{as_text(value)}{after}", key)
+            yield Field(name, "" if is_blank(value) else f"{before}{as_text(value)}{after}", key)
         case [str(name), str(key), int(start), int(count), str(separator)]:
             if texts := [as_text(value) for value in record[key][start : start + count]]:
                 yield Field(name, separator.join(texts), key)
@@ -144,12 +149,8 @@ def _key(entry: Entry) -> str | None:
 
 
 def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [] if _blank(value) else [value]
+    return value if isinstance(value, list) else [] if is_blank(value) else [value]
 
 
 def _joined(value: object, joined_by: str | None) -> str:
     return joined_by.join(map(as_text, value)) if isinstance(value, list) and joined_by else as_text(value)
-
-
-def _blank(value: object) -> bool:
-    return value is None or value == "" or value == []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .record import CANONICAL
+from .source import is_blank
 from .traits import doi_in, pmid_in, trial_in, year_in
 
 FILLED = "_tamis_filled"  # field -> where it was taken from
@@ -35,7 +36,7 @@ def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], 
     """
     own, gained, against = dict(record), dict[str, Origin](), dict[str, list[Mapping[str, Any]]]()
     for other, origin in others:
-        missing = [name for name in _FROM_COPIES if _blank(own.get(name)) and not _blank(other.get(name))]
+        missing = [name for name in _FROM_COPIES if is_blank(own.get(name)) and not is_blank(other.get(name))]
         own |= {name: other[name] for name in missing}
         gained |= dict.fromkeys(missing, origin)
         for name, value_in in _COMPARED.items():
@@ -63,7 +64,3 @@ def _remembered(
         before = said_of_fields(own, CONTRADICTED)
         ordered[CONTRADICTED] = {**before, **{name: before.get(name, []) + said for name, said in against.items()}}
     return ordered
-
-
-def _blank(value: object) -> bool:
-    return value is None or value == "" or value == []

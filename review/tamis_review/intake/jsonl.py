@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
+from tamis_producer.files.decode import LINE_END
 from tamis_schemas import InputError
 
-from .decision import DECISION_FIELDS, decision_value
+from .decision import DECISION_FIELDS, DECISION_NAMES, decision_value
 from .notes import Notes
 from .recognise import Format
 from .record import LINE, own_id, with_id_and_line
 from .source import SOURCE, layout_of, remember
 
 NAMES = "names"  # the object's names in their order; a pair where the record has another: [name, record's name]
-DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECISION_FIELDS}
 EMPTY_ID = "empty_id"  # what the object had there, where it was as good as nothing
 RESERVED = frozenset((LINE, SOURCE, *DECISION_FIELDS))
 
@@ -34,7 +34,7 @@ def read_jsonl(text: str, path: Path, notes: Notes | None = None) -> list[dict[s
     """
     notes = notes or Notes(path, strict=True)
     records: list[dict[str, Any]] = []
-    for line, content in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+    for line, content in enumerate(LINE_END.split(text), 1):
         if content.strip():
             try:
                 own = _object(content)
@@ -80,10 +80,7 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in record.items():
         if key in names or key in (LINE, SOURCE) or (key == "id" and own_id(record) is None):
             continue
-        if key in DECISION_FIELDS:
-            yield key.removeprefix("_"), value
-        else:
-            yield key, value
+        yield key.removeprefix("_") if key in DECISION_FIELDS else key, value
 
 
 def _named(names: object) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,7 @@ _NUMBERS = re.compile(r"\d+")
 
 
 class Key(StrEnum):
-    """The field by which a copy was found; strongest first."""
+    """The field by which a copy was found, as `Traits` call it; strongest first."""
 
     DOI = "doi"
     PMID = "pmid"
@@ -71,13 +71,8 @@ IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
 
 def value_of(own: Traits, key: Key) -> str | None:
     """Return the record's value of a key."""
-    match key:
-        case Key.DOI:
-            return own.doi
-        case Key.PMID:
-            return own.pmid
-        case Key.TITLE:
-            return own.title or None
+    value: str | None = getattr(own, key.value)
+    return value or None
 
 
 def by_identifier(one: Traits, other: Traits) -> PairVerdict:

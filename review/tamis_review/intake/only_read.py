@@ -1,71 +1,151 @@
-"""The tagged formats that are read and not written: their records, made of tags and texts."""
+"""The tagged formats that are read and not written: Web of Science's, and EndNote's.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+Web of Science (`.txt`, `.ciw`): `PT J` begins a record, `ER` ends it. A tag has two characters and a blank behind it;
+three blanks continue its value. `FN` and `VR` stand above the records, `EF` below.
+
+EndNote (`.enw`): `%0 Journal Article` begins a record, an empty line stands behind it. A line without a tag continues
+the one above. Programs that follow Refer, the older format, leave `%0` out: what stands between empty lines and has a
+title is a record as well.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from .record import assemble, is_bare_year, split_keywords, year_of
+from .notes import Notes
+from .recognise import Format
+from .tagged import IN_PUBMED, Block, Ended, Scheme, Tagged, ended_blocks, lines_of, read_tagged
+
+WRAPPED_AT = 100  # characters; lines that are all shorter are parts of one, others are lines of their own
+BEGIN, TITLES = "0", ("T", "B")  # of EndNote
+
+_TAGGED = re.compile(r"%([0-9A-Z?@!#$\]&()*+^><\[=~|:;\\])(?:[ \t]+(.*))?")
 
 
-@dataclass(frozen=True)
-class Scheme:
-    """The tags of a format."""
+def read_wos(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+    """The records in `text`. One without its beginning or its end is lost; text between records is skipped.
 
-    prefix: str  # of the names under which a record keeps what has no canonical name: `wos` gives `_wos_CR`
-    sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may hold it, best first
-    accessions: tuple[str, ...]
-    value_a_line: frozenset[str]  # tags with a value on each line
-    wrapped_at: int  # characters; lines that are all shorter are parts of one, others are lines of their own
+    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    """
+    return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, path, notes)
 
 
-@dataclass(frozen=True)
-class TaggedText:
-    """A tag, and the lines of its text."""
+def read_enw(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+    """The records in `text`. What has neither a beginning nor a title is lost; text between records is skipped.
 
-    tag: str
-    lines: list[str]
-
-    @property
-    def has_text(self) -> bool:
-        """True where there is more to it than blanks."""
-        return any(map(str.strip, self.lines))
+    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    """
+    return read_tagged(ENW, _enw_blocks, text, path, notes)
 
 
-def record_of(fields: Sequence[TaggedText], scheme: Scheme, *, line: int, number: int) -> dict[str, Any]:
-    """The record of these fields. `number` counts the file's records from 1."""
-    texts: dict[str, list[str]] = {}
-    for one in fields:
-        if values := [value for text in _texts(one, scheme) if (value := text.strip())]:
-            texts.setdefault(one.tag, []).extend(values)
-    canonical: dict[str, Any] = {}
-    for name, tags in scheme.sources.items():
-        if tag := next((tag for tag in tags if texts.get(tag)), None):
-            canonical[name], texts[tag] = _taken(name, texts[tag])
-    accession = None
-    if canonical.keys().isdisjoint(("pmid", "nct_id")):
-        tag = next((tag for tag in scheme.accessions if texts.get(tag)), None)
-        accession = texts[tag].pop(0) if tag is not None else None
-    kept = {f"{scheme.prefix}_{tag}": left[0] if len(left) == 1 else left for tag, left in texts.items() if left}
-    return assemble(canonical, kept, accession=accession, line=line, number=number)
+def _joined(lines: Sequence[str], *, wrapped_at: int) -> str:
+    texts = [text for line in lines if (text := line.strip())]
+    return (" " if all(len(text) <= wrapped_at for text in texts) else "\n").join(texts)
 
 
-def _texts(field: TaggedText, scheme: Scheme) -> list[str]:
-    if field.tag in scheme.value_a_line:
-        return field.lines
-    lines = [line.strip() for line in field.lines]
-    joined_by = " " if all(len(line) <= scheme.wrapped_at for line in lines) else "\n"
-    return [joined_by.join(lines)]
+def _enw_blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
+    for block in _parts(text, notes):
+        filled = _filled(block)
+        if not filled.isdisjoint(TITLES) or filled > {BEGIN}:
+            yield block
+        else:
+            notes.lost("a part of a record: it has no title, and no `%0 ` before what it says", block.line)
 
 
-def _taken(name: str, values: list[str]) -> tuple[Any, list[str]]:
-    """The canonical field of these values, and those for which it has no room."""
-    first = values[0]
-    if name == "authors":
-        return values, []
-    if name == "keywords":
-        return [word for value in values for word in (split_keywords(value) if ";" in value else [value])], []
-    if name == "abstract":
-        return "\n".join(values), []
-    if name == "year" and (year := year_of(first)) is not None:
-        return year, values[1:] if is_bare_year(first) else values
-    return " ".join(first.split("\n")) if name == "title" else first, values[1:]
+def _filled(block: Block) -> set[str]:
+    """Return the tags of the fields that say something."""
+    return {one.tag for one in block.fields if any(map(str.strip, one.lines))}
+
+
+def _parts(text: str, notes: Notes) -> Iterator[Block]:
+    block: Block | None = None
+    begun = 0
+    ended = False  # an empty line came
+    behind: dict[int, str] = {}  # lines of text behind it: a paragraph of the value, if the record goes on after them
+    for number, line in enumerate(lines_of(text), 1):
+        match = _TAGGED.fullmatch(line)
+        if match is None:
+            if not line.strip():
+                ended = True
+            elif ended or block is None:
+                behind[number] = line
+            else:
+                block.fields[-1].lines.append(line)
+            continue
+        # A record that has such a field already is another one.
+        is_again = block is not None and (behind or match[1] == BEGIN) and match[1] in _filled(block)
+        if block is not None and not (ended and not behind) and not is_again:
+            block.fields[-1].lines.extend(behind.values())
+        else:
+            _skip(behind, notes)
+            if block is not None:
+                yield block
+            begun += 1
+            block = Block(number, begun)
+        ended, behind = False, {}
+        block.fields.append(Tagged(match[1], [match[2] or ""]))
+    _skip(behind, notes)
+    if block is not None:
+        yield block
+
+
+def _skip(lines: Mapping[int, str], notes: Notes) -> None:
+    for number, line in lines.items():
+        notes.between(line, number, Format.ENDNOTE_TAGGED)
+
+
+_WOS_ENDED = Ended(
+    re.compile(r"(?P<tag>[A-Z][A-Z0-9])(?P<gap>)(?:[ \t](?! ?- )(?P<text>.*))?"),  # no tag of RIS or NBIB
+    ends="ER",
+    of_the_file=frozenset(("FN", "VR", "EF")),
+)
+WOS = Scheme(
+    form=Format.WOS_TAGGED,
+    prefix="wos",
+    begins="PT ",
+    joined=partial(_joined, wrapped_at=WRAPPED_AT),
+    sources={
+        "title": ("TI", "CT"),
+        "abstract": ("AB",),
+        "authors": ("AU", "AF", "BA", "CA", "GP"),
+        "year": ("PY", "EY"),
+        "journal": ("SO", "JI", "J9"),
+        "keywords": ("DE", "ID"),  # the authors' own; else Keywords Plus
+        "type": ("DT", "PT"),
+        "language": ("LA",),
+        "doi": ("DI", "D2"),
+        "pmid": ("PM",),
+        "url": ("UR", "DL"),
+    },
+    value_a_line=frozenset(("AU", "AF", "BA", "BF", "BE", "CA", "GP", "ED", "CR", "C1", "C3")),
+    all_joined={"abstract": "\n"},
+    keywords_split=True,
+    types={"J": "JOUR", "B": "BOOK", "S": "SER", "C": "CONF", "P": "PAT"},
+    accessions={"UT": None, "AN": None},
+)
+ENW = Scheme(
+    form=Format.ENDNOTE_TAGGED,
+    prefix="enw",
+    begins="%0 ",
+    joined=partial(_joined, wrapped_at=0),  # a line break is one
+    sources={
+        "title": TITLES,
+        "abstract": ("X",),
+        "authors": ("A",),
+        "year": ("D", "8"),
+        "journal": ("J", "B"),
+        "keywords": ("K",),
+        "type": ("9", "0"),  # "Review" says more than "Journal Article"
+        "language": ("G",),
+        "doi": ("R",),
+        "url": ("U",),
+    },
+    value_a_line=frozenset("AEYK?U"),
+    all_joined={"abstract": "\n"},
+    keywords_split=True,
+    databases=("W", "~"),
+    pmids={"M": IN_PUBMED},
+    accessions={"M": None},
+)

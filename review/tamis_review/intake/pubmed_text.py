@@ -13,7 +13,6 @@ from typing import Any
 
 from tamis_producer.files.decode import LINE_END
 
-from .between import note_between
 from .notes import Notes
 from .recognise import Format
 from .record import assemble
@@ -91,7 +90,7 @@ def read_pubmed_text(text: str, path: Path, notes: Notes | None = None) -> list[
             lost = False
             for at, line in enumerate(block.lines):
                 if line:
-                    lost |= note_between(line, block.line + at, notes, Format.PUBMED_TEXT, of_lost=lost)
+                    lost |= notes.between(line, block.line + at, Format.PUBMED_TEXT, of_lost=lost)
     if not records:
         raise notes.nothing_read("no record: none begins with a number and ends with `PMID: `")
     return records
@@ -134,8 +133,7 @@ def _record(block: _Block, *, number: int, line_break: str) -> dict[str, Any]:
     reading.part_with_copyright()
     abstract = list(map(reading.unbroken, reading.body)) or reading.kept.pop(OTHER_ABSTRACT, [])
     fields = {**reading.fields, "abstract": "\n".join(abstract)}
-    kept = {name: texts[0] if len(texts) == 1 else texts for name, texts in reading.kept.items()}
-    return assemble(fields, kept, line=block.line, number=number)
+    return assemble(fields, reading.kept, line=block.line, number=number)
 
 
 class _Reading:
@@ -174,11 +172,9 @@ class _Reading:
         if not self.body:
             return
         last = self.body[-1]
-        if len(self.body) > 1:
-            says_so = len(last) <= LONGEST_OWNER or RIGHTS.search(last) is not None
-        else:
-            says_so = COPYRIGHT.match(last) is not None
-        if says_so and len(last) <= LONGEST_COPYRIGHT:
+        is_short = len(self.body) > 1 and len(last) <= LONGEST_OWNER
+        says_so = RIGHTS.search(last) if len(self.body) > 1 else COPYRIGHT.match(last)
+        if (is_short or says_so) and len(last) <= LONGEST_COPYRIGHT:
             self._keep("pubmed_copyright", self.unbroken(self.body.pop()))
 
     def unbroken(self, text: str) -> str:

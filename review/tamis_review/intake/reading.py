@@ -1,16 +1,57 @@
-"""A bibliographic file, read: its records, and how its bytes were taken."""
+"""A bibliographic file, read: its records, and how its bytes were taken. `READERS` has the function of each format."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from tamis_producer.files.decode import MAX_FILE_BYTES, Replaced, read_decoded
 from tamis_schemas import InputError
+from tamis_schemas.extras import needs
 
-from .formats import READERS
+from .delimited import read_delimited
+from .jsonl import read_jsonl
+from .nbib import read_nbib
 from .notes import Note, NoteKind, Notes
+from .only_read import read_enw, read_wos
+from .pubmed_text import read_pubmed_text
 from .recognise import Format, recognise
+from .ris import read_ris
 from .source import source_format
+
+with needs("files"):  # said at once where it is missing; what takes memory is loaded by who reads such a format
+    if find_spec("lxml") is None:
+        raise ModuleNotFoundError("No module named 'lxml'", name="lxml")
+
+Reader = Callable[[str, Path, Notes], list[dict[str, Any]]]
+
+
+def _read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+    """Read BibTeX; its parser takes two megabytes of memory, which who reads none does not take."""
+    from .bibtex import read_bibtex
+
+    return read_bibtex(text, path, notes)
+
+
+def _read_endnote_xml(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+    """Read EndNote XML; its parser takes four megabytes, likewise."""
+    from .endnote_xml import read_endnote_xml
+
+    return read_endnote_xml(text, path, notes)
+
+
+READERS: Mapping[Format, Reader] = {
+    Format.RIS: read_ris,
+    Format.NBIB: read_nbib,
+    Format.BIBTEX: _read_bibtex,
+    Format.ENDNOTE_XML: _read_endnote_xml,
+    Format.WOS_TAGGED: read_wos,
+    Format.ENDNOTE_TAGGED: read_enw,
+    Format.PUBMED_TEXT: read_pubmed_text,
+    Format.DELIMITED: read_delimited,
+    Format.JSONL: read_jsonl,
+}
 
 
 @dataclass(frozen=True)

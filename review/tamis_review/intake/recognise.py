@@ -71,15 +71,15 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     ),
 )
 _AT_LINE_START = r"(?:^|(?<=[\r\n]))\ufeff?[ \t]*"
-# How a record begins. Text may stand before the first one (comments, numbering, a line of the program's own), and the
-# beginning of another format may stand within a record: the first beginning decides.
+# How a record begins; groups are called as members of `Format`. Text may stand before the first record (comments,
+# numbering, a line of the program's own), and the beginning of another format may stand within one: the first decides.
 BEGINNINGS = re.compile(
     _AT_LINE_START + "(?:"
     r"(?P<NBIB>(?:PMID|STAT|OWN )- )"
     r"|(?P<RIS>TY {1,2}-(?:\s|$))"
     r"|(?P<BIBTEX>@[A-Za-z]+\s*[{(])"
-    r"|(?P<WOS>PT [A-Z](?:\r\n|\r|\n)[A-Z][A-Z0-9] )"
-    r"|(?P<ENW>%0 [A-Z])"
+    r"|(?P<WOS_TAGGED>PT [A-Z](?:\r\n|\r|\n)[A-Z][A-Z0-9] )"
+    r"|(?P<ENDNOTE_TAGGED>%0 [A-Z])"
     ")"
 )
 # A file that lost its first lines still has tags: better the readers of these say so than that of CSV.
@@ -87,17 +87,9 @@ HEADLESS = re.compile(
     _AT_LINE_START + "(?:"
     r"(?P<NBIB>(?:DCOM|STAT|EDAT|MHDA|CRDT|PHST|LID |FAU )- )"
     r"|(?P<RIS>[A-Z][A-Z0-9]  - )"
-    r"|(?P<PUBMED>(?:DOI: 10\.\S+|PMCID: PMC\d+)\s+PMC?ID: )"
+    r"|(?P<PUBMED_TEXT>(?:DOI: 10\.\S+|PMCID: PMC\d+)\s+PMC?ID: )"
     ")"
 )
-FORMAT_OF_BEGINNING = {
-    "NBIB": Format.NBIB,
-    "RIS": Format.RIS,
-    "BIBTEX": Format.BIBTEX,
-    "WOS": Format.WOS_TAGGED,
-    "ENW": Format.ENDNOTE_TAGGED,
-    "PUBMED": Format.PUBMED_TEXT,
-}
 
 
 def recognise(text: str) -> Format:
@@ -107,7 +99,7 @@ def recognise(text: str) -> Format:
         if sign.match(beginning):
             return form
     first = BEGINNINGS.search(beginning) or HEADLESS.search(beginning)
-    return FORMAT_OF_BEGINNING[first.lastgroup] if first and first.lastgroup else Format.DELIMITED
+    return Format[first.lastgroup] if first and first.lastgroup else Format.DELIMITED
 
 
 def format_named(name: str) -> Format | None:

@@ -40,7 +40,8 @@ def assemble(
 ) -> dict[str, Any]:
     """A record of the canonical `fields` that are set, what is `kept` besides, and its line.
 
-    `kept` comes under its own names; each gets its underscore here. `number` counts the file's records from 1.
+    `kept` comes under its own names; each gets its underscore here, and a list of one text becomes this text. `number`
+    counts the file's records from 1.
     """
     record = {name: fields[name] for name in CANONICAL if fields.get(name)}
     if "doi" in record:
@@ -52,7 +53,7 @@ def assemble(
         hidden = hide(name)
         while hidden in record or hidden in (LINE, SOURCE):
             hidden = f"_{hidden}"
-        record[hidden] = value
+        record[hidden] = value[0] if isinstance(value, list) and len(value) == 1 else value
     record[LINE] = line
     return record
 

@@ -89,6 +89,11 @@ def as_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def is_blank(value: object) -> bool:
+    """True for a field that says nothing."""
+    return value is None or value == "" or value == []
+
+
 def mark_of(value: object) -> str:
     """Eight characters that tell this value from another."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]

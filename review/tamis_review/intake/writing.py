@@ -1,15 +1,37 @@
-"""Records as a bibliographic file: in the format that they came in, or in another."""
+"""Records as a bibliographic file: in the format that they came in, or in another. `WRITERS` has what writes each."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from tamis_producer.results.results_file import replacing
 from tamis_schemas import InputError
 
-from .formats import WRITERS
+from .bibtex_writing import write_bibtex
+from .delimited import write_csv, write_tsv
+from .jsonl import write_jsonl
+from .nbib import write_nbib
 from .recognise import Format, format_named
+from .ris import write_ris
 from .source import source_format
+
+
+def _write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
+    """Write EndNote XML; its parser takes four megabytes of memory, which who writes none does not take."""
+    from .endnote_writing import write_endnote_xml
+
+    write_endnote_xml(records, stream)
+
+
+WRITERS: Mapping[Format, Callable[[Iterable[Mapping[str, Any]], TextIO], None]] = {
+    Format.RIS: write_ris,
+    Format.NBIB: write_nbib,
+    Format.BIBTEX: write_bibtex,
+    Format.ENDNOTE_XML: _write_endnote_xml,
+    Format.DELIMITED: write_csv,
+    Format.TSV: write_tsv,
+    Format.JSONL: write_jsonl,
+}
 
 
 def write_records(

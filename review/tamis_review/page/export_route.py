@@ -16,9 +16,8 @@ from tamis_review.remarks import labelled_places
 from tamis_schemas.batches.wire import SHORT_ID
 
 from ..decisions.decided_records import decided_records
-from ..intake.formats import WRITERS
 from ..intake.recognise import Format
-from ..intake.writing import format_to_write
+from ..intake.writing import WRITERS, format_to_write
 from .written import ReportWriters
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", tags=["batches"], responses=problems.KEYED | problems.UNKNOWN)

@@ -8,8 +8,7 @@ from tamis_producer.files.decode import read_text
 from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError
 
-from ..intake.cell_rows import CellRows
-from ..intake.delimited_writing import DELIMITERS
+from ..intake.cell_rows import DELIMITERS, CellRows
 from ..intake.notes import Notes
 
 

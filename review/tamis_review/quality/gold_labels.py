@@ -11,8 +11,8 @@ from tamis_producer.files.decode import MAX_FILE_BYTES, read_decoded
 from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError, resolve_item_id
 
+from ..intake.cell_rows import DELIMITERS
 from ..intake.columns import Columns, canonical_name
-from ..intake.delimited_writing import DELIMITERS
 from ..intake.labels import included_by, label_column
 from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise

@@ -96,7 +96,7 @@ def test_a_command_that_takes_the_workers_extra_names_it_in_one_line(command: st
     ("script", "missing"),
     [
         ("from tamis_review import InitialFilter", "re2"),
-        ("from tamis_review.intake.bibtex import SOURCES", "bibtexparser"),
+        ("from tamis_review.intake.bibtex import read_bibtex", "bibtexparser"),
         ("from tamis_review.intake.endnote_xml import etree", "lxml"),
         ("from tamis_review.intake.likeness import fuzz", "rapidfuzz"),
         (

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tamis_review.intake.databases import database_of, database_of_table
-from tamis_review.intake.delimited import read_delimited
-from tamis_review.intake.delimited_writing import write_csv
+from tamis_review.intake.delimited import read_delimited, write_csv
 from tamis_review.intake.traits import traits_of
 from tamis_schemas.records.item import shown_fields
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tamis_review.intake.delimited import read_delimited
-from tamis_review.intake.delimited_writing import write_csv
+from tamis_review.intake.delimited import read_delimited, write_csv
 from tamis_schemas.records.item import shown_fields
 
 PATH = Path("export.csv")

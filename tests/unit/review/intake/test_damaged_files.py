@@ -17,7 +17,7 @@ import pytest
 from damaged_files import ANYWHERE, CONFINED, SAMPLES, Confined, Damage
 from damaged_files.samples import RECORDS
 from tamis_review.intake import Format, Intake, read_file
-from tamis_review.intake.formats import WRITERS
+from tamis_review.intake.writing import WRITERS
 from tamis_schemas import InputError
 
 TAGGED = (

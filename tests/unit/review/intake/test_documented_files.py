@@ -7,26 +7,23 @@ from pathlib import Path
 import pytest
 
 from tamis_cli.commands.intake import say_notes
-from tamis_review.intake import Format, bibtex, endnote_xml, enw, read_file, wos
-from tamis_review.intake import nbib as nbib_tags
-from tamis_review.intake import ris as ris_tags
+from tamis_review.intake import Format, bibtex_writing, endnote_writing, nbib, read_file, ris
 from tamis_review.intake.columns import canonical_name
-from tamis_review.intake.formats import READERS, WRITERS
+from tamis_review.intake.only_read import ENW, WOS
+from tamis_review.intake.reading import READERS
+from tamis_review.intake.writing import WRITERS
 
 PAGE = (Path(__file__).parents[4] / "docs" / "files.md").read_text("utf-8")
 OF_TAGS: Mapping[Format, Mapping[str, tuple[str, ...]]] = {
-    Format.RIS: {**ris_tags.SOURCES, "id": ris_tags.ACCESSIONS},
+    Format.RIS: {**ris.SCHEME.sources, "id": ("AN", "ID")},
     Format.NBIB: {
-        **nbib_tags.SOURCES,
-        "keywords": nbib_tags.KEYWORD_TAGS,
-        "type": (nbib_tags.TYPE,),
-        "doi": nbib_tags.DOI_TAGS,
-        "nct_id": (nbib_tags.TRIAL_TAG,),
+        **nbib.SCHEME.sources,
+        **{pattern.name: pattern.tags for pattern in nbib.SCHEME.patterns if pattern.name != "url"},  # in ERIC's row
     },
-    Format.BIBTEX: bibtex.SOURCES,
-    Format.ENDNOTE_XML: endnote_xml.SOURCES,
-    Format.WOS_TAGGED: {**wos.SCHEME.sources, "id": wos.SCHEME.accessions},
-    Format.ENDNOTE_TAGGED: {name: tags for name, tags in enw.SCHEME.sources.items() if name != "pmid"},
+    Format.BIBTEX: bibtex_writing.SOURCES,
+    Format.ENDNOTE_XML: endnote_writing.SOURCES,
+    Format.WOS_TAGGED: {**WOS.sources, "id": tuple(WOS.accessions)},
+    Format.ENDNOTE_TAGGED: ENW.sources,
 }
 
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stage.hostile import TEXT, without_source
-from tamis_review.intake.endnote_notes import taken_apart, with_decision
-from tamis_review.intake.endnote_writing import write_endnote_xml
+from tamis_review.intake.endnote_writing import taken_apart, with_decision, write_endnote_xml
 from tamis_review.intake.endnote_xml import read_endnote_xml
 from tamis_review.intake.notes import NoteKind, Notes
 from tamis_schemas import InputError

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stage.hostile import TEXT, records, without_source
-from tamis_review.intake.formats import READERS, WRITERS
+from tamis_review.intake.reading import READERS
 from tamis_review.intake.recognise import Format
+from tamis_review.intake.writing import WRITERS
 
 PATH = Path("written")
 FORMS = [Format.BIBTEX, Format.ENDNOTE_XML, Format.DELIMITED, Format.TSV, Format.JSONL]

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tamis_review.intake.titles import title_of
+from tamis_review.intake.traits import title_of
 
 WALKING = "Walking and the mood of older people"
 

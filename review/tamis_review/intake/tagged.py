@@ -1,0 +1,320 @@
+"""Tagged formats, read: a record is a row of fields, each a tag and the lines of its text.
+
+A format is a table, `Scheme`. It says how a file is split into records, and which tag holds which canonical field.
+Texts without a canonical field are kept under the name of their tag (`_ris_N1`).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tamis_producer.files.decode import LINE_END
+
+from .decision import DECISION_FIELDS, decision_value
+from .fields import FieldPlace
+from .notes import Notes
+from .recognise import WRITABLE, Format
+from .record import assemble, is_bare_year, split_keywords, year_of
+from .source import Field, remember
+
+LISTS = frozenset(("authors", "keywords"))
+IN_PUBMED = re.compile(r"\b(?:nlm|pubmed|medline)\b", re.IGNORECASE)  # databases whose numbers are PubMed ids
+INDENT = "   "  # of a line that continues a value, where the end of a record has a tag
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """A tag, and the lines of its text."""
+
+    tag: str
+    lines: list[str]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The fields of one record as they stand in the file."""
+
+    line: int
+    number: int  # among the file's records, from 1; those that are lost count
+    fields: list[Tagged] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A canonical field that only some values of its tags hold."""
+
+    name: str
+    tags: tuple[str, ...]
+    forms: tuple[re.Pattern[str], ...]  # the first that a value has; its group 1 is the field
+    repeated: bool = False  # a value that says the same again is the field too, and is not kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheme:
+    """The table of a format."""
+
+    form: Format
+    prefix: str  # of the names under which records keep tags: `wos` gives `_wos_CR`
+    begins: str  # how the first line of a record begins, for messages
+    joined: Callable[[Sequence[str]], str] = "\n".join  # the lines of a field as one text
+    sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may hold it, best first
+    serves: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag -> how its value must begin to serve
+    dated_first: bool = False  # the best tag for the year is the first that begins with one
+    value_a_line: frozenset[str] = frozenset()  # tags with a value on each line
+    all_joined: Mapping[str, str] = field(default_factory=dict)  # canonical name -> what joins all values of its tag
+    all_tags: frozenset[str] = frozenset()  # lists that take the values of all their tags, in the file's order
+    keywords_split: bool = False  # semicolons separate keywords within a value
+    one_line: frozenset[str] = frozenset(("title",))  # canonical names whose line breaks become blanks
+    repeated: frozenset[str] = frozenset()  # canonical names of which a value that says the same again is not kept
+    types: Mapping[str, str] = field(default_factory=dict)  # code of a type -> RIS's code
+    databases: tuple[str, ...] = ()  # the tags, or canonical names, that say from which database a record is
+    pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> in which databases
+    patterns: tuple[Pattern, ...] = ()
+    accessions: Mapping[str, re.Pattern[str] | None] = field(
+        default_factory=dict
+    )  # tag -> in which databases; None: all
+    note: str = ""  # the tag of notes
+    notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds it alone
+    note_patterns: tuple[Pattern, ...] = ()  # looked for in the notes that hold none of these
+    kept_as_written: bool = False  # with the white space around a text
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a format marks the end of a record, and its tags."""
+
+    tagged: re.Pattern[str]  # a line with a tag: `tag`, `text`, and `gap`, the blanks between
+    ends: str  # the last line of a record, for messages
+    gap: str = ""  # as long as no record has begun; one with a narrower gap has narrower ones throughout
+    of_the_file: frozenset[str] = frozenset()  # tags outside of records
+
+
+Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[Block]]  # the records of a text
+
+
+def read_tagged(scheme: Scheme, blocks: Blocks, text: str, path: Path, notes: Notes | None) -> list[dict[str, Any]]:
+    """The records in `text`, which `blocks` splits.
+
+    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    """
+    notes = notes or Notes(path, strict=True)
+    records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
+    if not records:
+        raise notes.nothing_read(f"no record: none of its lines begins with `{scheme.begins}`")
+    return records
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, without the mark that begins a file: two exports may be one file."""
+    return [line.removeprefix("\ufeff") for line in LINE_END.split(text)]
+
+
+def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
+    """The records of a format that marks where they begin and end; one without its beginning or its end is lost."""
+    lines = lines_of(text)
+    begin, end = scheme.begins[:2], ended.ends[:2]
+    matches = map(ended.tagged.fullmatch, lines)
+    gap = next((match["gap"] for match in matches if match and match["tag"] == begin), ended.gap)
+    block: Block | None = None
+    begun = 0  # records, those that are lost among them
+    headless = False  # within a record whose beginning is missing
+    empty = 0  # lines since the last that said something: they belong to the value if it goes on after them
+    for number, line in enumerate(lines, 1):
+        match = ended.tagged.fullmatch(line)
+        if match and len(match["gap"]) < len(gap) and (block is not None or match["tag"] != begin):
+            match = None
+        tag = match["tag"] if match else None
+        if match and tag == begin:
+            if block is not None:
+                notes.lost(
+                    f"a record without its end: no `{ended.ends}` before the next one, in line {number}", block.line
+                )
+            begun, gap, headless = begun + 1, match["gap"], False
+            block = Block(number, begun)
+        elif block is None:
+            if tag in ended.of_the_file or (tag == end and headless):
+                headless = False
+            elif tag is not None and tag != end and not headless:
+                notes.lost(f"a record without its beginning: no `{scheme.begins}` stands before this line", number)
+                begun, headless = begun + 1, True
+            elif line.strip() and notes.between(line, number, scheme.form, of_lost=headless):
+                headless = True
+            continue
+        if tag == end:
+            yield block
+            block = None
+        elif match:
+            block.fields.append(Tagged(match["tag"], [match["text"] or ""]))
+        elif not line.strip() and not line.startswith(INDENT):
+            empty += 1
+            continue
+        else:
+            block.fields[-1].lines.extend([*[""] * empty, line.removeprefix(INDENT)])
+        empty = 0
+    if block is not None:
+        notes.lost(
+            f"a record without its end: the file ends before it does (no `{ended.ends}`); is it cut off?", block.line
+        )
+
+
+def record_of(scheme: Scheme, block: Block) -> dict[str, Any]:
+    """The record of these fields; it remembers them, where its format can be written."""
+    placing = placed(scheme, block.fields)
+    kept = {**placing.kept(), **placing.decision}
+    record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)
+    if scheme.form not in WRITABLE:
+        return record
+    fields = enumerate(zip(block.fields, placing.texts, strict=True))
+    return remember(record, scheme.form, [Field(one.tag, text, placing.key_of.get(at)) for at, (one, text) in fields])
+
+
+def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
+    """Return what these fields hold."""
+    placing = Placing(scheme, fields)
+    for name, tags in scheme.sources.items():
+        placing.take(name, tags)
+    placing.take_pmid()
+    for pattern in scheme.patterns:
+        placing.take_pattern(pattern)
+    placing.take_notes()
+    for pattern in scheme.note_patterns:
+        placing.take_pattern(pattern)
+    placing.take_accession()
+    return placing
+
+
+@dataclass(frozen=True, eq=False)
+class _Value:
+    """One value of a tag, as it stands in the file, and the number of the field in which it stands."""
+
+    written: str
+    at: int
+
+    @property
+    def text(self) -> str:
+        return self.written.strip()
+
+
+class Placing:
+    """One record in the making: which values are still to be placed, and which key took a field's text."""
+
+    def __init__(self, scheme: Scheme, fields: Sequence[Tagged]) -> None:
+        self.canonical: dict[str, Any] = {}
+        self.decision: dict[str, Any] = {}
+        self.accession = ""
+        self.key_of: dict[int, str] = {}
+        self.texts = [scheme.joined(one.lines) for one in fields]
+        self._scheme = scheme
+        self._values: dict[str, list[_Value]] = {}
+        self._placed: set[_Value] = set()
+        for at, (one, text) in enumerate(zip(fields, self.texts, strict=True)):
+            texts = one.lines if one.tag in scheme.value_a_line else [text]
+            if values := [_Value(text, at) for text in texts if text.strip()]:
+                self._values.setdefault(one.tag, []).extend(values)
+                self.key_of[at] = f"_{scheme.prefix}_{one.tag}"
+
+    def take(self, name: str, tags: Sequence[str]) -> None:
+        """Give the values of the best tag to a canonical field; those for which it has no room stay with their tag."""
+        scheme = self._scheme
+        held = [values for tag in tags if (values := self._left(tag)) and self._serves(tag, values[0])]
+        if not held:
+            return
+        values = held[0]
+        if name in scheme.all_tags:
+            values = sorted((value for values in held for value in values), key=lambda value: value.at)
+        elif name == "year" and scheme.dated_first:
+            values = sorted((value for values in held for value in values), key=lambda value: not year_of(value.text))
+        texts = [value.text.replace("\n", " ") if name in scheme.one_line else value.text for value in values]
+        said: Any = texts[0]
+        if name in LISTS:
+            split = name == "keywords" and scheme.keywords_split
+            said = [word for text in texts for word in (split_keywords(f"{text};") if split else [text])]
+        elif name in scheme.all_joined:
+            said = scheme.all_joined[name].join(texts)
+        elif name in scheme.repeated:
+            values = [value for values in held for value in values if value.written == held[0][0].written]
+        else:
+            values = values[:1]
+        if name == "type":
+            said = scheme.types.get(said, said)
+        elif name == "year" and (year := year_of(texts[0])) is not None:
+            said = year
+        self.canonical[name] = said
+        self._place(name, values, also_kept=name == "year" and said != texts[0] and not is_bare_year(texts[0]))
+
+    def take_pmid(self) -> None:
+        """Read the PubMed id from a tag that holds it in the exports of some database alone."""
+        for tag, database in self._scheme.pmids.items():
+            value = next((value for value in self._left(tag) if value.text.isdigit()), None)
+            if value is not None and database.search(self._databases()):
+                self.canonical["pmid"] = value.text
+                self._place("pmid", [value])
+                return
+
+    def take_pattern(self, pattern: Pattern) -> None:
+        """Read a field where a value holds it; a value that says more is kept as well."""
+        for form in pattern.forms:
+            alone: list[_Value] = []
+            for value in [value for tag in pattern.tags for value in self._left(tag)]:
+                match = form.search(value.written)
+                if match is None or (pattern.name in self.canonical and not pattern.repeated):
+                    continue
+                if self.canonical.setdefault(pattern.name, match[1]) == match[1]:
+                    self.key_of[value.at] = pattern.name
+                    alone += [value] if match[0] == value.written else []
+            self._place(pattern.name, alone)
+            if pattern.name in self.canonical:
+                return
+
+    def take_notes(self) -> None:
+        """Read the notes that hold a decision, or something for which the format has no tag."""
+        notes = self._scheme.notes
+        for note in self._left(self._scheme.note):
+            key = next((key for key, place in notes.items() if place.holds(note.written)), None)
+            if key is None or key in self.canonical or key in self.decision or (key == "id" and self._is_identified()):
+                continue
+            said = notes[key].value(note.written)
+            if key in DECISION_FIELDS:
+                self.decision[key] = decision_value(key, said)
+            elif key == "id":
+                self.accession = said.strip()
+            else:
+                self.canonical[key] = said.strip()
+            self._place(key, [note])
+
+    def take_accession(self) -> None:
+        """Read the database's own number, where nothing better identifies the record."""
+        for tag, database in self._scheme.accessions.items():
+            values = self._left(tag)
+            if not self._is_identified() and values and (database is None or database.search(self._databases())):
+                self.accession = values[0].text
+                self._place("id", values[:1])
+
+    def kept(self) -> dict[str, Any]:
+        """Return the texts without a canonical name or room there, by tag."""
+        as_written = self._scheme.kept_as_written
+        texts_of = {
+            tag: [value.written if as_written else value.text for value in self._left(tag)] for tag in self._values
+        }
+        return {f"{self._scheme.prefix}_{tag}": texts for tag, texts in texts_of.items() if texts}
+
+    def _left(self, tag: str) -> list[_Value]:
+        return [value for value in self._values.get(tag, ()) if value not in self._placed]
+
+    def _serves(self, tag: str, first: _Value) -> bool:
+        form = self._scheme.serves.get(tag)
+        return form is None or form.match(first.text) is not None
+
+    def _place(self, key: str, values: Sequence[_Value], *, also_kept: bool = False) -> None:
+        self.key_of.update((value.at, key) for value in values)
+        if not also_kept:
+            self._placed.update(values)
+
+    def _databases(self) -> str:
+        names = [value.text for tag in self._scheme.databases for value in self._values.get(tag, ())]
+        return " ".join([*names, *(str(self.canonical.get(name, "")) for name in self._scheme.databases)])
+
+    def _is_identified(self) -> bool:
+        return bool(self.accession) or not self.canonical.keys().isdisjoint(("pmid", "nct_id"))
