@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,12 +16,12 @@ from tamis_schemas import InvalidRequest
 from .figures import Figures
 from .flow_png import draw_png
 from .flow_svg import draw
+from .flow_template import flow_template
 from .markdown import write_markdown
 from .methods import methods, warnings
 from .page import write_page
 from .reading import read_figures, snapshot
 from .record import Row, record_row, stage_row
-from .steps import steps
 from .subject import ReportSubject, find_subject
 
 
@@ -96,14 +97,8 @@ def form_of(path: Path | str) -> ReportForm:
 def as_json(figures: Figures) -> dict[str, Any]:
     """Every figure, the boxes of the flow with their totals, and the methods as text."""
     boxes = [
-        {
-            "phase": step.place,
-            "box": box.title,
-            "n": box.n,
-            "parts": [{"text": line.text, "n": line.n, "depth": line.depth} for line in box.lines],
-        }
-        for step in steps(figures.flow)
-        for box in (step.box, *step.sides)
+        {"phase": place, "box": box.title, "n": box.n, "parts": [asdict(line) for line in box.lines]}
+        for place, box in flow_template(figures.flow).boxes
     ]
     return {
         **figures.model_dump(mode="json"),

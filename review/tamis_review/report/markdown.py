@@ -3,15 +3,14 @@
 import re
 
 from ..decisions.human_agreement import DRAWN, SELECTED
-from .boxes import Box
 from .figures import Figures
+from .flow_template import Box, flow_template
 from .humans import HumanPart, human_parts
 from .methods import methods, warnings
 from .panels import MEMBERS, PAIRS, PanelPart, panel_parts
 from .report_rows import ReportRow
 from .round_failures import ABOUT, RoundPart, round_parts
 from .source_rows import SourceRow, source_rows
-from .steps import steps
 
 # What Markdown (CommonMark, tables of GitHub's dialect) would read as markup inside a line or a cell, or HTML in it.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&#])")
@@ -25,9 +24,8 @@ def write_markdown(figures: Figures) -> str:
     for warning in warnings(figures):
         lines += [f"> **Note.** {escaped(warning)}", ""]
     lines += ["## Flow of records (PRISMA 2020)", "", "| phase | records | n |", "|---|---|---:|"]
-    for step in steps(figures.flow):
-        for box in (step.box, *step.sides):
-            lines += _rows(step.place, box)
+    for place, box in flow_template(figures.flow).boxes:
+        lines += _rows(place, box)
     lines += [*_sources(source_rows(figures)), *_reports(figures.reports)]
     share = figures.screening.pass_rate
     if share.estimate is not None and share.low is not None and share.high is not None:

@@ -18,6 +18,7 @@ from .error_words import error_words
 from .figures import BatchFigures, Figures, ReadingFigures
 from .finding_svg import draw_finding
 from .flow_svg import draw
+from .flow_template import flow_template
 from .humans import human_parts
 from .methods import methods, warnings
 from .panels import MEMBERS, PAIRS, panel_parts
@@ -26,7 +27,6 @@ from .round_failures import ABOUT as ROUNDS
 from .round_failures import round_parts
 from .source_rows import source_rows
 from .stage_methods import costs
-from .steps import steps
 from .table import MOST_ROWS, outcome_names, table_facts
 from .templates import policy_hash, template
 
@@ -93,7 +93,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "excluded": total(screening.reasons),
         "errors": errors,
         "names": names,
-        "steps": steps(figures.flow),
+        "boxes": flow_template(figures.flow).boxes,
         "sources": source_rows(figures),
         "reports": figures.reports[:MOST_REPORTS],
         "reports_left_out": len(figures.reports) > MOST_REPORTS,

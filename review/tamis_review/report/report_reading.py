@@ -14,7 +14,7 @@ from tamis_schemas.ledger.verdicts import is_value
 
 from ..decisions.final_outcome import Outcome, outcomes
 from ..decisions.report_stages import unpassed, unpassed_words
-from .prisma import NO_REASON
+from .flow_template import NO_REASON
 from .report_rows import ReportRow, ReportWay
 from .tallied import OfRecords
 

@@ -8,12 +8,10 @@ import pytest
 
 from stage.complete_flow import COMPLETE, OTHERS, SEARCHED, complete_figures, tallies
 from stage.reported import FLOW
-from tamis_review.report.boxes import Box, Step
-from tamis_review.report.flow_svg import MOST, PADDING, draw
+from tamis_review.report.flow_svg import MOST, PADDING, draw, width
+from tamis_review.report.flow_template import Box, BoxLine, Step, flow_lines, flow_template
 from tamis_review.report.form import as_json
 from tamis_review.report.markdown import write_markdown
-from tamis_review.report.steps import steps
-from tamis_review.report.text_width import width
 from tamis_schemas import SourceKind
 from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, ReportFlow, Tally
 
@@ -28,9 +26,8 @@ def words(svg: str) -> str:
 def boxes(flow: Flow) -> dict[str, Box]:
     """The boxes by title; in a flow of several columns those of the first are under their bare title."""
     found: dict[str, Box] = {}
-    for step in steps(flow):
-        for box in (step.box, *step.sides):
-            found.setdefault(box.title, box)
+    for _, box in flow_template(flow).boxes:
+        found.setdefault(box.title, box)
     return found
 
 
@@ -253,13 +250,13 @@ def test_each_box_at_the_side_has_an_arrow_of_its_own() -> None:
 def test_of_very_many_full_text_reasons_the_rarest_are_taken_together_in_the_figure_alone() -> None:
     said = words(draw(many()))
     assert f"{31 - MOST} further (n = {10 * (31 - MOST)})" in said
-    listed = next(box for step in steps(many()) for box in step.sides if box.title == "Reports excluded")
+    listed = next(box for step in flow_template(many()).steps for box in step.sides if box.title == "Reports excluded")
     assert len(listed.lines) == 30
 
 
 def test_the_steps_of_both_columns_stand_side_by_side() -> None:
     first, second = (
-        [step for step in steps(COMPLETE) if step.column == column]
+        [step for step in flow_template(COMPLETE).steps if step.column == column]
         for column in ("via databases and registers", "via other methods")
     )
     assert [one.box.title for one in first] == [one.box.title for one in second]
@@ -288,3 +285,24 @@ def test_every_arrow_ends_at_a_box_and_each_column_at_what_is_included(flow: Flo
     included = max(rects, key=lambda one: one[1])
     inside = [(x, y) for x, y in ends if y >= included[1]]
     assert len(inside) == arrows // 8
+
+
+def test_the_short_flow_has_every_box_that_counts_a_record_and_why_without_reasons() -> None:
+    assert list(flow_lines(FLOW)) == [
+        BoxLine("Records identified", 12),
+        BoxLine("Records removed before screening", 5, 1),
+        BoxLine("duplicate records", 2, 2),
+        BoxLine("marked as ineligible by automation tools (initial filter)", 3, 2),
+        BoxLine("Records screened by a language model", 7),
+        BoxLine("Records excluded", 3, 1),
+        BoxLine("by automation (language model)", 3, 2),
+        BoxLine("Records referred to a human", 2, 1),
+        BoxLine("no clear decision (uncertain)", 1, 2),
+        BoxLine("no decision because of an error", 1, 2),
+        BoxLine("Records included by screening", 2),
+    ]
+
+
+def test_the_short_flow_of_a_finished_review_has_the_totals_of_all_its_boxes() -> None:
+    boxes = [box for _, box in flow_template(COMPLETE).boxes if box.n]
+    assert [line.n for line in flow_lines(COMPLETE) if line.depth < 2] == [box.n for box in boxes]
