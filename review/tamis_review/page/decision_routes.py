@@ -1,4 +1,4 @@
-"""Routes of human decisions: they stand beside the model's, never over them, and beside each other."""
+"""Routes of what people say of records: decisions beside the model's, never over them, and labels and notes."""
 
 from http import HTTPStatus
 from pathlib import Path
@@ -13,9 +13,10 @@ from tamis_producer.client.client import Client
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.api_keys import ApiKey
-from tamis_producer.gateway.description import BatchId, Index, component
+from tamis_producer.gateway.description import BatchId, Index
 from tamis_review import imported_decisions, overrides
 from tamis_review.overrides import override
+from tamis_review.remarks import count_labels, remark
 from tamis_schemas import Blinded, HumanStage, InvalidParameters
 from tamis_schemas.answers.override import Override
 
@@ -24,11 +25,13 @@ from ..decisions.decision_words import NamedWords
 from ..decisions.foreign_columns import TableColumns
 from ..decisions.import_decisions import Everything, Imported
 from .sight import sight_of
-from .upload import MEDIA_TYPE, answered_by_file
+from .upload import answered_by_file, form_body
 
-router = APIRouter(
-    prefix="/v1/batches/{batch_id}", tags=["human decisions"], responses=problems.KEYED | problems.UNKNOWN
-)
+router = APIRouter(prefix="/v1/batches/{batch_id}", responses=problems.KEYED | problems.UNKNOWN)
+MOST_REMARKS = 20  # texts of one request
+Reviewing = Annotated[
+    str | None, Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
+]
 Name = Annotated[str | None, Field(default=None, max_length=100)]
 Words = Annotated[list[str], Field(default_factory=list, max_length=100)]
 
@@ -43,7 +46,7 @@ class Decision(BaseModel):
     )
     as_text: StrictBool = Field(default=False, description="The value is a text, read as `tamis override` reads it.")
     note: str | None = Field(default=None, max_length=2_000)
-    reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
+    reviewer: Reviewing
     settles: bool = Field(default=False, strict=True, description="It counts, whatever others say; it ends a conflict.")
     stage: HumanStage = Field(default=HumanStage.OWN, description="What is decided about; own: what the batch asks.")
     reason: str | None = Field(
@@ -82,13 +85,14 @@ class DecisionForm(BaseModel):
     file: Annotated[bytes, Field(description="CSV or TSV, an export of Rayyan or Covidence, a project of ASReview.")]
 
 
-@router.get("/overrides", summary="What people decided, each reviewer's latest decision")
+@router.get("/overrides", tags=["human decisions"], summary="What people decided, each reviewer's latest decision")
 def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
     return sight_of(client, batch_id, key).overrides(overrides.list_overrides(client.batch(batch_id)))
 
 
 @router.get(
     "/conflicts",
+    tags=["human decisions"],
     summary="Records on which people decided differently, and who said what",
 )
 def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
@@ -98,9 +102,10 @@ def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]
 
 @router.post(
     "/decisions",
+    tags=["human decisions"],
     status_code=HTTPStatus.CREATED,
     summary="Record decisions made elsewhere: a form with their file, and with terms that say whose they are",
-    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(DecisionForm)}}}},
+    openapi_extra=form_body(DecisionForm),
     responses=problems.OF_BODIES | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def import_decisions(batch_id: BatchId, request: Request, client: Of, key: Reviewer) -> Imported:
@@ -127,11 +132,12 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, key:
         )
 
     await run_in_threadpool(_check_import, client, batch_id, key)
-    return await answered_by_file(request, DecisionTerms, "decisions", imported, largest=client.settings.max_file_bytes)
+    return await answered_by_file(request, client, DecisionTerms, "decisions", imported)
 
 
 @router.post(
     "/items/{index}/override",
+    tags=["human decisions"],
     status_code=HTTPStatus.CREATED,
     summary="Decide an item, beside the model's decision and other people's",
     responses=problems.CONFLICT | problems.OF_BODIES,
@@ -156,6 +162,7 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
 
 @router.delete(
     "/items/{index}/override",
+    tags=["human decisions"],
     status_code=HTTPStatus.NO_CONTENT,
     summary="Withdraw what you decided of an item",
 )
@@ -185,3 +192,50 @@ def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:
     """Raise `Blinded` while people read blind: a file may hold others' decisions, and the answer tells of them."""
     if sight_of(client, batch_id, key).blind:
         raise Blinded("people read blind: `tamis import-decisions` records a file, on the terminal")
+
+
+class Remarks(BaseModel):
+    """Labels and notes to put on an item, or to take off it."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"labels": ["to discuss"]}]})
+
+    labels: list[str] = Field(default_factory=list, max_length=MOST_REMARKS)
+    notes: list[str] = Field(default_factory=list, max_length=MOST_REMARKS)
+    remove: StrictBool = Field(default=False, description="Take them off instead.")
+    reviewer: Reviewing
+
+
+class Changed(BaseModel):
+    """The outcome of a request."""
+
+    changed: int = Field(description="How many were not so already.")
+
+
+@router.get("/labels", tags=["labels and notes"], summary="The labels on a batch's items, and how many bear each")
+def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
+    """Of records that are still read blind, the caller's own labels alone are counted."""
+    sight = sight_of(client, batch_id, key)
+    return dict(count_labels(client.batch(sight.batch_id), reviewer=sight.me, hidden=sight.hidden))
+
+
+@router.post(
+    "/items/{index}/remarks",
+    tags=["labels and notes"],
+    status_code=HTTPStatus.CREATED,
+    summary="Put labels and notes on an item, or take them off",
+    responses=problems.OF_BODIES,
+)
+def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:
+    sight = sight_of(client, batch_id, key)
+    sight.check_name(remarks.reviewer)
+    return Changed(
+        changed=remark(
+            client.batch(batch_id),
+            [index],
+            labels=remarks.labels,
+            notes=remarks.notes,
+            reviewer=remarks.reviewer or key.label,
+            remove=remarks.remove,
+            alone=index in sight.hidden,  # the answer does not tell whether others have said so
+        )
+    )

@@ -14,8 +14,8 @@ from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.runs.dry_run import Planned
 from tamis_review import list_reviews
 from tamis_review.example import CITATIONS, CRITERIA
-from tamis_review.page import dry_run_route
-from tamis_review.page.dry_run_route import nothing_renders
+from tamis_review.page import preview_routes
+from tamis_review.page.preview_routes import nothing_renders
 from tamis_review.plans.criteria_file import read_criteria
 from tamis_schemas import ConfigurationError, Filter
 
@@ -83,7 +83,7 @@ def test_a_further_stage_is_rehearsed_as_if_every_record_passed_and_a_judge_is_n
 
 
 def test_more_records_than_are_rehearsed_here_are_refused(http: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dry_run_route, "MOST_ASKED", 1)
+    monkeypatch.setattr(preview_routes, "MOST_ASKED", 1)
     answer = sent(http, "/v1/dry-run", TABLE, "records.csv", operation=FILTER)
     assert (answer.status_code, answer.json()["detail"][:27]) == (422, "more than 1 records to ask ")
 
