@@ -33,8 +33,8 @@ from ..quality.matching import check_decides
 from ..quality.pilot import Calibrated, Calibration
 from ..quality.threshold_words import holds_for, threshold_rows
 from ..quality.words import FigureRow
-from ..report.gold_page import write_gold_page
-from ..report.reliability_svg import draw_reliability
+from ..report.charts import draw_reliability
+from ..report.page import write_gold_page
 from .upload import answered_by_file, form_body
 from .written import csv_table
 

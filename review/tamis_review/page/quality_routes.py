@@ -31,7 +31,7 @@ from ..decisions.agreement_records import AgreementAmong, AgreementRecords, Cell
 from ..decisions.human_agreement import AgreementFigures
 from ..plans.judge_items import judgement_label
 from ..quality.panel_figures import PanelFigures
-from ..report.panels import MEMBERS, PAIRS, panel_part
+from ..report.sections import MEMBERS, PAIRS, panel_part
 from .preview_routes import Estimate, Rehearse, estimated, rehearsable
 
 

@@ -30,7 +30,7 @@ from tamis_schemas import BatchStatus, cost_words
 from tamis_schemas.values.frozen import Frozen
 
 from ..report import ReportForm, write_report
-from ..report.work_left import WorkLeft, read_left
+from ..report.work_list import WorkLeft, read_left
 from .sight import sight_of
 from .written import ReportWriters
 

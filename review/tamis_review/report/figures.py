@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
 from pydantic import Field, computed_field
@@ -28,8 +29,38 @@ from tamis_schemas.values.frozen import Frozen
 from ..decisions.audit_verdict import AuditVerdict
 from ..decisions.human_agreement import AgreementFigures
 from ..quality.panel_figures import PanelFigures
-from .report_rows import ReportRow
-from .subject import SubjectKind
+
+
+class SubjectKind(StrEnum):
+    """The kind of a subject."""
+
+    BATCH = "batch"
+    REVIEW = "review"
+
+
+class ReportWay(StrEnum):
+    """What became of a report, as people decided."""
+
+    AWAITED = "awaited"  # nobody has said whether it could be got
+    LOST = "not retrieved"
+    UNASSESSED = "not assessed yet"  # retrieved
+    EXCLUDED = "excluded"
+    UNCERTAIN = "uncertain"
+    CONFLICT = "reviewers disagree"
+    INCLUDED = "included"
+
+
+class ReportRow(Frozen):
+    """One report that was sought."""
+
+    index: int  # place of its record in the (first) batch, from 0
+    item_id: str
+    title: str | None
+    way: ReportWay
+    reason: str | None = None  # why it was excluded, or could not be retrieved
+    study: str | None = None  # that it is of, where somebody named one
+    reviewers: tuple[str, ...] = ()  # whose decisions on it stand
+
 
 BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
 

@@ -16,8 +16,7 @@ from tamis_schemas import SourceKind
 from tamis_schemas.batches.flow import Flow, FlowStage, PreviousVersion, ReportFlow, Tally, total
 from tamis_schemas.operations import kind_of
 
-from .error_words import error_words
-from .wording import spaced
+from .wording import error_words, spaced
 
 IDENTIFICATION, SCREENING, INCLUDED, EVALUATION = "Identification", "Screening", "Included", "Evaluation"
 SEARCHES, OTHERS = "via databases and registers", "via other methods"

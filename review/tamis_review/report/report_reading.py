@@ -14,8 +14,8 @@ from tamis_schemas.ledger.verdicts import is_value
 
 from ..decisions.final_outcome import Outcome, outcomes
 from ..decisions.report_stages import unpassed, unpassed_words
+from .figures import ReportRow, ReportWay
 from .flow_template import NO_REASON
-from .report_rows import ReportRow, ReportWay
 from .tallied import OfRecords
 
 # A line of a note names the study that a report is of: "study: Smith 2020". Reports of one name are of one study.

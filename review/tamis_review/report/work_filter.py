@@ -1,6 +1,11 @@
-"""The records of a batch that a work list is asked for, by SQL: places alone, of no record its text."""
+"""The records of a batch that a work list is asked for, by SQL: places alone, of no record its text.
+
+Words that are searched for are patterns of the database. What is cheap to try comes before any JSON is read.
+"""
 
 import json
+import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
@@ -16,22 +21,134 @@ from sqlalchemy import (
     any_,
     case,
     cast,
+    false,
     func,
     literal,
     literal_column,
+    or_,
     select,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from tamis_producer.ledger.exclusion_reasons import exclusion_reason
 from tamis_producer.ledger.overrides import standing
 from tamis_producer.ledger.remarks import read_labelled
-from tamis_schemas import ItemStatus, Operation
+from tamis_schemas import Inclusion, InclusionStatus, ItemStatus, Operation
 from tamis_schemas.ledger import exclusions, items, payloads, results
+from tamis_schemas.ledger.verdicts import is_value
+from tamis_schemas.operations.criteria import reason_of
 
-from ..decisions.final_outcome import Outcome, by_human, software_outcomes
+from ..decisions.final_outcome import NO_REASON, Outcome, by_human, software_outcomes
 from .work_query import Said, WorkQuery
-from .work_reasons import excluded_for
-from .work_text import exact_pattern, like_pattern
+
+_LETTERS = "àáâãäåāăąçćčďèéêëēėęěğìíîïīįıłñńňòóôõöøōőřśšşťùúûüūůűųýÿźžż"
+_PLAIN = {"ı": "i", "ł": "l", "ø": "o"}  # letters that Unicode does not take apart
+_LIKE, _SPECIAL = re.compile(r"([\\%_])"), re.compile(r"([^\w\s])")  # signs of the two kinds of patterns
+_PLAIN_RUN = re.compile(r"[A-Za-z0-9]+")
+_REWORDED = reason_of("", excludes=False)  # what a release may have put before a criterion
+SHORTEST = 4  # letters of a word that is marked
+WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+COMMON = frozenset(
+    WORD.findall(
+        "about above after also among and any are been before being below between both but did does during each "
+        "either else evidence excluded excludes from had has have having here how include included includes into "
+        "its least less more most must neither not only other over per record records reported reporting reports "
+        "same should some study studies such than that their them then there these they this those through under "
+        "until upon very was were what when where whether which while who whom whose will with within without "
+        "would year years"
+    )
+)
+
+
+def _bare(letter: str) -> str:
+    return _PLAIN.get(letter) or unicodedata.normalize("NFKD", letter)[0]
+
+
+_FAMILY: dict[str, str] = {}
+for _one in _LETTERS:
+    _FAMILY[_bare(_one)] = _FAMILY.get(_bare(_one), _bare(_one)) + _one + _one.upper()[0]
+
+
+def like_pattern(word: str) -> str:
+    """Return a pattern for LIKE that the small letters of a record with the word match, where it has no accents."""
+    return "%" + "".join(_written(one, _LIKE) for one in _small(word)) + "%"
+
+
+def exact_pattern(word: str) -> str:
+    """Return a regular expression of Postgres for the word in a value of a JSON object, whatever its case and accents.
+
+    A field's name is no part of a record's text: what stands before `":` is left out.
+    """
+    parts = (f"[{_forms(one)}]" if _varies(one) else _written(one, _SPECIAL) for one in _small(word))
+    return "".join(parts) + r'(?![^"\\]*":)'
+
+
+def probe_of(reason: str) -> str:
+    """Return the longest part of a reason that every JSON text with it holds, reworded or not; "" if there is none."""
+    bare = reason.removeprefix(_REWORDED).removeprefix(_REWORDED.replace(" ", "_"))
+    return max(_PLAIN_RUN.findall(bare), key=len, default="")
+
+
+def _small(word: str) -> str:
+    return "".join(_bare(one) for one in unicodedata.normalize("NFC", word.lower()))
+
+
+def _varies(letter: str) -> bool:
+    return letter in _FAMILY or (letter.isalpha() and not letter.isascii())
+
+
+def _forms(letter: str) -> str:
+    return _FAMILY.get(letter) or letter + letter.upper()[0]
+
+
+def _written(letter: str, special: re.Pattern[str]) -> str:
+    """Return a letter as it stands in JSON, what the pattern would take for its own sign escaped."""
+    return special.sub(r"\\\1", json.dumps(letter, ensure_ascii=False)[1:-1])
+
+
+def marked_words(texts: Iterable[str]) -> list[str]:
+    """Return the words of criteria that are worth marking in a record, in small letters, in their order."""
+    words = (word for text in texts for word in WORD.findall(text.lower()))
+    return list(dict.fromkeys(word for word in words if len(word) >= SHORTEST and word not in COMMON))
+
+
+BEGINS = f'{{"status": "{InclusionStatus.EXCLUDE.value}"%'
+
+
+def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str]) -> list[Select[tuple[int]]]:
+    """Return selects that together give the places at which the software gave one of the reasons.
+
+    An inclusion's decisions are looked at on their own: joined with how the items stand, whole answers would go through
+    the database's memory.
+    """
+    software = software_outcomes(batch_id, operation.operation).subquery("software")
+    given = select(software.c.idx).where(software.c.reason.in_(reasons))
+    probes = {probe_of(reason) for reason in reasons}
+    if not isinstance(operation, Inclusion) or "" in probes or NO_REASON in reasons:
+        return [given]
+    return [_decided(batch_id, operation, reasons, probes), given.where(software.c.state != ItemStatus.DECIDED.value)]
+
+
+def _decided(
+    batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
+) -> Select[tuple[int]]:
+    """Return the inclusion's exclusions for one of the reasons; the text of an answer is looked at before its JSON."""
+    within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
+    begins = within.like(BEGINS)  # as workers write it; whatever is written otherwise is parsed
+    status = case((begins, True), else_=results.c.detail.op("->>")("status") == operation.excludes)
+    written = [f'"exclusion_reason": {json.dumps(reason)}' for reason in reasons]  # no string can hold it unescaped
+    found = case(
+        (and_(*(func.strpos(within, probe) == 0 for probe in probes)), False),
+        (~excluded, False),
+        (or_(false(), *(func.strpos(within, one) > 0 for one in written)), status),
+        else_=func.coalesce(exclusion_reason().in_(reasons), False),
+    )
+    decided = (items.c.batch_id == batch_id) & (items.c.idx == results.c.idx)
+    return (
+        select(results.c.idx)
+        .join(items, decided & (items.c.state == ItemStatus.DECIDED.value))
+        .where(results.c.batch_id == batch_id, found)
+    )
 
 
 def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:

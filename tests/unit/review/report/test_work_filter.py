@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tamis_review.report.work_text import exact_pattern, like_pattern, marked_words
+from tamis_review.report.work_filter import exact_pattern, like_pattern, marked_words
 
 
 @pytest.mark.parametrize(

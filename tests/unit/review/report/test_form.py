@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from stage.complete_flow import COMPLETE
-from tamis_review.report.flow_png import DPI, draw_png
 from tamis_review.report.flow_svg import draw
+from tamis_review.report.form import DPI, draw_png
 from tamis_schemas import ConfigurationError
 
 
