@@ -12,7 +12,7 @@ from tamis_producer.client.client import Client
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.results.results_file import replacing
 from tamis_review import evaluation
-from tamis_review.decisions.kept_file import write_kept
+from tamis_review.decisions.sheets import write_kept
 from tamis_review.quality import words
 from tamis_review.quality.gold_evaluation import GoldEvaluation
 from tamis_review.quality.matching import Matching

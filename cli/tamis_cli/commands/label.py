@@ -6,7 +6,7 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
-from tamis_review.decisions.override_file import find_record
+from tamis_review.decisions.sheets import find_record
 from tamis_review.remarks import count_labels, labelled_places, remark
 from tamis_schemas import InvalidParameters, InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID

@@ -17,10 +17,9 @@ from tamis_schemas.ledger import reading_orders
 from ..quality.certificate import Reading, certify, price_list
 from ..quality.estimator import missed_recall_p
 from ..quality.expected_finds import expected_from_probabilities, expected_from_yield
-from .audited_sample import next_number, seen_audits
 from .final_outcome import Outcome
 from .reading_state import ReadingState, read_reading_state
-from .stop_samples import checked_operation, promise_of, reading_of, samples_of
+from .stop_samples import checked_operation, next_number, promise_of, reading_of, samples_of, seen_audits
 from .stop_words import in_words
 
 

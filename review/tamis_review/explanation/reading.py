@@ -35,7 +35,6 @@ from tamis_schemas.ledger import (
 )
 from tamis_schemas.records.record_number import indexed_words
 
-from .because import because
 from .document import (
     DrawnIn,
     ExplainedBatch,
@@ -46,6 +45,7 @@ from .document import (
     HumanWord,
     OtherStage,
     PastFailure,
+    because,
 )
 
 

@@ -22,7 +22,7 @@ from tamis_schemas.answers.override import Override
 
 from ..decisions.conflicts import Conflict
 from ..decisions.decision_words import NamedWords
-from ..decisions.foreign_columns import TableColumns
+from ..decisions.foreign_file import TableColumns
 from ..decisions.import_decisions import Everything, Imported
 from .sight import sight_of
 from .upload import answered_by_file, form_body

@@ -23,9 +23,7 @@ from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.fill_in_sheet import content_of, text_of
-from ..decisions.kept_file import write_kept
-from ..decisions.pilot_file import write_pilot
+from ..decisions.sheets import content_of, text_of, write_kept, write_pilot
 from ..decisions.stop_samples import RANDOM_SEED_BITS
 from ..quality import words
 from ..quality.gold_evaluation import GoldEvaluation

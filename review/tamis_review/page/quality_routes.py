@@ -27,8 +27,7 @@ from tamis_review.stages import judge_items
 from tamis_schemas import HumanStage, Judge, RetryBias
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.agreement_records import AgreementAmong, AgreementRecords, CellQuery, read_cell
-from ..decisions.human_agreement import AgreementFigures
+from ..decisions.human_agreement import AgreementAmong, AgreementFigures, AgreementRecords, CellQuery, read_cell
 from ..plans.judge_items import judgement_label
 from ..quality.panel_figures import PanelFigures
 from ..report.sections import MEMBERS, PAIRS, panel_part

@@ -24,9 +24,8 @@ from tamis_schemas import Audit, InvalidRequest, StopAnswer, Stratum
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.audit_verdict import AuditVerdict, verdict
-from ..decisions.audits import AuditDecision
-from ..decisions.fill_in_sheet import write_stop_sample
+from ..decisions.audits import AuditDecision, AuditVerdict, verdict
+from ..decisions.sheets import write_stop_sample
 from .sight import check_audit_open, check_batch_open, sight_of
 from .written import csv_table
 

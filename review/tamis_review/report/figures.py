@@ -26,7 +26,7 @@ from tamis_schemas.batches.flow import Flow, Tally
 from tamis_schemas.operations import operation_name
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.audit_verdict import AuditVerdict
+from ..decisions.audits import AuditVerdict
 from ..decisions.human_agreement import AgreementFigures
 from ..quality.panel_figures import PanelFigures
 

@@ -22,10 +22,9 @@ from tamis_schemas import BatchStatus, HumanStage, ItemStatus, ReviewPlan, Unkno
 from tamis_schemas.ledger import batches, reading_orders, results, reviews, stop_samples
 from tamis_schemas.operations import kind_of
 
-from ..decisions.audit_verdict import verdict
+from ..decisions.audits import verdict
 from ..decisions.final_outcome import CHANGED, CONFIRMED, INCLUSION, Outcome, outcomes
-from ..decisions.human_agreement import read_agreement
-from ..decisions.panel_reading import read_panel
+from ..decisions.human_agreement import read_agreement, read_panel
 from ..decisions.reading_state import read_reading_state
 from ..decisions.stopping import read_stop
 from .figures import (

@@ -33,8 +33,7 @@ from tamis_schemas.ledger import items
 from tamis_schemas.operations import kind_of, panel_of
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.audit_verdict import verdict
-from ..decisions.audits import may_be_drawn
+from ..decisions.audits import may_be_drawn, verdict
 from ..decisions.conflicts import read_differing
 from ..decisions.screening_mode import hidden_from, read_mode
 from ..order.candidates import checked_operation

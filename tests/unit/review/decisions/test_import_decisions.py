@@ -2,7 +2,7 @@
 
 import pytest
 
-from tamis_review.decisions.record_finder import Found, KnownRecord, RecordFinder
+from tamis_review.decisions.import_decisions import Found, KnownRecord, RecordFinder
 
 RECORDS: list[tuple[str, dict[str, str], int | None]] = [
     ("10.1000/hills", {"title": "Walking uphill: a trial in old age", "doi": "10.1000/HILLS"}, None),

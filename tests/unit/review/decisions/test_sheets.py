@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from stage.judged import copied, rejected, row
-from tamis_review.decisions.pilot_file import Pilot, draw_pilot, write_pilot
+from tamis_review.decisions.sheets import Pilot, draw_pilot, write_pilot
 from tamis_review.quality.gold_labels import read_labels
 from tamis_review.quality.matching import match
 from tamis_review.quality.pilot import calibrate

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tamis_review.explanation.because import because
+from tamis_review.explanation.document import because
 from tamis_schemas import (
     Answer,
     EvaluationResult,
