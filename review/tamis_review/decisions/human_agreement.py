@@ -159,10 +159,8 @@ def _system(connection: Connection, batch_id: UUID, operation: str, places: Coll
 
 
 def _overridden(connection: Connection, batch_id: UUID) -> dict[int, str]:
-    human = standing(batch_id)
-    rows = connection.execute(select(human.c.idx, human.c.value))
-    said = {row.idx: verdict(row.value) for row in rows}
-    return {index: INCLUDE if includes else EXCLUDE for index, includes in said.items() if includes is not None}
+    said = _decided(connection, batch_id)
+    return {index: INCLUDE if includes else EXCLUDE for index, includes in said.items()}
 
 
 class AgreementAmong(StrEnum):

@@ -18,8 +18,8 @@ from ..order.exploration import EXPLORE
 from ..order.next_records import LONGEST_NAME
 from ..order.next_records import MOST as MOST_NEXT
 from ..order.next_records import USUAL as USUAL_NEXT
+from ..report.work_filter import LONGEST_SEARCH, MOST, USUAL, WorkOrder, WorkQuery, WorkShow
 from ..report.work_list import WorkList, read_work
-from ..report.work_query import LONGEST_SEARCH, MOST, USUAL, WorkOrder, WorkQuery, WorkShow
 from .sight import sight_of
 
 router = APIRouter(

@@ -63,17 +63,8 @@ class ReviewStatusView(Frozen):
             ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, todo=here.todo, conflicts=here.conflicts)
             for stage, name, here in zip(view.stages, view.planned, left, strict=False)
         )
-        return cls(
-            id=view.id,
-            label=view.label,
-            created_at=view.created_at,
-            finished_at=view.finished_at,
-            state=view.state,
-            planned=view.planned,
-            stages=stages,
-            paid=cost_words(view.cost, view.unpriced),
-            next_step=next_step(view.state, left),
-        )
+        words = {"paid": cost_words(view.cost, view.unpriced), "next_step": next_step(view.state, left)}
+        return cls(**dict(view) | {"state": view.state, "stages": stages} | words)
 
 
 def next_step(state: str, left: Sequence[WorkLeft]) -> str:

@@ -72,6 +72,9 @@ class ConfidenceSeries(Frozen):
     bins: tuple[int, ...] = Field(min_length=BINS, max_length=BINS)
 
 
+_NOT_SUMMED = {"possibly_unbilled_cost", "call_seconds_median", "call_seconds_p95"}
+
+
 class BatchCosts(PossiblyUnbilled):
     """The calls, tokens and money that answers took, failed ones too."""
 
@@ -93,18 +96,9 @@ class BatchCosts(PossiblyUnbilled):
         return f"at least {dollars(self.cost)}" if self.cost else "not known"
 
     def __add__(self, other: "BatchCosts") -> "BatchCosts":
-        return BatchCosts(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=self.cost + other.cost,
-            unpriced=self.unpriced + other.unpriced,
-            unanswered=self.unanswered + other.unanswered,
-            lost_claims=self.lost_claims + other.lost_claims,
-            possibly_unbilled_cost=_sum(self, other),
-            cached=self.cached + other.cached,
-            cut=self.cut + other.cut,
-        )
+        summed = BatchCosts.model_fields.keys() - _NOT_SUMMED
+        sums = {name: getattr(self, name) + getattr(other, name) for name in summed}
+        return BatchCosts(**sums, possibly_unbilled_cost=_sum(self, other))
 
 
 def _sum(one: BatchCosts, other: BatchCosts) -> Decimal | None:

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 
 from tamis_schemas.batches.flow import Flow
@@ -49,14 +50,18 @@ class _Run:
 
 @dataclass(frozen=True)
 class Placed:
-    """A box with its text, where it stands."""
+    """A box with its text in lines, where it stands."""
 
+    box: Box
     x: float
     y: float
     width: float
-    runs: tuple[_Run, ...]
     style: str
     least: float = 0.0  # height
+
+    @cached_property
+    def runs(self) -> tuple[_Run, ...]:
+        return _runs(self.box, self.width)
 
     @property
     def height(self) -> float:
@@ -73,11 +78,6 @@ class Placed:
     @property
     def centre(self) -> float:
         return self.x + self.width / 2
-
-
-def place(box: Box, x: float, y: float, box_width: float, style: str, least: float = 0.0) -> Placed:
-    """The box with its text in lines, at least so high."""
-    return Placed(x, y, box_width, _runs(box, box_width), style, least)
 
 
 def box_svg(placed: Placed) -> str:
@@ -224,7 +224,7 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
         mains: list[Placed] = []
         for step, column in zip(row, columns, strict=False):
             least = room * (phase == INCLUDED)
-            main = place(step.box, column.x, y, column.main_width, "flow-box flow-main", least)
+            main = Placed(step.box, column.x, y, column.main_width, "flow-box flow-main", least)
             sides = _side_boxes(step, column, y)
             for side in sides:
                 parts.append(_branch(main, side))
@@ -270,7 +270,7 @@ def _columns(n: int) -> tuple[_Column, ...]:
 def _side_boxes(step: Step, column: _Column, y: float) -> list[Placed]:
     placed: list[Placed] = []
     for box in step.sides:
-        placed.append(place(box, column.side_x, y, column.side_width, "flow-box"))
+        placed.append(Placed(box, column.side_x, y, column.side_width, "flow-box"))
         y = placed[-1].bottom + SIDE_GAP
     return placed
 

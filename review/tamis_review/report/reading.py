@@ -42,9 +42,7 @@ from .figures import (
     ReadingFigures,
     SubjectKind,
 )
-from .flow_reading import read_flow
-from .report_reading import read_report_rows
-from .tallied import Tallied, tally
+from .flow_reading import Tallied, read_flow, read_report_rows, tally
 
 UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)
 

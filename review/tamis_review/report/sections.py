@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tamis_schemas import HumanStage, dollars
+from tamis_schemas.batches.flow import FlowSource
 from tamis_schemas.batches.retry_bias import Comparison, RoundFailures
 from tamis_schemas.operations import kind_of
 
@@ -68,34 +69,12 @@ def _pair(one: PanelPair) -> tuple[str, ...]:
     return (f"{one.first}, {one.second}", f"{agreed.n:,}", f"{one.differ:,}", kappa, ac1, *joint)
 
 
-@dataclass(frozen=True)
-class SourceRow:
-    """One source."""
-
-    name: str
-    kind: str
-    searched: str
-    identified: int
-    duplicates: int
-    screened: int
-
-
-def source_rows(figures: Figures) -> tuple[SourceRow, ...]:
-    """A row for each source, in the order in which they were named; none where nothing is known of them."""
+def source_rows(figures: Figures) -> list[tuple[FlowSource, str]]:
+    """Each source, as they were named, with the day on which it was searched; none where nothing is known of them."""
     if not figures.flow.sources:
-        return ()
-    pairs = zip(figures.screening.sources, figures.flow.sources, strict=True)
-    return tuple(
-        SourceRow(
-            name=counted.name,
-            kind=counted.kind.value,
-            searched=NONE if source.searched is None else source.searched.isoformat(),
-            identified=counted.identified,
-            duplicates=counted.duplicates,
-            screened=counted.screened,
-        )
-        for source, counted in pairs
-    )
+        return []
+    pairs = zip(figures.flow.sources, figures.screening.sources, strict=True)
+    return [(flow, NONE if source.searched is None else source.searched.isoformat()) for flow, source in pairs]
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from tamis_schemas import (
     ScreeningMode,
     Stratum,
 )
+from tamis_schemas.answers.audit import AuditItem
 from tamis_schemas.ledger import items
 from tamis_schemas.operations import kind_of, panel_of
 from tamis_schemas.values.frozen import Frozen
@@ -41,8 +42,23 @@ from ..order.next_records import NextQuery, Refits, keep_order
 from ..order.order_store import count_items, read_order
 from ..quality.panel_records import read_disputed
 from .table import Row, record_row, table_facts
-from .work_filter import marked_words, read_kept_out, read_matching, read_ruled, read_said, search
-from .work_query import Said, WorkOrder, WorkQuery, WorkShow, cursor, page, place_of, ranked, reading_first
+from .work_filter import (
+    Said,
+    WorkOrder,
+    WorkQuery,
+    WorkShow,
+    cursor,
+    marked_words,
+    page,
+    place_of,
+    ranked,
+    read_kept_out,
+    read_matching,
+    read_ruled,
+    read_said,
+    reading_first,
+    search,
+)
 
 SHOWN_OF_HIDDEN = ("i", "id", "title", "by", "doi", "pmid", "fields")
 
@@ -117,39 +133,36 @@ class AuditReading:
     operation: Operation
 
     @property
+    def _items(self) -> tuple[AuditItem, ...]:
+        return () if self.audit is None else self.audit.items
+
+    @property
     def places(self) -> list[int]:
         """All records of the sample, in the order of the draw."""
-        return [] if self.audit is None else [item.index for item in self.audit.items]
+        return [item.index for item in self._items]
 
     @property
     def todo(self) -> set[int]:
         """Those that nobody has judged."""
-        return set() if self.audit is None else {item.index for item in self.audit.items if item.include is None}
+        return {item.index for item in self._items if item.include is None}
 
     @property
     def mine(self) -> dict[int, MyDecision]:
         """The judgements of `me`, by place, as values of the operation."""
-        items = () if self.audit is None else self.audit.items
+        values = {True: self.operation.includes, False: self.operation.excludes}
         return {
-            item.index: MyDecision(
-                value=self._value(include=item.include), reason=None, note=item.note, at=item.decided_at
-            )
-            for item in items
+            item.index: MyDecision(value=values[item.include], reason=None, note=item.note, at=item.decided_at)
+            for item in self._items
             if item.include is not None and item.decided_at is not None and item.reviewer == self.me
         }
 
     @property
     def facts(self) -> WorkAudit | None:
         """What a view of the work list is told of the audit."""
-        if self.audit is None:
+        if (audit := self.audit) is None:
             return None
-        words = None if self.todo else verdict(self.audit).sentence
-        return WorkAudit(
-            id=self.audit.id, seed=self.audit.seed, sample=self.audit.sample, judged=self.audit.decided, words=words
-        )
-
-    def _value(self, *, include: bool) -> Any:
-        return self.operation.includes if include else self.operation.excludes
+        words = None if self.todo else verdict(audit).sentence
+        return WorkAudit(id=audit.id, seed=audit.seed, sample=audit.sample, judged=audit.decided, words=words)
 
 
 def read_audit_reading(connection: Connection, batch_id: UUID, me: str, operation: Operation) -> AuditReading:

@@ -7,7 +7,7 @@ from stage.reported import batch, figures
 from tamis_review.decisions.human_agreement import AgreementFigures, PairAgreement
 from tamis_review.quality.agreement import agreement
 from tamis_review.report.figures import Figures, HumanFigures, ReportRow, ReportWay
-from tamis_review.report.markdown import write_markdown
+from tamis_review.report.form import write_markdown
 from tamis_review.report.methods import methods, warnings
 from tamis_review.report.page import write_page
 from tamis_schemas import HumanStage, Source

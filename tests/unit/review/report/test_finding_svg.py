@@ -10,7 +10,7 @@ import pytest
 from stage.reported import NOON, batch, figures
 from tamis_review.report.charts import FINDING, draw_finding
 from tamis_review.report.figures import FindingFigures, OrderFigures, ReadingFigures
-from tamis_review.report.markdown import write_markdown
+from tamis_review.report.form import write_markdown
 from tamis_review.report.methods import reading_paragraphs
 from tamis_review.report.page import write_page
 from tamis_schemas import ExpectedIncludes, SampledRecord, StopAnswer, StopEstimate, StopSample, StopVerdict

@@ -10,8 +10,7 @@ from stage.complete_flow import COMPLETE, OTHERS, SEARCHED, complete_figures, ta
 from stage.reported import FLOW
 from tamis_review.report.flow_svg import MOST, PADDING, draw, width
 from tamis_review.report.flow_template import Box, BoxLine, Step, flow_lines, flow_template
-from tamis_review.report.form import as_json
-from tamis_review.report.markdown import write_markdown
+from tamis_review.report.form import as_json, write_markdown
 from tamis_schemas import SourceKind
 from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, ReportFlow, Tally
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tamis_review.decisions.stop_words import in_words, percent
+from tamis_review.decisions.stopping import in_words, percent
 from tamis_schemas import DoubleReading, ExpectedIncludes, StopAnswer, StopEstimate, StopVerdict
 
 ANSWER = StopAnswer(
