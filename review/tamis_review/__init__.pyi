@@ -2,11 +2,11 @@ from .audits import audit as audit
 from .audits import draw_audit as draw_audit
 from .audits import list_audits as list_audits
 from .audits import record_audit as record_audit
-from .decisions.audit_verdict import verdict as verdict
 from .decisions.audits import AuditDecision as AuditDecision
+from .decisions.audits import verdict as verdict
 from .decisions.conflicts import Conflict as Conflict
 from .decisions.decision_words import NamedWords as NamedWords
-from .decisions.foreign_columns import TableColumns as TableColumns
+from .decisions.foreign_file import TableColumns as TableColumns
 from .decisions.import_decisions import Imported as Imported
 from .decisions.record_overrides import HumanDecision as HumanDecision
 from .evaluation import calibrate as calibrate

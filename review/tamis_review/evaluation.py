@@ -6,9 +6,9 @@ from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
 from tamis_schemas import InvalidRequest
 
-from .decisions import human_agreement, panel_reading, pilot_file
+from .decisions import human_agreement, sheets
 from .decisions.human_agreement import AgreementFigures
-from .decisions.pilot_file import Pilot
+from .decisions.sheets import Pilot
 from .quality import gold_evaluation, pilot
 from .quality.gold_evaluation import GoldEvaluation
 from .quality.gold_labels import Labels, labels_of
@@ -24,7 +24,7 @@ def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
     """
     with batch.session.reading() as connection:
         population = ledger.read_originals(connection, batch.uuid)
-    return pilot_file.draw_pilot(population, n, seed=seed)
+    return sheets.draw_pilot(population, n, seed=seed)
 
 
 def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEvaluation:
@@ -85,4 +85,4 @@ def _human(matched: Matched) -> dict[int, bool]:
 
 def _panel(batch: Batch, human: Mapping[int, bool] | None) -> PanelFigures | None:
     with batch.session.snapshot() as connection:
-        return panel_reading.read_panel(connection, batch.uuid, human)
+        return human_agreement.read_panel(connection, batch.uuid, human)

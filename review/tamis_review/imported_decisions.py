@@ -7,7 +7,7 @@ from tamis_schemas import HumanStage
 
 from .decisions import import_decisions as imports
 from .decisions.decision_words import NamedWords
-from .decisions.foreign_columns import TableColumns
+from .decisions.foreign_file import TableColumns
 from .decisions.import_decisions import Imported, ImportTerms
 
 

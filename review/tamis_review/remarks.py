@@ -3,12 +3,19 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from sqlalchemy import insert, select
+
 from tamis_producer import ledger
 from tamis_producer.client.batch import Batch
-from tamis_schemas import RemarkKind
+from tamis_producer.ledger.overrides import one_at_a_time, read_places
+from tamis_producer.ledger.remarks import standing_remarks
+from tamis_schemas import InvalidParameters, RemarkKind
+from tamis_schemas.ledger import remarks
+from tamis_schemas.records.record_number import indexed_words
 
-from .decisions import record_remarks
-from .decisions.record_remarks import NewRemark
+from .decisions.record_overrides import LONGEST_NOTE, checked_text, checked_words
+
+LONGEST_LABEL = 100  # characters
 
 
 def remark(
@@ -21,19 +28,36 @@ def remark(
     remove: bool = False,
     alone: bool = False,
 ) -> int:
-    """Put labels and notes on items, or take them off; return how many changed.
+    """Put labels and notes on items, or take them off, all or none; return how many changed.
 
     `alone`: those of other reviewers do not count, as where people read blind.
 
     Raises:
-        InvalidParameters: an item that is not there, no reviewer, or a text that is empty or too long. Nothing is
-            written.
+        InvalidParameters: an item that is not there, no reviewer, or a text that is empty, too long, or cannot be kept.
+            Nothing is written.
         LedgerUnavailable: the ledger does not answer.
     """
-    new = [NewRemark(RemarkKind.LABEL, text, remove) for text in labels]
-    new += [NewRemark(RemarkKind.NOTE, text, remove) for text in notes]
+    name, _ = checked_words(reviewer, None)
+    wanted = [(RemarkKind.LABEL, _checked(RemarkKind.LABEL, " ".join(text.split()), LONGEST_LABEL)) for text in labels]
+    wanted += [(RemarkKind.NOTE, _checked(RemarkKind.NOTE, text, LONGEST_NOTE)) for text in notes]
     with batch.session.writing() as connection:
-        return record_remarks.remark(connection, batch.uuid, indices, new, reviewer=reviewer, alone=alone)
+        one_at_a_time(connection, batch.uuid)
+        there = read_places(connection, batch.uuid, indices)
+        for index in indices:
+            if index not in there:
+                raise InvalidParameters(f"the batch has no record {indexed_words(index)}: `tamis results` lists them")
+        of = (remarks.c.idx.in_(indices), remarks.c.reviewer == name)
+        one = standing_remarks(batch.uuid, *of[: 2 if alone else 1]).c
+        stands = {(row.idx, row.kind, row.text) for row in connection.execute(select(one.idx, one.kind, one.text))}
+        rows = [
+            {"batch_id": batch.uuid, "idx": index, "kind": kind, "text": text, "removes": remove, "reviewer": name}
+            for index in sorted(set(indices))
+            for kind, text in wanted
+            if ((index, kind, text) in stands) is remove
+        ]
+        if rows:
+            connection.execute(insert(remarks), rows)
+    return len(rows)
 
 
 def count_labels(batch: Batch, *, reviewer: str = "", hidden: Collection[int] = ()) -> Counter[str]:
@@ -49,3 +73,11 @@ def labelled_places(batch: Batch, label: str) -> Sequence[int]:
     """Return the places of the items that bear a label, for `Batch.results`. Raises `LedgerUnavailable`."""
     with batch.session.reading() as connection:
         return ledger.read_labelled(connection, batch.uuid, label)
+
+
+def _checked(kind: RemarkKind, text: str, most: int) -> str:
+    """Return the text as it is kept; a label's is on one line, so that the same words are the same label."""
+    kept = checked_text(kind.value, text, most)
+    if kept is None:
+        raise InvalidParameters(f"the {kind.value} is empty")
+    return kept

@@ -56,7 +56,7 @@ from tamis_review import draw_audit
 from tamis_review.plans.plan_file import read_plan
 from tamis_review.quality.judged import judged
 from tamis_review.report.reading import read_figures, snapshot
-from tamis_review.report.subject import find_subject
+from tamis_review.report.reading import find_subject
 from tamis_schemas.operations import triage
 
 Path("plan.yaml").write_text("records: a.ris\\nstages:\\n  - triage: {topic: any}\\n")

@@ -4,8 +4,7 @@ from tamis_producer import Batch, Client
 from tamis_review import overrides
 from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_review.report import Figures
-from tamis_review.report.reading import read_figures, snapshot
-from tamis_review.report.subject import find_subject
+from tamis_review.report.reading import find_subject, read_figures, snapshot
 from tamis_schemas import HumanStage, InclusionDecision
 from tamis_schemas.batches.flow import Tally
 

@@ -3,8 +3,15 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tamis_review.report.figures import BatchCosts, BatchFigures, ConfidenceSeries, Figures, Prompts, Quotes
-from tamis_review.report.subject import SubjectKind
+from tamis_review.report.figures import (
+    BatchCosts,
+    BatchFigures,
+    ConfidenceSeries,
+    Figures,
+    Prompts,
+    Quotes,
+    SubjectKind,
+)
 from tamis_schemas import BatchStatus, Counts, wilson
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 

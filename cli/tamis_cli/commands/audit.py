@@ -14,9 +14,9 @@ from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.results.results_file import replacing
 from tamis_review.audits import draw_audit, list_audits, record_audit
-from tamis_review.decisions.audit_file import FilledIn, read_sample, write_sample
-from tamis_review.decisions.audit_verdict import verdict
+from tamis_review.decisions.audits import verdict
 from tamis_review.decisions.record_overrides import RefusedDecision
+from tamis_review.decisions.sheets import FilledIn, read_sample, write_sample
 from tamis_review.stages import has_later_stage
 from tamis_schemas import Audit, InputError, Stratum
 from tamis_schemas.batches.wire import SHORT_ID

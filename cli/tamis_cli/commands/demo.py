@@ -26,9 +26,8 @@ from tamis_review.example import CITATIONS, CRITERIA
 from tamis_review.filter.identification import identify
 from tamis_review.plans.criteria_file import read_criteria
 from tamis_review.report import ReportForm, write_report
-from tamis_review.report.reading import read_figures, snapshot
-from tamis_review.report.steps import flow_lines
-from tamis_review.report.subject import find_subject
+from tamis_review.report.flow_template import flow_lines
+from tamis_review.report.reading import find_subject, read_figures, snapshot
 from tamis_schemas import Criterion, Inclusion, InclusionStatus, ItemResult, SearchCriteria, TamisError
 from tamis_schemas.batches.flow import Flow
 from tamis_worker.config.settings import WorkerSettings

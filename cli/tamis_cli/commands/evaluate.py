@@ -12,7 +12,7 @@ from tamis_producer.client.client import Client
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.results.results_file import replacing
 from tamis_review import evaluation
-from tamis_review.decisions.kept_file import write_kept
+from tamis_review.decisions.sheets import write_kept
 from tamis_review.quality import words
 from tamis_review.quality.gold_evaluation import GoldEvaluation
 from tamis_review.quality.matching import Matching
@@ -20,9 +20,9 @@ from tamis_review.quality.panel_figures import PanelFigures
 from tamis_review.quality.pilot import Calibrated
 from tamis_review.quality.sampling import Sampling
 from tamis_review.quality.words import holds_for, threshold_rows
-from tamis_review.report.gold_page import write_gold_page
-from tamis_review.report.panels import MEMBERS, PAIRS, panel_part
-from tamis_review.report.reliability_svg import draw_reliability
+from tamis_review.report.charts import draw_reliability
+from tamis_review.report.page import write_gold_page
+from tamis_review.report.sections import MEMBERS, PAIRS, panel_part
 from tamis_schemas import InvalidRequest
 
 from .app import app, err, out

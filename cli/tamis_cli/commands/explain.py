@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from tamis_producer.client.client import Client
 from tamis_review import records
-from tamis_review.decisions.override_file import find_record
+from tamis_review.decisions.sheets import find_record
 from tamis_review.explanation.words import sections
 
 from .app import app, out

@@ -12,7 +12,7 @@ from tamis_producer.results.formula_guard import guarded
 from tamis_producer.results.results_file import replacing
 from tamis_review import imported_decisions
 from tamis_review.decisions.decision_words import NamedWords
-from tamis_review.decisions.foreign_columns import TableColumns
+from tamis_review.decisions.foreign_file import TableColumns
 from tamis_review.decisions.import_decisions import Astray, Everything, Imported
 from tamis_review.stages import has_later_stage
 from tamis_schemas.batches.wire import SHORT_ID

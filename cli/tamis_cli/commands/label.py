@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_review.decisions.override_file import find_record
+from tamis_review.decisions.sheets import find_record
 from tamis_review.remarks import count_labels, remark
 
 from .app import app, out

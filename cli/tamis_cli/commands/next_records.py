@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from tamis_producer.client.client import Client
 from tamis_producer.results.results_file import replacing
-from tamis_review.decisions.fill_in_sheet import write_reading_sheet
+from tamis_review.decisions.sheets import write_reading_sheet
 from tamis_review.order.exploration import EXPLORE
 from tamis_review.order.next_records import MOST, USUAL
 from tamis_review.reading import next_records, order_refits

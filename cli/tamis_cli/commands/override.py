@@ -10,8 +10,8 @@ import typer
 from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
-from tamis_review.decisions.override_file import find_record, read_decisions
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
+from tamis_review.decisions.sheets import find_record, read_decisions
 from tamis_review.overrides import decide, list_conflicts, list_overrides
 from tamis_review.stages import has_later_stage
 from tamis_schemas import HumanStage, InputError, InvalidRequest, ItemResult, Operation, Override

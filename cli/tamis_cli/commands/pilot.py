@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from tamis_producer.client.client import Client
 from tamis_producer.results.results_file import replacing
-from tamis_review.decisions.pilot_file import write_pilot
+from tamis_review.decisions.sheets import write_pilot
 from tamis_review.evaluation import draw_pilot
 from tamis_review.quality.matching import check_decides
 from tamis_schemas.batches.wire import SHORT_ID

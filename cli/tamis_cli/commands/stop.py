@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.results.results_file import replacing
-from tamis_review.decisions.fill_in_sheet import write_stop_sample
+from tamis_review.decisions.sheets import write_stop_sample
 from tamis_review.reading import close_stop_sample, draw_stop_sample, may_stop
 from tamis_schemas import InvalidRequest, StopAnswer, StopPrice, StopSample, StopVerdict
 from tamis_schemas.batches.wire import SHORT_ID

@@ -1,26 +1,235 @@
 """Whether people may stop reading: a certificate from random samples, an estimator, and what reading on would bring.
 
 Only looks: `stop_samples` draws. Every figure is taken from the ledger as it is, so decisions that were changed or
-withdrawn are followed.
+withdrawn are followed. The answer has its words: the verdict in a line, a sentence for each figure, and one for the
+methods section.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from sqlalchemy import Connection, select
 
 from tamis_producer.ledger.overrides import read_operation_name
 from tamis_producer.ledger.stop_samples import Promise, StoredFrame, read_frames
-from tamis_schemas import ExpectedIncludes, StopAnswer, StopEstimate, StopPrice
+from tamis_schemas import ExpectedIncludes, StopAnswer, StopEstimate, StopFigure, StopPrice, StopSample, StopVerdict
 from tamis_schemas.ledger import reading_orders
 
 from ..quality.certificate import Reading, certify, price_list
-from ..quality.estimates import expected_from_probabilities, expected_from_yield, missed_recall_p
-from .audited_sample import next_number, seen_audits
+from ..quality.estimates import Basis, expected_from_probabilities, expected_from_yield, missed_recall_p
+from ..quality.sampling_frame import SPENDING
 from .final_outcome import Outcome
 from .reading_state import ReadingState, read_reading_state
-from .stop_samples import checked_operation, promise_of, reading_of, samples_of
-from .stop_words import in_words
+from .stop_samples import checked_operation, next_number, promise_of, reading_of, samples_of, seen_audits
+
+_BASES = {
+    Basis.PROBABILITIES: "the probabilities of the reading order",
+    Basis.RECENT_YIELD: "what the records read last have brought",
+}
+ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen (2020)"
+
+
+def in_words(answer: StopAnswer) -> StopAnswer:
+    """The answer with its words; `headline` holds the reason of a promise that is out of reach, if it is."""
+    enough = answer.verdict is StopVerdict.ENOUGH
+    return answer.model_copy(
+        update={
+            "headline": _headline(answer),
+            "figures": tuple(_figures(answer)),
+            "methods": methods_sentence(answer) if enough else None,
+        }
+    )
+
+
+def methods_sentence(answer: StopAnswer) -> str:
+    """What was done and what it says, as far as it is: for a methods section."""
+    of_all = f"{answer.read:,} of {records(answer.records)}"
+    if not answer.unread:
+        return f"People read all {records(answer.records)} and included {answer.found:,}."
+    sentences = [f"People read {of_all} ({_share(answer.read, answer.records)}) and included {answer.found:,}."]
+    for sample in answer.samples:
+        sentences.append(_drawn(sample))
+    promise = (
+        f"With {percent(answer.confidence)} confidence at most {answer.missed:,} of the {answer.unread:,} records that "
+        "nobody read would be included"
+    )
+    if answer.promised >= answer.recall:
+        promise += f", so that at least {percent(answer.promised, down=True)} of all includes are found"
+    else:
+        promise += f", so that the wanted recall of {percent(answer.recall)} is not reached yet"
+    basis = "exact hypergeometric bound, which holds however often it is looked at" if answer.samples else "a count"
+    sentences.append(f"{promise} ({basis}).")
+    if answer.miss_rate is not None and answer.double_reading is not None:
+        sentences.append(_overlooked(answer))
+    else:
+        sentences.append("What the readers overlooked in records that they read is not part of this figure.")
+    return " ".join(sentences)
+
+
+def percent(share: float, *, down: bool = False) -> str:
+    """A share: `95%`, `97.3%`; `down`: never more than it is."""
+    tenths = share * 1_000
+    shown = (int(tenths + 1e-9) if down else round(tenths)) / 10
+    return f"{shown:g}%"
+
+
+def records(n: int) -> str:
+    """`1 record`, `2,695 records`."""
+    return "1 record" if n == 1 else f"{n:,} records"
+
+
+def _headline(answer: StopAnswer) -> str:
+    wanted = f"{percent(answer.recall)} of the includes"
+    if answer.verdict is StopVerdict.IMPOSSIBLE:
+        return f"Cannot be promised, because {answer.headline}."
+    if answer.verdict is StopVerdict.ENOUGH:
+        if not answer.unread:
+            return "Enough: every record is read."
+        return f"Enough: at least {wanted} are found, with {percent(answer.confidence)} confidence."
+    if answer.needed[0] >= answer.unread:
+        return (
+            f"Not yet: no sample is small enough to promise {wanted}; all {answer.unread:,} unread records have to be "
+            "read."
+        )
+    clean = "if no further include is among them"
+    if answer.sample is None:
+        return (
+            f"Not yet: draw a random sample of the {records(answer.unread)} that nobody has read; {answer.needed[0]:,} "
+            f"of them are enough {clean}."
+        )
+    return f"Not yet: read {answer.needed[0]:,} more of the sample; that is enough {clean}."
+
+
+def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
+    rest = f"nobody has read the other {answer.unread:,}" if answer.unread else "nothing is left"
+    if left := _left_by_software(answer):
+        rest += f", {left} among them"
+    yield StopFigure(
+        name="read by people",
+        value=f"{answer.read:,} of {answer.records:,} ({_share(answer.read, answer.records)})",
+        meaning=f"What people decided on counts as read, copies left out; {rest}.",
+    )
+    yield StopFigure(
+        name="includes found", value=f"{answer.found:,}", meaning="What your review has in its hands already."
+    )
+    if answer.conflicts or answer.uncertain:
+        yield StopFigure(
+            name="read and still open",
+            value=f"{answer.conflicts:,} in conflict, {answer.uncertain:,} uncertain",
+            meaning="They count as unread until somebody settles or decides them.",
+        )
+    for sample in answer.samples:
+        yield _sample(sample)
+    yield StopFigure(
+        name="promised now",
+        value=f"at least {percent(answer.promised, down=True)} of the includes are found",
+        meaning=f"The certificate: with {percent(answer.confidence)} confidence, in whatever order you read and "
+        "however often you look.",
+    )
+    if answer.unread:
+        yield StopFigure(
+            name="missed",
+            value=f"at most {answer.missed:,} of the {answer.unread:,} unread",
+            meaning="With that confidence no more than these would be included if you read on to the end.",
+        )
+    if answer.needed:
+        none, *further = answer.needed
+        yield StopFigure(
+            name="to read for the promise",
+            value=f"{none:,} of the sample; {', '.join(f'{n:,}' for n in further)} with one, two, three includes in it",
+            meaning="An include that the sample still shows counts as found, but says that there may be more of them.",
+        )
+    if answer.double_reading is not None:
+        yield _people(answer)
+    yield _expected_figure(answer)
+    yield StopFigure(
+        name="estimator",
+        value=f"p = {answer.estimate.p:.3f}: it {'would stop' if answer.estimate.stops else 'would read on'}",
+        meaning=f"An estimate and no promise, by {ESTIMATOR}: it takes the unread rest to be no richer than what was "
+        "read last.",
+    )
+
+
+def _left_by_software(answer: StopAnswer) -> str:
+    parts = []
+    if answer.excluded_by_rules:
+        parts.append(f"{answer.excluded_by_rules:,} that rules excluded")
+    if answer.excluded_by_model:
+        parts.append(f"{answer.excluded_by_model:,} that the model excluded")
+    return " and ".join(parts)
+
+
+def _sample(sample: StopSample) -> StopFigure:
+    behind = sample.drawn - sample.read - len(sample.waiting)
+    gap = f"; {behind:,} behind the first that is not" if behind else ""
+    return StopFigure(
+        name=f"sample {sample.number}" + ("" if sample.closed_at is None else " (closed)"),
+        value=f"{sample.read:,} of {sample.drawn:,} drawn are read{gap}, {sample.found:,} included; drawn from "
+        f"{sample.population:,} with seed {sample.seed}",
+        meaning="Chance chose these records, so they speak for all that nobody had read; they count in their order and "
+        "without a gap.",
+    )
+
+
+def _people(answer: StopAnswer) -> StopFigure:
+    double = answer.double_reading
+    assert double is not None  # noqa: S101 - the caller has looked
+    if answer.miss_rate is not None:
+        meaning = f"The promise takes in that up to {percent(answer.miss_rate)} of the includes are overlooked."
+    elif double.counts:
+        meaning = "The promise leaves it out: it is of the includes that your readers would include."
+    else:
+        meaning = (
+            "Too few to say how much people overlook, or left out: the promise is of the includes that your readers "
+            "would include."
+        )
+    return StopFigure(
+        name="read by two",
+        value=f"{double.records:,} records; of {double.includes:,} includes {double.missed_by_one:,} missed by one",
+        meaning=meaning,
+    )
+
+
+def _expected_figure(answer: StopAnswer) -> StopFigure:
+    expected = answer.expected
+    if not expected.records:
+        value = "nothing is left to read"
+    elif expected.expected is None:
+        value = "not known before anything is read"
+    else:
+        value = f"about {expected.expected:.1f} ({expected.low:.1f} to {expected.high:.1f})"
+    return StopFigure(
+        name=f"includes in the next {expected.records:,}",
+        value=value,
+        meaning=f"What reading on would bring, by {_BASES[Basis(expected.basis)]}: an expectation, no promise.",
+    )
+
+
+def _drawn(sample: StopSample) -> str:
+    return (
+        f"From {records(sample.population)} that nobody had read by {sample.created_at:%Y-%m-%d}, a simple random "
+        f"sample was drawn without replacement (sample {sample.number}, seed {sample.seed}, in the order of the "
+        f"SHA-256 of seed and record); its first {sample.read:,} were read and {sample.found:,} of them included."
+    )
+
+
+def _overlooked(answer: StopAnswer) -> str:
+    double, rate = answer.double_reading, answer.miss_rate
+    assert double is not None  # noqa: S101 - the caller has looked
+    assert rate is not None  # noqa: S101 - the same
+    return (
+        f"The bound takes in what readers overlook: of {double.includes:,} includes that two people read on their own, "
+        f"{double.missed_by_one:,} were missed by one, so that at most {percent(rate)} of the includes are overlooked."
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else "none"
+
+
+def spending_sentence() -> str:
+    """How the doubt is divided among samples and finds, for a methods section."""
+    return SPENDING[:1].upper() + SPENDING[1:] + "."
 
 
 def read_stop(

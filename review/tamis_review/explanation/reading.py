@@ -35,7 +35,6 @@ from tamis_schemas.ledger import (
 )
 from tamis_schemas.records.record_number import indexed_words
 
-from .because import because
 from .document import (
     DrawnIn,
     ExplainedBatch,
@@ -46,6 +45,7 @@ from .document import (
     HumanWord,
     OtherStage,
     PastFailure,
+    because,
 )
 
 
@@ -191,13 +191,13 @@ def _gap(result: ItemResult, claims: Sequence[Transcript], lost_claims: int) -> 
 
 
 def _past_failures(connection: Connection, batch_id: UUID, index: int) -> tuple[PastFailure, ...]:
+    failed = past_failures.c
     statement = (
-        select(past_failures.c.round, past_failures.c.error_kind, past_failures.c.error)
-        .where(past_failures.c.batch_id == batch_id, past_failures.c.idx == index)
-        .order_by(past_failures.c.round)
+        select(failed.round, failed.error_kind.label("kind"), failed.error.label("message"))
+        .where(failed.batch_id == batch_id, failed.idx == index)
+        .order_by(failed.round)
     )
-    rows = connection.execute(statement)
-    return tuple(PastFailure(round=row.round, kind=row.error_kind, message=row.error) for row in rows)
+    return tuple(PastFailure.model_validate(row._asdict()) for row in connection.execute(statement))
 
 
 def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWord, ...]:
@@ -208,17 +208,9 @@ def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWo
         .where(audits.c.batch_id == batch_id, audit_decisions.c.idx == index)
         .order_by(audit_decisions.c.id)
     )
-    words += [
-        HumanWord(
-            act=HumanAct.AUDITED,
-            by=row.reviewer,
-            at=row.created_at,
-            value=row.include,
-            note=row.note,
-            audit=str(row.audit_id),
-        )
-        for row in connection.execute(audited)
-    ]
+    for row in connection.execute(audited):
+        said = {"by": row.reviewer, "at": row.created_at, "value": row.include, "note": row.note}
+        words.append(HumanWord(act=HumanAct.AUDITED, audit=str(row.audit_id), **said))
     return tuple(sorted(words, key=lambda word: word.at))
 
 
@@ -230,22 +222,13 @@ def _word(one: Override) -> HumanWord:
 
 def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn, ...]:
     statement = (
-        select(audits, audit_items.c.drawn)
+        select(audits, audit_items.c.drawn, audits.c.created_at.label("at"))
         .join(audit_items, audit_items.c.audit_id == audits.c.id)
         .where(audits.c.batch_id == batch_id, audit_items.c.idx == index)
         .order_by(audits.c.created_at)
     )
-    return tuple(
-        DrawnIn(
-            audit=str(row.id),
-            seed=row.seed,
-            stratum=row.stratum,
-            population=row.population,
-            drawn=row.drawn,
-            at=row.created_at,
-        )
-        for row in connection.execute(statement)
-    )
+    rows = connection.execute(statement)
+    return tuple(DrawnIn.model_validate(row._asdict() | {"audit": str(row.id)}) for row in rows)
 
 
 def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tuple[OtherStage, ...]:

@@ -10,35 +10,25 @@ from tamis_producer.client.client import Client
 from tamis_producer.gateway.api_keys import ApiKey
 
 from . import (
-    audit_routes,
-    dry_run_route,
-    duplicates_route,
-    explanations,
-    export_route,
-    figure_routes,
+    decision_routes,
     files,
     gold_routes,
-    judgement_routes,
-    mode_routes,
-    next_route,
-    override_routes,
     page,
-    records,
-    remark_routes,
-    report_stream,
+    preview_routes,
+    quality_routes,
+    reading_routes,
+    record_routes,
     review_routes,
-    stop_routes,
-    work_route,
+    sample_routes,
 )
-from .dry_run_route import Rehearse, nothing_renders
+from .preview_routes import Rehearse, nothing_renders
 from .sight import check_batch_open
 from .upload import LONGEST_TERMS
 from .written import ReportWriters
 
 PARTS = (
-    *(audit_routes, records, report_stream, dry_run_route, duplicates_route, work_route, review_routes, explanations),
-    *(export_route, figure_routes, files, gold_routes, judgement_routes, mode_routes, next_route, override_routes),
-    *(remark_routes, stop_routes, page),
+    *(decision_routes, files, gold_routes, preview_routes, quality_routes, reading_routes, record_routes),
+    *(review_routes, sample_routes, page),
 )
 FILES_OF_BATCH = ("decisions", "evaluation", "calibration")
 FORMS = ("/v1/files", "/v1/dry-run", "/v1/duplicates", *(f"/v1/batches/{{batch_id}}/{name}" for name in FILES_OF_BATCH))
@@ -61,8 +51,8 @@ class Screening:
         """Set up report writers, dry runs and previews."""
         app.state.writers = ReportWriters()
         app.state.rehearse = self._rehearse
-        app.state.dry_runs = anyio.CapacityLimiter(dry_run_route.AT_ONCE)
-        app.state.previews = anyio.CapacityLimiter(duplicates_route.AT_ONCE)
+        app.state.dry_runs = anyio.CapacityLimiter(preview_routes.RENDERED_AT_ONCE)
+        app.state.previews = anyio.CapacityLimiter(preview_routes.PAIRED_AT_ONCE)
 
     def check_open(self, batch_id: str, client: Client, key: ApiKey) -> None:
         """Raise `Blinded` while a record of the batch, or of its review, is hidden from the holder of the key."""

@@ -19,7 +19,6 @@ from tamis_producer.gateway.access import Of, Submitter
 from tamis_producer.gateway.allowance import check_price
 from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.batch_status_view import BatchStatusView
-from tamis_producer.gateway.description import component
 from tamis_producer.gateway.submission_body import EXAMPLE_TERMS, Terms
 from tamis_producer.gateway.submitting import SUBMITTED, answer, submit_terms
 from tamis_review.stages import known_records
@@ -35,7 +34,7 @@ from ..intake.stated_source import StatedSource
 from ..plans.criteria_file import read_criteria
 from ..plans.criteria_lint import doubts
 from ..plans.reviews import submit_review
-from .upload import MEDIA_TYPE, MOST_FILES, as_called, on_disk, uploaded
+from .upload import MOST_FILES, as_called, form_body, on_disk, uploaded
 
 router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
 
@@ -179,7 +178,7 @@ class CriteriaRead(BaseModel):
     operation_id="submit_file",
     status_code=HTTPStatus.CREATED,
     summary="Submit bibliographic files: a form with each file, and with terms that say what to ask of the records",
-    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(FileForm)}}}},
+    openapi_extra=form_body(FileForm),
     responses=SUBMITTED
     | problems.CONFLICT
     | problems.OF_MONEY
@@ -194,7 +193,7 @@ async def submit_file(
     idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
 ) -> FileBatchView:
     """Copies of records are kept out and counted, what cannot be read is told; the form's field `terms` is JSON."""
-    async with uploaded(request, FileTerms, largest=client.settings.max_file_bytes) as (terms, files):
+    async with uploaded(request, client, FileTerms) as (terms, files):
         return await run_in_threadpool(_submitted, client, key, terms, files, idempotency_key, response)
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
-from tamis_producer.gateway.description import BatchId, component
+from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import evaluation
@@ -23,18 +23,17 @@ from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.fill_in_sheet import content_of, text_of
-from ..decisions.kept_file import write_kept
-from ..decisions.pilot_file import write_pilot
+from ..decisions.sheets import content_of, text_of, write_kept, write_pilot
 from ..decisions.stop_samples import RANDOM_SEED_BITS
 from ..quality import words
 from ..quality.gold_evaluation import GoldEvaluation
 from ..quality.matching import check_decides
 from ..quality.pilot import Calibrated, Calibration
 from ..quality.words import FigureRow, holds_for, threshold_rows
-from ..report.gold_page import write_gold_page
-from ..report.reliability_svg import draw_reliability
-from .upload import MEDIA_TYPE, answered_by_file
+from ..report.charts import draw_reliability
+from ..report.page import write_gold_page
+from .upload import answered_by_file, form_body
+from .written import csv_table
 
 
 class EvaluationWords(Frozen):
@@ -215,9 +214,7 @@ def draw_pilot(
     drawn = evaluation.draw_pilot(batch, wanted.n, seed=seed)
     rows = {row.index: row for row in batch.results(drawn.places)}
     if form is TableForm.CSV:
-        stream = StringIO(newline="")
-        write_pilot(drawn, list(rows.values()), stream)
-        return Response(stream.getvalue(), media_type="text/csv")
+        return csv_table(lambda stream: write_pilot(drawn, list(rows.values()), stream))
     records = tuple(
         PilotRecord(
             index=place,
@@ -234,7 +231,7 @@ def draw_pilot(
     "/evaluation",
     summary="Compare its decisions with a person's labels: a form with their file, and with terms that say how to read",
     response_model=EvaluationView,
-    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(EvaluationUpload)}}}},
+    openapi_extra=form_body(EvaluationUpload),
     responses=UNREADABLE | {200: {"content": {"text/html": {}, "image/svg+xml": {}}}},
     dependencies=[Depends(check_open)],
 )
@@ -255,16 +252,14 @@ async def evaluate_batch(
         told = EvaluationWords.of(found)
         return EvaluationView(**dict(found), batch=view.id, finished=view.finished, labels=name, words=told)
 
-    return await answered_by_file(request, LabelTerms, "labels", evaluated, largest=client.settings.max_file_bytes)
+    return await answered_by_file(request, client, LabelTerms, "labels", evaluated)
 
 
 @router.post(
     "/calibration",
     summary="Find, by a labelled random sample, the score from which on records are kept, with a guaranteed recall",
     response_model=CalibrationView,
-    openapi_extra={
-        "requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(CalibrationUpload)}}}
-    },
+    openapi_extra=form_body(CalibrationUpload),
     responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
     dependencies=[Depends(check_open)],
 )
@@ -279,11 +274,7 @@ async def calibrate_batch(
         if form is TableForm.CSV:
             if found.calibration.refusal is not None:
                 raise InvalidRequest(found.calibration.refusal)
-            table = StringIO(newline="")
-            write_kept(found, table)
-            return Response(table.getvalue(), media_type="text/csv")
+            return csv_table(lambda stream: write_kept(found, stream))
         return CalibrationView.of_calibrated(found, batch=view.id, finished=view.finished, labels=name)
 
-    return await answered_by_file(
-        request, CalibrationTerms, "labels", calibrated, largest=client.settings.max_file_bytes
-    )
+    return await answered_by_file(request, client, CalibrationTerms, "labels", calibrated)

@@ -13,7 +13,7 @@ from tamis_producer.gateway import problems
 from ..example import CITATIONS, CRITERIA
 from ..report.flow_svg import STYLE
 from ..report.page import ASSETS as REPORT_ASSETS
-from ..report.templates import policy_hash, template
+from ..report.page import policy_hash, template
 
 router = APIRouter(tags=["page"])
 

@@ -1,11 +1,16 @@
-"""Routes of reviews: how they stand, and what is left in their stages for whoever asks."""
+"""Routes of reviews, and of reports: of a review, or of a batch.
+
+How reviews stand, and what is left in their stages for whoever asks. A report is written aside, and sent as a stream.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Self
+from functools import partial
+from http import HTTPStatus
+from typing import Annotated, Any, Self
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from tamis_producer import ledger
@@ -14,6 +19,9 @@ from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.batch_status_view import BatchStatusView
+from tamis_producer.gateway.description import BatchId
+from tamis_producer.gateway.etag import tagged
+from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.streams import Stream
 from tamis_producer.ledger import ledger_errors, read_reviews
 from tamis_producer.ledger.batch_view import ReviewView
@@ -21,10 +29,10 @@ from tamis_review.plans.reviews import find_review
 from tamis_schemas import BatchStatus, cost_words
 from tamis_schemas.values.frozen import Frozen
 
-from ..report import ReportForm
-from ..report.work_left import WorkLeft, read_left
-from .report_stream import REPORTS, report_stream
+from ..report import ReportForm, write_report
+from ..report.work_list import WorkLeft, read_left
 from .sight import sight_of
+from .written import ReportWriters
 
 
 class ReviewStageView(BatchStatusView):
@@ -55,17 +63,8 @@ class ReviewStatusView(Frozen):
             ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, todo=here.todo, conflicts=here.conflicts)
             for stage, name, here in zip(view.stages, view.planned, left, strict=False)
         )
-        return cls(
-            id=view.id,
-            label=view.label,
-            created_at=view.created_at,
-            finished_at=view.finished_at,
-            state=view.state,
-            planned=view.planned,
-            stages=stages,
-            paid=cost_words(view.cost, view.unpriced),
-            next_step=next_step(view.state, left),
-        )
+        words = {"paid": cost_words(view.cost, view.unpriced), "next_step": next_step(view.state, left)}
+        return cls(**dict(view) | {"state": view.state, "stages": stages} | words)
 
 
 def next_step(state: str, left: Sequence[WorkLeft]) -> str:
@@ -84,13 +83,27 @@ def next_step(state: str, left: Sequence[WorkLeft]) -> str:
     return "cancelled" if state == BatchStatus.CANCELLED else "finished"
 
 
-router = APIRouter(prefix="/v1/reviews", tags=["reviews"], responses=problems.KEYED | problems.UNKNOWN)
-
+router = APIRouter(prefix="/v1", responses=problems.KEYED)
 MOST_LISTED = 100
 ReviewId = Annotated[str, Path(description="A review's id, or its beginning.", examples=["3f2a"])]
+REPORT_TYPES = {
+    ReportForm.HTML: "text/html",
+    ReportForm.SVG: "image/svg+xml",
+    ReportForm.PNG: "image/png",
+    ReportForm.MD: "text/markdown",
+    ReportForm.JSON: "application/json",
+}
+REPORTS: dict[int | str, dict[str, Any]] = {
+    HTTPStatus.OK.value: {"content": {kind: {} for kind in REPORT_TYPES.values()}}
+}
 
 
-@router.get("", summary="The latest reviews, newest first, each with what comes next")
+@router.get(
+    "/reviews",
+    tags=["reviews"],
+    summary="The latest reviews, newest first, each with what comes next",
+    responses=problems.UNKNOWN,
+)
 def list_reviews(
     client: Of,
     key: Reader,
@@ -102,16 +115,22 @@ def list_reviews(
     return _read(client, key.label, limit=limit, after=after)
 
 
-@router.get("/{review_id}", summary="How a review stands, and what comes next")
+@router.get(
+    "/reviews/{review_id}",
+    tags=["reviews"],
+    summary="How a review stands, and what comes next",
+    responses=problems.UNKNOWN,
+)
 def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
     return _read(client, key.label, review_id=UUID(find_review(client, review_id).id))[0]
 
 
 @router.get(
-    "/{review_id}/report",
+    "/reviews/{review_id}/report",
+    tags=["reviews"],
     summary="The report of all stages of a review, in the forms that a batch's has",
     response_class=Response,
-    responses=REPORTS,
+    responses=REPORTS | problems.UNKNOWN,
 )
 async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
@@ -137,3 +156,27 @@ def _read(
         return [
             ReviewStatusView.of(view, [read_left(connection, stage, me) for stage in view.stages]) for view in views
         ]
+
+
+async def report_stream(request: Request, client: Client, key: ApiKey, subject_id: str, form: ReportForm) -> Stream:
+    """Return the report of the batch or review with this id. Raises as `write_report` does."""
+    writers: ReportWriters = request.app.state.writers
+    written = await writers.written(partial(write_report, client.engine, subject_id, form))
+    # Its scripts run, but not as part of this site.
+    sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
+    return Stream(written, of=request.app.state.streams, key=key, media_type=REPORT_TYPES[form], headers=sandbox)
+
+
+@router.get(
+    "/batches/{batch_id}/report",
+    tags=["batches"],
+    summary="The report: one page, its flow as SVG or PNG, its text as Markdown, or its figures as JSON",
+    response_class=Response,
+    responses=REPORTS | problems.UNCHANGED | problems.UNKNOWN,
+    dependencies=[Depends(check_open), Depends(tagged)],
+)
+async def get_report(
+    batch_id: BatchId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
+) -> Stream:
+    batch = await run_in_threadpool(client.batch, batch_id)
+    return await report_stream(request, client, key, batch.id, form)

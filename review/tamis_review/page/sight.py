@@ -87,7 +87,7 @@ class Sight:
 
 def sight_of(client: Client, batch_id: str, key: ApiKey) -> Sight:
     """The sight of the holder of a key. Raises `UnknownBatch`, `LedgerUnavailable`."""
-    found = UUID(client.batch(batch_id).id)
+    found = client.batch(batch_id).uuid
     with ledger_errors(), client.snapshot() as connection:
         hidden = hidden_from(connection, found, key.label)
         return Sight(str(found), read_mode(connection, found), key.label, frozenset(hidden))
@@ -109,7 +109,7 @@ def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
 
 def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) -> None:
     """A dependency: 403 while the record of the path is hidden from the caller, in any stage of its review."""
-    found = UUID(client.batch(batch_id).id)
+    found = client.batch(batch_id).uuid
     for stage in _stages(client, batch_id):
         sight = sight_of(client, str(stage), key)
         if sight.hidden:
@@ -121,7 +121,7 @@ def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) 
 
 def _stages(client: Client, batch_id: str) -> list[UUID]:
     """Return the batch, and the other stages of its review."""
-    found = UUID(client.batch(batch_id).id)
+    found = client.batch(batch_id).uuid
     review = select(batches.c.review_id).where(batches.c.id == found).scalar_subquery()
     others = select(batches.c.id).where(batches.c.review_id == review, batches.c.id != found)
     with ledger_errors(), client.snapshot() as connection:

@@ -6,13 +6,15 @@ from http import HTTPStatus
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
+from tamis_producer.client.client import Client
+from tamis_producer.gateway.description import component
 from tamis_producer.gateway.submission_body import decoded, validated
 from tamis_schemas import InputError, InvalidParameters
 
@@ -23,16 +25,22 @@ LONGEST_TERMS = 1_000_000  # bytes: ten times the longest parameters
 MOST_FILES = 100  # of one form; a review searches a dozen sources
 
 
+def form_body(kind: type[BaseModel]) -> dict[str, Any]:
+    """Return what the description says of a form as a request's body."""
+    return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(kind)}}}}
+
+
 @asynccontextmanager
 async def uploaded(
-    request: Request, kind: type[Asked], *, largest: int
+    request: Request, client: Client, kind: type[Asked]
 ) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
     """The form's field `terms`, and each `file` in its order, kept on disk until the end; each has a name, and content.
 
     Raises:
-        HTTPException: 413 for files of more than `largest` bytes together, 415 for another media type.
+        HTTPException: 413 for files that are too large together, 415 for another media type.
         InvalidParameters: the form lacks a field, or has one that is not as it should be.
     """
+    largest = client.settings.max_file_bytes
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a file is sent as {MEDIA_TYPE}")
@@ -55,7 +63,7 @@ async def uploaded(
 
 
 async def answered_by_file(
-    request: Request, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer], *, largest: int
+    request: Request, client: Client, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer]
 ) -> Answer:
     """Answer, on a thread, by the terms of a form and its one file, which has a path and the name that its owner knows.
 
@@ -67,7 +75,7 @@ async def answered_by_file(
             (path,) = called
             return answer(terms, path, name)
 
-    async with uploaded(request, kind, largest=largest) as (terms, files):
+    async with uploaded(request, client, kind) as (terms, files):
         if len(files) > 1:
             raise InvalidParameters(f"file: {noun} are taken from one file at a time")
         return await run_in_threadpool(answered, terms, files[0])

@@ -2,14 +2,23 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack
+from io import StringIO
 from tempfile import TemporaryFile
 from typing import TextIO
 
 import anyio
 from anyio import to_thread
+from fastapi.responses import Response
 
 WRITERS = 2  # at once, for all callers
 PIECE = 65_536  # bytes that are sent at once
+
+
+def csv_table(write: Callable[[TextIO], object]) -> Response:
+    """Return the small table that `write` writes as an answer."""
+    table = StringIO(newline="")
+    write(table)
+    return Response(table.getvalue(), media_type="text/csv")
 
 
 class ReportWriters:

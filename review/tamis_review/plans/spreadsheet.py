@@ -1,6 +1,6 @@
 """Tables that people fill in: CSV as spreadsheets write it, with the line of every row."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tamis_producer.files.decode import read_text
 from tamis_producer.results.formula_guard import unguarded
 from tamis_schemas import InputError
 
-from ..intake.cell_rows import DELIMITERS, CellRows
+from ..intake.cell_rows import DELIMITERS, CellRow, CellRows
 from ..intake.notes import Notes
 
 
@@ -35,22 +35,32 @@ def read_table(path: Path | str, columns: Collection[str], required: Collection[
     text = read_text(path)
     first = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = max(DELIMITERS, key=lambda one: len({name.strip().lower() for name in first.split(one)} & set(columns)))
-    names: list[str] | None = None
-    rows: list[TableRow] = []
+    rows = rows_of_table(text, delimiter, path)
+    top = next(rows)
+    names = _header(top.cells, columns, required, path, top.line)
+    return [
+        TableRow(row.line, {name: unguarded(cell.strip()) for name, cell in zip(names, row.cells, strict=False)})
+        for row in rows
+    ]
+
+
+def rows_of_table(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
+    """Yield the row that names the columns, and those below it; empty rows are no rows.
+
+    Raises `InputError` where no row is there, or one is longer than the first.
+    """
+    width: int | None = None
     for row in CellRows(text, delimiter, Notes(path, strict=True)):
         if not any(cell.strip() for cell in row.cells):
             continue
-        if names is None:
-            names = _header(row.cells, columns, required, path, row.line)
-        elif any(row.cells[len(names) :]):
-            width = f"{len(row.cells)} cells, but the header has {len(names)} columns"
-            raise InputError(width, path=path, line=row.line)
-        else:
-            cells = {name: unguarded(cell.strip()) for name, cell in zip(names, row.cells, strict=False)}
-            rows.append(TableRow(row.line, cells))
-    if names is None:
+        if width is None:
+            width = len(row.cells)
+        elif any(row.cells[width:]):
+            message = f"{len(row.cells)} cells, but the header has {width} columns"
+            raise InputError(message, path=path, line=row.line)
+        yield row
+    if width is None:
         raise InputError("no table: the first row names the columns", path=path)
-    return rows
 
 
 def _header(cells: list[str], columns: Collection[str], required: Collection[str], path: Path, line: int) -> list[str]:

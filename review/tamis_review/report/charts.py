@@ -1,55 +1,83 @@
 """The report's charts as SVG elements; the page's style sheet colours them by their classes."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 
 from tamis_schemas import Proportion
 
-from .figures import BINS, ConfidenceSeries
+from ..quality.figure import Bin, Reliability
+from .figures import BINS, ConfidenceSeries, FindingFigures
 
-WIDTH, HEIGHT = 640, 236
-LEFT, TOP, BOTTOM = 46, 12, 40  # room for the axes' labels
+
+@dataclass(frozen=True)
+class Plot:
+    """A chart's size, and in it the edges of the room in which it draws."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+    def x(self, share: float) -> float:
+        """Return the place of a share of the way from left to right."""
+        return self.left + (self.right - self.left) * share
+
+    def y(self, share: float) -> float:
+        """Return the place of a share of the way from the bottom to the top."""
+        return self.bottom - (self.bottom - self.top) * share
+
+
+HISTOGRAM = Plot(width=640, height=236, left=46, right=640, top=12, bottom=196)
+FINDING = Plot(width=640, height=300, left=46, right=628, top=34, bottom=240)
+RELIABILITY = Plot(width=560, height=520, left=56, right=540, top=36, bottom=376)
+FOOT, COLUMNS = 476, 64  # of the columns below the curve of reliability, and their height
 GAP = 6  # between two columns
+
+# Alone the curve of reliability brings its colours; in a page, the page's style sheet has them.
+STYLE = """
+svg{background:#ffffff;color-scheme:light dark}
+text{font-family:Arial,Helvetica,"Liberation Sans",sans-serif;font-size:12px;fill:#55616a}
+.grid{stroke:#d9dfe2}.axis{stroke:#9aa5ac}.ideal{stroke:#55616a;stroke-dasharray:5 4}
+.point{fill:#1f7a68}.whisker,.curve{stroke:#1f7a68;fill:none}.curve{stroke-width:1.6}.bar{fill:#9aa5ac}
+.caption{font-size:13px;fill:#1c2328}
+@media (prefers-color-scheme:dark){
+svg{background:#14191c}text{fill:#a0abb2}.grid{stroke:#2d363b}.axis{stroke:#56626a}.ideal{stroke:#a0abb2}
+.point{fill:#4fb79c}.whisker,.curve{stroke:#4fb79c}.bar{fill:#56626a}.caption{fill:#e5e9eb}}
+"""
 
 
 def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> str:
     """Columns of records by confidence, a tenth each, stacked by outcome; `names` says how an outcome is called."""
-    totals = [sum(one.bins[place] for one in series) for place in range(BINS)]
-    step = grid_step(max(totals, default=0))
-    top = max(step, -(-max(totals, default=0) // step) * step)
-    plot = HEIGHT - TOP - BOTTOM
-    slot = (WIDTH - LEFT) / BINS
-    drawn = []
-    for value in range(0, top + 1, step):
-        y = TOP + plot * (1 - value / top)
-        drawn.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH}" y1="{y:g}" y2="{y:g}"/>')
-        drawn.append(f'<text class="tick" x="{LEFT - 8}" y="{y + 4:g}" text-anchor="end">{value:,}</text>')
+    plot, most = HISTOGRAM, max((sum(one.bins[place] for one in series) for place in range(BINS)), default=0)
+    step = grid_step(most)
+    top = max(step, -(-most // step) * step)
+    slot = (plot.right - plot.left) / BINS
+    drawn = _grid(plot, range(0, top + 1, step), top)
     for place in range(BINS):
-        y = TOP + plot
+        y = float(plot.bottom)
         for one in series:
-            height = plot * one.bins[place] / top
+            height = (plot.bottom - plot.top) * one.bins[place] / top
             if not height:
                 continue
             y -= height
             title = f"{names[one.outcome]}, confidence {_range(place)}: {one.bins[place]:,}"
             drawn.append(
-                f'<rect class="bar {one.outcome}" x="{LEFT + place * slot + GAP / 2:g}" y="{y:g}" '
+                f'<rect class="bar {one.outcome}" x="{plot.left + place * slot + GAP / 2:g}" y="{y:g}" '
                 f'width="{slot - GAP:g}" height="{height:g}"><title>{escape(title)}</title></rect>'
             )
     for place in range(BINS + 1):
-        x = LEFT + place * slot
-        drawn.append(
-            f'<text class="tick" x="{min(x, WIDTH - 8):g}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">'
-            f"{place / BINS:.1f}</text>"
-        )
-    drawn.append(
-        f'<text class="tick" x="{(LEFT + WIDTH) / 2:g}" y="{HEIGHT - 4}" text-anchor="middle">confidence</text>'
-    )
+        x = min(plot.left + place * slot, plot.width - 8)
+        drawn.append(_tick(f"{x:g}", plot.bottom + 18, f"{place / BINS:.1f}"))
+    drawn.append(_tick(f"{plot.x(0.5):g}", plot.height - 4, "confidence"))
     words = "; ".join(
         f"{names[one.outcome]}: "
         + ", ".join(f"{one.bins[place]:,} at {_range(place)}" for place in range(BINS) if one.bins[place])
         for one in series
     )
-    return svg_element("histogram", "Records by confidence", words, WIDTH, HEIGHT, drawn)
+    return svg_element("histogram", "Records by confidence", words, plot.width, plot.height, drawn)
 
 
 def interval(share: Proportion, name: str = "interval", title: str = "Pass rate") -> str:
@@ -59,15 +87,167 @@ def interval(share: Proportion, name: str = "interval", title: str = "Pass rate"
     width, inset = 360, 20
     room = width - 2 * inset
     low, at, high = (inset + room * value for value in (share.low, share.estimate, share.high))
-    drawn = [f'<line class="axis" x1="{inset}" x2="{width - inset}" y1="16" y2="16"/>']
+    drawn = [_line("axis", inset, width - inset, 16, 16)]
     for percent in (0, 25, 50, 75, 100):
-        x = inset + room * percent / 100
-        drawn.append(f'<line class="axis" x1="{x:g}" x2="{x:g}" y1="12" y2="20"/>')
-        drawn.append(f'<text class="tick" x="{x:g}" y="36" text-anchor="middle">{percent}%</text>')
+        x = f"{inset + room * percent / 100:g}"
+        drawn += [_line("axis", x, x, 12, 20), _tick(x, 36, f"{percent}%")]
     drawn.append(f'<rect class="range" x="{low:.2f}" y="11" width="{max(high - low, 1):.2f}" height="10" rx="2"/>')
     drawn.append(f'<circle class="point" cx="{at:.2f}" cy="16" r="4.5"/>')
     words = f"{share.estimate:.1%}, {share.level:.0%} interval from {share.low:.1%} to {share.high:.1%}"
     return svg_element(name, title, words, width, 40, drawn)
+
+
+def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
+    """The curve of finding: records that people read, in their order, and how many of them they included.
+
+    `name`: another one for each drawing of a page.
+    """
+    plot, top, across = FINDING, max(finding.found, 1), max(finding.records, 1)
+    drawn = []
+    if finding.read < finding.records:
+        at = plot.x(finding.read / across)
+        width = plot.right - at
+        words = f"read by nobody: {finding.records - finding.read:,}"
+        drawn.append(
+            f'<rect class="unread" x="{at:.1f}" y="{plot.top}" width="{width:.1f}" height="{plot.bottom - plot.top}">'
+            f"<title>{words}</title></rect>"
+        )
+        if width > 7 * len(words):  # about what the words take
+            drawn.append(_tick(f"{at + width / 2:.1f}", plot.bottom - 14, words))
+    drawn += _grid(plot, range(0, finding.found + 1, grid_step(top)), top)
+    for value in range(0, finding.records + 1, grid_step(across)):
+        x = plot.x(value / across)
+        drawn.append(_tick(f"{x:.1f}", plot.bottom + 18, f"{value:,}", "end" if x > plot.right - 24 else "middle"))
+    middle, end = f"{plot.x(0.5):g}", (finding.read / across, finding.found / top)
+    caption = f"{finding.found:,} included among the {finding.read:,} of {finding.records:,} records that people read"
+    drawn += [
+        _line("axis", plot.left, plot.right, plot.bottom, plot.bottom),
+        _tick(middle, plot.bottom + 38, "records read by people, in the order in which they decided"),
+        _tick(middle, plot.bottom + 54, "dashed: the same number, if chance had ordered them"),
+        f'<line class="ideal" x1="{plot.x(0):g}" y1="{plot.y(0):g}" x2="{plot.x(1):g}" y2="{plot.y(end[1]):g}"/>',
+        f'<polyline class="curve" points="{" ".join(_corners(plot, finding, top, across))}"/>',
+        f'<circle class="point" cx="{plot.x(end[0]):.1f}" cy="{plot.y(end[1]):.1f}" r="4.5"/>',
+        f'<text class="caption" x="{plot.left}" y="18">{escape(caption)}</text>',
+    ]
+    return svg_element(name, "The curve of finding", _finding_words(finding), plot.width, plot.height, drawn)
+
+
+def _corners(plot: Plot, finding: FindingFigures, top: int, across: int) -> list[str]:
+    """Return the corners: up by one at each find; those that would fall on one place are drawn once."""
+    corners = [(0, 0)]
+    for nth, read in enumerate(finding.finds, 1):
+        corners += [(read, nth - 1), (read, nth)]
+    corners.append((finding.read, finding.found))
+    return list(dict.fromkeys(f"{plot.x(read / across):.1f},{plot.y(found / top):.1f}" for read, found in corners))
+
+
+def _finding_words(finding: FindingFigures) -> str:
+    if not finding.finds:
+        return f"{finding.read:,} records read, none included"
+    marks = []
+    for share in (0.5, 0.8, 0.95, 1.0):
+        nth = max(1, -(-int(share * 100) * finding.found // 100))
+        marks.append(f"{nth:,} of {finding.found:,} after {finding.finds[nth - 1]:,}")
+    return f"{finding.read:,} of {finding.records:,} records read; included: {', '.join(dict.fromkeys(marks))} records"
+
+
+@dataclass(frozen=True)
+class CurveWords:
+    """The words of a curve of reliability: what is said, of what, and what came of it."""
+
+    said: str  # under the axis
+    counted: str
+    title: str
+    caption: str
+    shared: str  # before a share
+
+
+OF_CONFIDENCE = CurveWords(
+    said="confidence",
+    counted="decisions",
+    title="Confidence, and the share of decisions that the human shares",
+    caption="Decisions that the human shares, by confidence",
+    shared="shared by the human",
+)
+OF_PROBABILITY = CurveWords(
+    said="probability of inclusion",
+    counted="records",
+    title="Probability of inclusion, and the share of records that the human included",
+    caption="Records that the human included, by probability",
+    shared="included by the human",
+)
+
+
+def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE, *, standalone: bool = True) -> str:
+    """What the decisions of each confidence came to, over how many there are.
+
+    An SVG document; not `standalone`, an element for a page whose style sheet knows its classes.
+    """
+    plot, used = RELIABILITY, [one for one in reliability.bins if one.n]
+    drawn = [f"<style>{STYLE}</style>"] if standalone else []
+    for tenth in range(0, 11, 2):
+        y = plot.y(tenth / 10)
+        drawn += [
+            *_grid_line(plot, y, f"{tenth * 10}%"),
+            _tick(f"{plot.x(tenth / 10):g}", FOOT + 18, f"{tenth / 10:.1f}"),
+        ]
+    caption = "no decision has a label"
+    if reliability.ece.value is not None:
+        caption = f"{words.caption}; expected calibration error {reliability.ece.value:.3f}"
+    drawn += [
+        _line("ideal", f"{plot.x(0):g}", f"{plot.x(1):g}", f"{plot.y(0):g}", f"{plot.y(1):g}"),
+        _line("axis", plot.left, plot.right, FOOT, FOOT),
+        _tick(f"{plot.x(0.5):g}", FOOT + 38, words.said),
+        f'<text class="tick" x="{plot.left}" y="{plot.bottom + 15}">{words.counted}</text>',
+        *_curve(plot, used, words),
+        *_columns(plot, used, words),
+        f'<text class="caption" x="{plot.left}" y="20">{caption}</text>',
+    ]
+    described = "; ".join(_bin_words(one, words) for one in used) or "no decision has a label"
+    element = svg_element("reliability", words.title, described, plot.width, plot.height, drawn)
+    if not standalone:
+        return element
+    return element.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + "\n"
+
+
+def _curve(plot: Plot, used: list[Bin], words: CurveWords) -> list[str]:
+    """A point for each bin at the mean of its confidences, with the interval of its share."""
+    places: list[str] = []
+    drawn: list[str] = []
+    for one in used:
+        share = one.right
+        if one.confidence is None or share.estimate is None:
+            continue
+        x, y = f"{plot.x(one.confidence):.1f}", f"{plot.y(share.estimate):.1f}"
+        places.append(f"{x},{y}")
+        if share.low is not None and share.high is not None:
+            drawn.append(_line("whisker", x, x, f"{plot.y(share.low):.1f}", f"{plot.y(share.high):.1f}"))
+        about = escape(_bin_words(one, words))
+        drawn.append(f'<circle class="point" cx="{x}" cy="{y}" r="4.5"><title>{about}</title></circle>')
+    return [f'<polyline class="curve" points="{" ".join(places)}"/>', *drawn]
+
+
+def _columns(plot: Plot, used: list[Bin], words: CurveWords) -> Iterator[str]:
+    most = max((one.n for one in used), default=1)
+    for one in used:
+        left, right, height = plot.x(one.low), plot.x(one.high), COLUMNS * one.n / most
+        yield (
+            f'<rect class="bar" x="{left + GAP / 2:.1f}" y="{FOOT - height:.1f}" width="{right - left - GAP:.1f}" '
+            f'height="{height:.1f}"><title>{escape(_bin_words(one, words))}</title></rect>'
+        )
+        yield _tick(f"{(left + right) / 2:.1f}", f"{FOOT - height - 4:.1f}", f"{one.n:,}")
+
+
+def _bin_words(one: Bin, words: CurveWords) -> str:
+    share = one.right
+    if one.confidence is None or share.estimate is None:
+        return f"{words.said} {one.low:.1f} to {one.high:.1f}: no {words.counted}"
+    between = "" if share.low is None or share.high is None else f" ({share.low:.1%} to {share.high:.1%})"
+    mean = f"mean {words.said} {one.confidence:.2f}"
+    return (
+        f"{words.said} {one.low:.1f} to {one.high:.1f}: {one.n:,} {words.counted}, {mean}, "
+        f"{words.shared} {share.estimate:.1%}{between}"
+    )
 
 
 def svg_element(name: str, title: str, words: str, width: int, height: int, drawn: list[str]) -> str:
@@ -79,10 +259,6 @@ def svg_element(name: str, title: str, words: str, width: int, height: int, draw
     )
 
 
-def _range(place: int) -> str:
-    return f"{place / BINS:.1f} to {(place + 1) / BINS:.1f}"
-
-
 def grid_step(most: int) -> int:
     """The distance of grid lines: 1, 2 or 5 times a power of ten, so that there are at most five."""
     step = 1
@@ -90,3 +266,25 @@ def grid_step(most: int) -> int:
         digits = str(step)
         step = step * 5 // 2 if digits[0] == "2" else step * 2
     return step
+
+
+def _grid(plot: Plot, values: range, top: int) -> list[str]:
+    """Return a line across the plot for each value, with its number at the left; `top` is the value at the top."""
+    return [part for value in values for part in _grid_line(plot, plot.y(value / top), f"{value:,}")]
+
+
+def _grid_line(plot: Plot, y: float, text: str) -> tuple[str, str]:
+    line = _line("grid", plot.left, plot.right, f"{y:g}", f"{y:g}")
+    return line, _tick(plot.left - 8, f"{y + 4:g}", text, "end")
+
+
+def _line(kind: str, x1: int | str, x2: int | str, y1: int | str, y2: int | str) -> str:
+    return f'<line class="{kind}" x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}"/>'
+
+
+def _tick(x: int | str, y: int | str, text: str, anchor: str = "middle") -> str:
+    return f'<text class="tick" x="{x}" y="{y}" text-anchor="{anchor}">{text}</text>'
+
+
+def _range(place: int) -> str:
+    return f"{place / BINS:.1f} to {(place + 1) / BINS:.1f}"

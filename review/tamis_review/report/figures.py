@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
 from pydantic import Field, computed_field
@@ -25,11 +26,41 @@ from tamis_schemas.batches.flow import Flow, Tally
 from tamis_schemas.operations import operation_name
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.audit_verdict import AuditVerdict
+from ..decisions.audits import AuditVerdict
 from ..decisions.human_agreement import AgreementFigures
 from ..quality.panel_figures import PanelFigures
-from .report_rows import ReportRow
-from .subject import SubjectKind
+
+
+class SubjectKind(StrEnum):
+    """The kind of a subject."""
+
+    BATCH = "batch"
+    REVIEW = "review"
+
+
+class ReportWay(StrEnum):
+    """What became of a report, as people decided."""
+
+    AWAITED = "awaited"  # nobody has said whether it could be got
+    LOST = "not retrieved"
+    UNASSESSED = "not assessed yet"  # retrieved
+    EXCLUDED = "excluded"
+    UNCERTAIN = "uncertain"
+    CONFLICT = "reviewers disagree"
+    INCLUDED = "included"
+
+
+class ReportRow(Frozen):
+    """One report that was sought."""
+
+    index: int  # place of its record in the (first) batch, from 0
+    item_id: str
+    title: str | None
+    way: ReportWay
+    reason: str | None = None  # why it was excluded, or could not be retrieved
+    study: str | None = None  # that it is of, where somebody named one
+    reviewers: tuple[str, ...] = ()  # whose decisions on it stand
+
 
 BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
 
@@ -39,6 +70,9 @@ class ConfidenceSeries(Frozen):
 
     outcome: str  # passed, excluded, uncertain
     bins: tuple[int, ...] = Field(min_length=BINS, max_length=BINS)
+
+
+_NOT_SUMMED = {"possibly_unbilled_cost", "call_seconds_median", "call_seconds_p95"}
 
 
 class BatchCosts(PossiblyUnbilled):
@@ -62,18 +96,9 @@ class BatchCosts(PossiblyUnbilled):
         return f"at least {dollars(self.cost)}" if self.cost else "not known"
 
     def __add__(self, other: "BatchCosts") -> "BatchCosts":
-        return BatchCosts(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=self.cost + other.cost,
-            unpriced=self.unpriced + other.unpriced,
-            unanswered=self.unanswered + other.unanswered,
-            lost_claims=self.lost_claims + other.lost_claims,
-            possibly_unbilled_cost=_sum(self, other),
-            cached=self.cached + other.cached,
-            cut=self.cut + other.cut,
-        )
+        summed = BatchCosts.model_fields.keys() - _NOT_SUMMED
+        sums = {name: getattr(self, name) + getattr(other, name) for name in summed}
+        return BatchCosts(**sums, possibly_unbilled_cost=_sum(self, other))
 
 
 def _sum(one: BatchCosts, other: BatchCosts) -> Decimal | None:

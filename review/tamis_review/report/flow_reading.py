@@ -1,21 +1,236 @@
-"""The flow from the ledger: where every record of a batch or a review went, counted by SQL."""
+"""The flow from the ledger: where every record of a batch or a review went, counted by SQL.
 
-from collections.abc import Sequence
+Counted are the items of each batch by outcome and reason, and the reports of a screening: sought, retrieved, assessed
+and included, as people decided.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, String, case, cast, func, literal, select, true
 
+from tamis_producer.ledger.overrides import standing_at, standing_decisions
 from tamis_producer.ledger.sources import read_sources
-from tamis_schemas import OperationFailed, Source, SourceKind
+from tamis_schemas import HumanStage, OperationFailed, Source, SourceKind
+from tamis_schemas.answers.override import UNSURE
 from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, PreviousVersion, ReportFlow, Tally
-from tamis_schemas.ledger import batches, payloads
+from tamis_schemas.ledger import batches, items, payloads
+from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
 
-from ..decisions.final_outcome import BEFORE_SCREENING, Outcome, outcomes
-from .report_reading import read_reports
-from .tallied import OfRecords, Tallied, tally
+from ..decisions.final_outcome import BEFORE_SCREENING, CHANGED, CONFIRMED, Outcome, outcomes
+from ..decisions.report_stages import unpassed, unpassed_words
+from .figures import ReportRow, ReportWay
+from .flow_template import NO_REASON
+
+# A condition on some records, told of the column with their place in the review's first batch.
+OfRecords: TypeAlias = Callable[[ColumnElement[Any]], ColumnElement[bool]]
+
+
+@dataclass(frozen=True)
+class Tallied:
+    """A batch's items by outcome and reason, the most frequent first."""
+
+    rows: tuple[Any, ...]  # each with `system`, `outcome`, `human`, `reason`, `n`, `marked`, `unverified`
+
+    def n(self, outcome: Outcome) -> int:
+        """Records with this outcome in the end."""
+        return sum(row.n for row in self.rows if row.outcome == outcome)
+
+    def system(self, outcome: Outcome) -> int:
+        """Records with this outcome before any human decided."""
+        return sum(row.n for row in self.rows if row.system == outcome)
+
+    def tallies(self, outcome: Outcome) -> tuple[Tally, ...]:
+        """Records with this outcome in the end and by the software, by its reasons."""
+        return _by_reason(row for row in self.rows if row.outcome == row.system == outcome)
+
+    def system_tallies(self, outcome: Outcome) -> tuple[Tally, ...]:
+        """Records with this outcome before any human decided, by reason."""
+        return _by_reason(row for row in self.rows if row.system == outcome)
+
+    def by_human(self, outcome: Outcome) -> int:
+        """Records with this outcome because a human decided otherwise than the software, or where it had not."""
+        return sum(row.n for row in self.rows if row.outcome == outcome and row.human == CHANGED)
+
+    def with_human(self, outcome: Outcome) -> int:
+        """Records with this outcome of which a human said what the software says."""
+        return sum(row.n for row in self.rows if row.outcome == outcome and row.human == CONFIRMED)
+
+    @property
+    def removed_by(self) -> tuple[Tally, ...]:
+        """Records that were kept out before screening, by rule."""
+        return _by_reason(row for row in self.rows if row.outcome in BEFORE_SCREENING)
+
+    @property
+    def total(self) -> int:
+        return sum(row.n for row in self.rows)
+
+    @property
+    def confirmed(self) -> int:
+        return sum(row.n for row in self.rows if row.human == CONFIRMED)
+
+    @property
+    def taken_back(self) -> int:
+        """Records that software had kept out before screening, and that a human decided about."""
+        return sum(row.n for row in self.rows if row.system in BEFORE_SCREENING and row.outcome not in BEFORE_SCREENING)
+
+    @property
+    def removed(self) -> int:
+        return sum(self.n(outcome) for outcome in BEFORE_SCREENING)
+
+    @property
+    def marked(self) -> int:
+        return sum(row.marked for row in self.rows)
+
+    @property
+    def unverified(self) -> int:
+        """Uncertain records that the model excluded without a verified quote."""
+        return sum(row.unverified for row in self.rows if row.outcome == Outcome.UNCERTAIN)
+
+
+def tally(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> Tallied:
+    """The items of a row of `batches`, counted; `of`: some alone, by their place in the review's first batch."""
+    each = outcomes(batch.id, batch.operation).subquery("each")
+    statement = (
+        select(
+            each.c.system,
+            each.c.outcome,
+            each.c.human,
+            each.c.reason,
+            func.count().label("n"),
+            func.count().filter(each.c.marked).label("marked"),
+            func.count().filter(each.c.unverified).label("unverified"),
+        )
+        .group_by(each.c.system, each.c.outcome, each.c.human, each.c.reason)
+        .order_by(func.count().desc(), each.c.reason, each.c.system, each.c.outcome, each.c.human)
+    )
+    if of is not None:
+        statement = statement.where(of(each.c.record))
+    return Tallied(tuple(connection.execute(statement)))
+
+
+def _by_reason(rows: Iterable[Any]) -> tuple[Tally, ...]:
+    counted: Counter[str] = Counter()
+    for row in rows:
+        counted[row.reason or row.outcome] += row.n
+    ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+    return tuple(Tally(name=name, n=n) for name, n in ordered)
+
+
+# A line of a note names the study that a report is of: "study: Smith 2020". Reports of one name are of one study.
+STUDY = r"(?in)^\s*study\s*:\s*(\S.*?)\s*$"
+
+
+def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> ReportFlow | None:
+    """The reports of what passed a row of `batches`; None where nobody has decided about any.
+
+    `of`: of some records alone, by their place in the review's first batch.
+
+    A report that somebody has assessed was retrieved, whatever is said of its retrieval.
+
+    Raises `OperationFailed` naming the records with such a decision that did not pass the screening.
+    """
+    view = standing_decisions.c
+    decided = select(view.idx).where(view.batch_id == batch.id, view.stage != HumanStage.OWN.value).limit(1)
+    if connection.execute(decided).first() is None:
+        return None
+    if others := unpassed(connection, batch.id, batch.operation):
+        raise OperationFailed(unpassed_words(others))
+    return _counted(connection.execute(_ways(batch, of)))
+
+
+def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow, ...]:
+    """Each report that was sought, in the order of the records, with what people decided about it."""
+    each = _each_report(batch, None).subquery("each_report")
+    there = (items.c.batch_id == batch.id) & (items.c.idx == each.c.idx)
+    statement = (
+        select(
+            *(each.c.record.label("index"), each.c.way, each.c.reason, each.c.study, each.c.got_by, each.c.read_by),
+            *(items.c.item_id, payloads.c.payload.op("->>")("title").label("title")),
+        )
+        .join(items, there)
+        .join(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
+        .order_by(each.c.record)
+    )
+    rows = []
+    for row in connection.execute(statement):
+        reviewers = tuple(sorted({one["reviewer"] for one in (*(row.got_by or ()), *(row.read_by or ()))}))
+        rows.append(ReportRow.model_validate(row._asdict() | {"reviewers": reviewers}))
+    return tuple(rows)
+
+
+def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
+    """Return a statement of the reports that are sought: which way each went, why, and the study that is named."""
+    each = outcomes(batch.id, batch.operation).subquery("each")
+    got, read = (
+        standing_at(batch.id, each.c.idx, stage=stage) for stage in (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
+    )
+    way = case(
+        (read.c.conflict, literal(ReportWay.CONFLICT.value)),
+        (is_value(read.c.value, "include"), literal(ReportWay.INCLUDED.value)),
+        (is_value(read.c.value, "exclude"), literal(ReportWay.EXCLUDED.value)),
+        (is_value(read.c.value, UNSURE), literal(ReportWay.UNCERTAIN.value)),
+        (is_value(got.c.value, "not retrieved"), literal(ReportWay.LOST.value)),
+        (is_value(got.c.value, "retrieved"), literal(ReportWay.UNASSESSED.value)),
+        else_=literal(ReportWay.AWAITED.value),
+    )
+    why = case(
+        (way == ReportWay.EXCLUDED.value, read.c.reason), (way == ReportWay.LOST.value, got.c.reason), else_=None
+    )
+    study = case((way == ReportWay.INCLUDED.value, func.substring(read.c.note, STUDY)), else_=None)
+    statement = (
+        select(
+            *(each.c.idx, each.c.record, way.label("way"), why.label("reason"), study.label("study")),
+            *(got.c.decisions.label("got_by"), read.c.decisions.label("read_by")),
+        )
+        .select_from(each)
+        .outerjoin(got, true())
+        .outerjoin(read, true())
+        .where(each.c.outcome == Outcome.PASSED.value)
+    )
+    return statement if of is None else statement.where(of(each.c.record))
+
+
+def _ways(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
+    """Return a statement of how many reports went which way, for which reason, and of how many studies."""
+    each = _each_report(batch, of).subquery("each_report")
+    alone = literal("of record ") + cast(each.c.record, String)
+    study = func.coalesce(literal("named ") + func.lower(each.c.study), alone)
+    return (
+        select(
+            *(each.c.way, each.c.reason),
+            func.count().label("n"),
+            func.count(study.distinct()).filter(each.c.way == ReportWay.INCLUDED.value).label("studies"),
+        )
+        .group_by(each.c.way, each.c.reason)
+        .order_by(func.count().desc(), each.c.reason)
+    )
+
+
+def _counted(rows: Iterable[Any]) -> ReportFlow:
+    found = list(rows)
+
+    def n(way: ReportWay) -> int:
+        return sum(row.n for row in found if row.way == way)
+
+    def by_reason(way: ReportWay) -> tuple[Tally, ...]:
+        return tuple(Tally(name=row.reason or NO_REASON, n=row.n) for row in found if row.way == way)
+
+    return ReportFlow(
+        sought=sum(row.n for row in found),
+        not_retrieved=by_reason(ReportWay.LOST),
+        awaited=n(ReportWay.AWAITED),
+        unassessed=n(ReportWay.UNASSESSED),
+        excluded=by_reason(ReportWay.EXCLUDED),
+        uncertain=n(ReportWay.UNCERTAIN),
+        conflicts=n(ReportWay.CONFLICT),
+        included=n(ReportWay.INCLUDED),
+        studies=sum(row.studies for row in found),
+    )
 
 
 @dataclass(frozen=True)

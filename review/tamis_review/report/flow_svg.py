@@ -1,15 +1,14 @@
 """The PRISMA 2020 flow as SVG text: drawn here, from the numbers alone."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 
 from tamis_schemas.batches.flow import Flow
 
-from .boxes import IDENTIFICATION, INCLUDED, Box, Step
-from .prisma import columns_of, follows_template, heading, joint_steps
-from .steps import screening_steps
-from .text_width import ELLIPSIS, width, wrapped
+from .flow_template import IDENTIFICATION, INCLUDED, Box, FlowTemplate, Step, flow_template
 
 # All lengths are in the drawing's own units, which are CSS pixels at its natural size.
 BAND = 26.0  # the phase at the left
@@ -20,6 +19,21 @@ TITLE_SIZE, TEXT_SIZE, LEADING = 13.5, 12.5, 17.5
 BOLD = 1.06  # how much wider bold text is
 MOST_LINES = 3  # of one text; what does not fit is in its `<title>`, and in the table
 HEADING_HEIGHT = 28.0
+
+# Text is measured without a browser, so that boxes are made as large as what stands in them. The widths are those of
+# Arial and Helvetica, in thousandths of the font's size, rounded up by group. Other fonts of a reader's machine may be
+# a little wider, which `SLACK` allows for.
+SLACK = 1.06
+_GROUPS = {
+    222: "ijl'|\u2018\u2019",
+    278: "ftI.,:;/\\![] \u00a0",
+    334: 'r-()`{}"',
+    500: "ckvxyzsJ",
+    833: "mM%",
+    1000: "W@\u2014\u2026",
+}
+_KNOWN = {character: thousandths for thousandths, group in _GROUPS.items() for character in group}
+ELLIPSIS = "\u2026"
 
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -36,14 +50,18 @@ class _Run:
 
 @dataclass(frozen=True)
 class Placed:
-    """A box with its text, where it stands."""
+    """A box with its text in lines, where it stands."""
 
+    box: Box
     x: float
     y: float
     width: float
-    runs: tuple[_Run, ...]
     style: str
     least: float = 0.0  # height
+
+    @cached_property
+    def runs(self) -> tuple[_Run, ...]:
+        return _runs(self.box, self.width)
 
     @property
     def height(self) -> float:
@@ -62,11 +80,6 @@ class Placed:
         return self.x + self.width / 2
 
 
-def place(box: Box, x: float, y: float, box_width: float, style: str, least: float = 0.0) -> Placed:
-    """The box with its text in lines, at least so high."""
-    return Placed(x, y, box_width, _runs(box, box_width), style, least)
-
-
 def box_svg(placed: Placed) -> str:
     """The box, its lines in its middle."""
     drawn = [
@@ -83,20 +96,20 @@ def box_svg(placed: Placed) -> str:
 
 def band_svg(phase: str, top: float, bottom: float) -> str:
     """The name of a phase along the boxes that belong to it."""
-    middle = (top + bottom) / 2
-    return (
-        f'<rect class="flow-band" x="1" y="{top:g}" width="{BAND:g}" height="{bottom - top:g}" rx="3"/>\n'
-        f'<text class="flow-phase" text-anchor="middle" transform="translate({BAND / 2 + 5:g} {middle:g}) rotate(-90)">'
-        f"{xml_text(phase)}</text>"
-    )
+    at = f'transform="translate({BAND / 2 + 5:g} {(top + bottom) / 2:g}) rotate(-90)"'
+    return _label(phase, (1, top, BAND, bottom - top), at)
 
 
 def heading_svg(text: str, x: float, y: float, heading_width: float) -> str:
     """The heading above a column."""
+    return _label(text, (x, y, heading_width, HEADING_HEIGHT), f'x="{x + heading_width / 2:g}" y="{y + 18:g}"')
+
+
+def _label(text: str, room: tuple[float, float, float, float], at: str) -> str:
+    x, y, wide, high = room
     return (
-        f'<rect class="flow-band" x="{x:g}" y="{y:g}" width="{heading_width:g}" height="{HEADING_HEIGHT:g}" rx="3"/>\n'
-        f'<text class="flow-phase" text-anchor="middle" x="{x + heading_width / 2:g}" y="{y + 18:g}">'
-        f"{xml_text(text)}</text>"
+        f'<rect class="flow-band" x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" rx="3"/>\n'
+        f'<text class="flow-phase" text-anchor="middle" {at}>{xml_text(text)}</text>'
     )
 
 
@@ -175,10 +188,8 @@ text{font-family:Arial,Helvetica,"Liberation Sans",sans-serif;fill:#1c2328}
 
 @dataclass(frozen=True)
 class _Column:
-    """The boxes of a column and where they stand: main boxes at the left, what leaves them at the right."""
+    """The place of a column: main boxes at the left, what leaves them at the right."""
 
-    steps: tuple[Step, ...]
-    heading: str
     x: float = MAIN_X
     main_width: float = MAIN_WIDTH
     side_x: float = SIDE_X
@@ -194,15 +205,17 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
 
     The text is text: it can be selected and searched. `<desc>` says the whole flow in words.
     """
-    columns, joint = _columns(flow)
+    template = flow_template(flow, MOST)
+    columns = _columns(len(template.columns))
     parts: list[str] = []
     bands: list[tuple[str, float, float]] = []
     y = 1.0
-    if any(column.heading for column in columns):
-        parts += [heading_svg(column.heading, column.x, y, column.right - column.x) for column in columns]
+    if any(template.headings):
+        for heading, column in zip(template.headings, columns, strict=True):
+            parts.append(heading_svg(heading, column.x, y, column.right - column.x))
         y += HEADING_HEIGHT + GAP / 2
     above: list[Placed] = []
-    rows = [*zip(*(column.steps for column in columns), strict=True), *((step,) for step in joint)]
+    rows = [*zip(*template.columns, strict=True), *((step,) for step in template.joint)]
     for row in rows:
         phase = row[0].phase
         room = phase_room(phase)
@@ -211,7 +224,7 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
         mains: list[Placed] = []
         for step, column in zip(row, columns, strict=False):
             least = room * (phase == INCLUDED)
-            main = place(step.box, column.x, y, column.main_width, "flow-box flow-main", least)
+            main = Placed(step.box, column.x, y, column.main_width, "flow-box flow-main", least)
             sides = _side_boxes(step, column, y)
             for side in sides:
                 parts.append(_branch(main, side))
@@ -226,51 +239,38 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
         above, y = mains, bottom + GAP
     size = (max(column.right for column in columns) + 2, y - GAP + 1)
     drawn = "\n".join([*(band_svg(*band) for band in bands), *parts])
-    shown = (*(step for column in columns for step in column.steps), *joint)
     kind = "flow flow-wide" if len(columns) > 1 else "flow"
-    return _document(drawn, size, kind, (title, in_words(shown)), standalone)
+    return _document(drawn, size, kind, (title, in_words(template)), standalone)
 
 
-def in_words(shown: tuple[Step, ...]) -> str:
+def in_words(template: FlowTemplate) -> str:
     """The flow as sentences, for whoever hears it."""
     sentences = []
     heard = ""
-    for step in shown:
+    for step in template.steps:
         if step.column and step.column != heard:
             sentences.append(f"Identification of studies {step.column}.")
         heard = step.column
-        for box in (step.box, *step.sides):
+        for box in step.boxes:
             parts = "; ".join(line.text if line.n is None else f"{line.text}: {line.n:,}" for line in box.lines)
             title = box.title.removesuffix(":")
             sentences.append(f"{title}: {box.n:,}" + (f" ({parts})." if parts else "."))
     return " ".join(sentences)
 
 
-def _columns(flow: Flow) -> tuple[tuple[_Column, ...], tuple[Step, ...]]:
-    """Return the columns, and the steps below them in which all of them end."""
-    if not follows_template(flow):
-        return (_Column(screening_steps(flow, MOST), ""),), ()
-    joint = joint_steps(flow, MOST)
-    if flow.reports is not None:  # PRISMA's figure ends with what is included
-        joint = joint[: 1 if flow.previous is None else 2]
-    each = columns_of(flow, MOST)
-    if len(each) == 1:
-        return (_Column(each[0], _headline(flow)),), joint
-    columns, x = [], MAIN_X
-    for steps, of in zip(each, flow.columns, strict=True):
-        columns.append(_Column(steps, _headline(of), x, NARROW_MAIN, x + NARROW_MAIN + NARROW_GAP, NARROW_SIDE))
-        x = columns[-1].right + NARROW_GAP
-    return tuple(columns), joint
-
-
-def _headline(flow: Flow) -> str:
-    return f"Identification of studies {heading(flow)}" if flow.sources else ""
+def _columns(n: int) -> tuple[_Column, ...]:
+    """Return the places of so many columns: one is wide, several are narrow."""
+    if n == 1:
+        return (_Column(),)
+    pitch = NARROW_MAIN + NARROW_GAP + NARROW_SIDE + NARROW_GAP
+    starts = [MAIN_X + pitch * number for number in range(n)]
+    return tuple(_Column(x, NARROW_MAIN, x + NARROW_MAIN + NARROW_GAP, NARROW_SIDE) for x in starts)
 
 
 def _side_boxes(step: Step, column: _Column, y: float) -> list[Placed]:
     placed: list[Placed] = []
     for box in step.sides:
-        placed.append(place(box, column.side_x, y, column.side_width, "flow-box"))
+        placed.append(Placed(box, column.side_x, y, column.side_width, "flow-box"))
         y = placed[-1].bottom + SIDE_GAP
     return placed
 
@@ -303,3 +303,58 @@ def _document(drawn: str, size: tuple[float, float], kind: str, told: tuple[str,
         f'<title id="flow-title">{xml_text(title)}</title>\n<desc id="flow-words">{xml_text(words)}</desc>\n'
         f"{style}{paper}{drawn}\n</svg>\n"
     )
+
+
+def width(text: str, size: float) -> float:
+    """Return the width of a line, at most, in the units of `size`."""
+    return sum(_thousandths(character) for character in text) * size / 1000 * SLACK
+
+
+def wrapped(text: str, size: float, room: float, lines: int = 3) -> list[str]:
+    """The text in lines that fit into `room`: at most `lines`, the last one cut with an ellipsis where more is left."""
+    words = _broken(" ".join(text.split()), size, room)
+    wrapped_lines: list[str] = []
+    line = ""
+    for n, word in enumerate(words):
+        longer = f"{line} {word}" if line else word
+        if not line or width(longer, size) <= room:
+            line = longer
+            continue
+        if len(wrapped_lines) == lines - 1:
+            return [*wrapped_lines, _cut(" ".join([line, *words[n:]]), size, room)]
+        wrapped_lines.append(line)
+        line = word
+    return [*wrapped_lines, line]
+
+
+def _broken(text: str, size: float, room: float) -> list[str]:
+    """Words; one that is wider than a line (an address, a script without spaces) is broken where the line ends."""
+    pieces: list[str] = []
+    for word in text[:2000].split(" "):
+        piece = ""
+        for character in word:
+            if piece and width(piece + character, size) > room:
+                pieces.append(piece)
+                piece = ""
+            piece += character
+        pieces.append(piece)
+    return pieces
+
+
+def _cut(text: str, size: float, room: float) -> str:
+    kept = ""
+    for character in text:
+        if width(kept + character + ELLIPSIS, size) > room:
+            break
+        kept += character
+    return kept.rstrip() + ELLIPSIS
+
+
+def _thousandths(character: str) -> int:
+    if character in _KNOWN:
+        return _KNOWN[character]
+    if unicodedata.combining(character):
+        return 0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1000
+    return 722 if character.isupper() or character == "w" else 556

@@ -10,10 +10,9 @@ from tamis_schemas.batches.flow import FlowSource, PreviousVersion, total
 from tamis_schemas.operations import kind_of
 
 from ..decisions.human_agreement import PairAgreement, two_places
-from ..decisions.stop_words import ESTIMATOR, methods_sentence, percent, spending_sentence
+from ..decisions.stopping import ESTIMATOR, methods_sentence, percent, spending_sentence
 from .figures import BatchFigures, Figures, HumanFigures, OrderFigures, ReadingFigures
-from .paragraph import Paragraph
-from .stage_methods import stage_paragraphs
+from .stage_methods import Paragraph, stage_paragraphs
 from .wording import day, have, listed, moment, records_n, small, spaced, tallied, were
 
 

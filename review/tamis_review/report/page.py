@@ -1,34 +1,55 @@
-"""The report as one HTML file that holds everything it shows and loads nothing."""
+"""Pages of one HTML file that hold everything they show and load nothing: the report, and an evaluation."""
 
+import base64
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from markupsafe import Markup
-
 from tamis_schemas.batches.flow import Tally, total
+from tamis_schemas.extras import needs
 from tamis_schemas.operations import kind_of
 
 from ..decisions.final_outcome import Outcome
 from ..decisions.human_agreement import DRAWN, SELECTED
-from .charts import histogram, interval
-from .error_words import error_words
+from ..quality import words
+from ..quality.gold_evaluation import GoldEvaluation
+from .charts import OF_PROBABILITY, draw_finding, draw_reliability, histogram, interval
 from .figures import BatchFigures, Figures, ReadingFigures
-from .finding_svg import draw_finding
 from .flow_svg import draw
-from .humans import human_parts
+from .flow_template import flow_template
 from .methods import methods, warnings
-from .panels import MEMBERS, PAIRS, panel_parts
-from .record import Row
-from .round_failures import ABOUT as ROUNDS
-from .round_failures import round_parts
-from .source_rows import source_rows
+from .sections import ABOUT_ROUNDS, MEMBERS, PAIRS, human_parts, panel_part, panel_parts, round_parts, source_rows
 from .stage_methods import costs
-from .steps import steps
-from .table import MOST_ROWS, outcome_names, table_facts
-from .templates import policy_hash, template
+from .table import MOST_ROWS, Row, outcome_names, table_facts
+from .wording import error_words
+
+with needs("cli"):
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+    from markupsafe import Markup
+
+
+@cache
+def template(path: Path, *more: Path) -> Template:
+    """The template in a file; it may include those beside it, and in other folders."""
+    environment = Environment(
+        loader=FileSystemLoader([path.parent, *more]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(path.name)
+
+
+def policy_hash(text: str) -> str:
+    """Return the hash by which a content security policy names an inline script or style."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
 
 ASSETS = Path(__file__).parent / "assets"
 MOST_REPORTS = 2_000  # rows of the page's table of reports
@@ -93,7 +114,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "excluded": total(screening.reasons),
         "errors": errors,
         "names": names,
-        "steps": steps(figures.flow),
+        "boxes": flow_template(figures.flow).boxes,
         "sources": source_rows(figures),
         "reports": figures.reports[:MOST_REPORTS],
         "reports_left_out": len(figures.reports) > MOST_REPORTS,
@@ -105,7 +126,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "readings": _readings(figures),
         "about_overrides": SELECTED,
         "about_audits": DRAWN,
-        "about_rounds": ROUNDS,
+        "about_rounds": ABOUT_ROUNDS,
         "costs": costs(figures.spending),
         "methods": methods(figures),
         "particulars": particulars,
@@ -213,3 +234,46 @@ def _script_json(value: object) -> Markup:
     """JSON that can stand in a script element: with no `<`, nothing in it ends the element or begins a comment."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe in this line
+
+
+def write_gold_page(
+    evaluation: GoldEvaluation, stream: TextIO, *, name: str, batch_id: str, labels: str, written: datetime
+) -> None:
+    """Write the page of a batch's evaluation.
+
+    Args:
+        found: the evaluation.
+        stream: takes the page.
+        name: of the batch, for people.
+        batch_id: its id.
+        labels: where the labels are from.
+        written: when the batch was read.
+    """
+    weighed = evaluation.probability
+    css = (ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
+    page = template(ASSETS / "gold.html.jinja").render(
+        found=evaluation,
+        name=name,
+        batch_id=batch_id,
+        labels=labels,
+        written=f"{written:%Y-%m-%d %H:%M %Z}",
+        stands=words.stands(evaluation),
+        rates=words.rates(evaluation),
+        more=words.more(evaluation),
+        remarks=words.remarks(evaluation.matching),
+        sampling=words.sampling_remark(evaluation.sampling),
+        sampled_by=None if evaluation.sampling.promises else words.proper_sample(batch_id),
+        referred=words.REFERRED,
+        panels=() if evaluation.panel is None else (panel_part(evaluation.panel),),
+        panel_heads=(MEMBERS, PAIRS),
+        # Safe as they stand: a drawing of our own, which escapes every text, and files of this package.
+        picture=Markup(draw_reliability(evaluation.reliability, standalone=False)),  # noqa: S704
+        picture_of_probability=None
+        if weighed is None
+        else Markup(draw_reliability(weighed, OF_PROBABILITY, standalone=False)),  # noqa: S704
+        score=words.score_remark(evaluation.score),
+        calibration=words.calibration_sentences(evaluation.calibration),
+        css=Markup(css),  # noqa: S704
+        css_hash=policy_hash(css),
+    )
+    stream.write(page)

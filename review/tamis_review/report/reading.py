@@ -4,6 +4,8 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from importlib.metadata import version
 from itertools import compress, count
 from typing import Any
@@ -11,19 +13,18 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine, Integer, Row, String, cast, func, select, text
 
-from tamis_producer.ledger import ledger_errors, read_audits, read_reviewers
+from tamis_producer.ledger import find_either, ledger_errors, read_audits, read_reviewers
 from tamis_producer.ledger.aggregates import count_values, read_counts, read_totals
 from tamis_producer.ledger.overrides import standing
 from tamis_producer.ledger.sources import read_sources
 from tamis_producer.runs.retry_bias import read_retry_bias
-from tamis_schemas import BatchStatus, HumanStage, ItemStatus, wilson
-from tamis_schemas.ledger import reading_orders, results, stop_samples
+from tamis_schemas import BatchStatus, HumanStage, ItemStatus, ReviewPlan, UnknownBatch, wilson
+from tamis_schemas.ledger import batches, reading_orders, results, reviews, stop_samples
 from tamis_schemas.operations import kind_of
 
-from ..decisions.audit_verdict import verdict
+from ..decisions.audits import verdict
 from ..decisions.final_outcome import CHANGED, CONFIRMED, INCLUSION, Outcome, outcomes
-from ..decisions.human_agreement import read_agreement
-from ..decisions.panel_reading import read_panel
+from ..decisions.human_agreement import read_agreement, read_panel
 from ..decisions.reading_state import read_reading_state
 from ..decisions.stopping import read_stop
 from .figures import (
@@ -39,13 +40,56 @@ from .figures import (
     Prompts,
     Quotes,
     ReadingFigures,
+    SubjectKind,
 )
-from .flow_reading import read_flow
-from .report_reading import read_report_rows
-from .subject import ReportSubject
-from .tallied import Tallied, tally
+from .flow_reading import Tallied, read_flow, read_report_rows, tally
 
 UNSETTLED = (Outcome.UNCERTAIN, Outcome.FAILED, Outcome.CANCELLED, Outcome.OPEN)
+
+
+@dataclass(frozen=True)
+class ReportSubject:
+    """The batches of a report, in the order of their stages."""
+
+    kind: SubjectKind
+    id: UUID
+    label: str | None
+    batches: tuple[Any, ...]  # rows of `batches`
+    read_at: datetime  # by the database's clock
+    planned: tuple[str, ...]  # the operations of all stages
+    ended: bool  # no further stage will begin
+
+
+def find_subject(connection: Connection, prefix: str) -> ReportSubject:
+    """The batch or the review whose id is, or begins with, `prefix`.
+
+    Raises:
+        UnknownBatch: no id begins so, or the review has no batch yet.
+        InvalidRequest: several begin so.
+    """
+    match = find_either(connection, prefix)
+    if match.review_id is not None:
+        return _review(connection, match.review_id)
+    statement = select(batches, func.now().label("read_at")).where(batches.c.id == match.batch_id)
+    row = connection.execute(statement).one()
+    return ReportSubject(SubjectKind.BATCH, row.id, row.label, (row,), row.read_at, (row.operation,), ended=True)
+
+
+def _review(connection: Connection, review_id: UUID) -> ReportSubject:
+    review = connection.execute(select(reviews, func.now().label("read_at")).where(reviews.c.id == review_id)).one()
+    stages = select(batches).where(batches.c.review_id == review_id).order_by(batches.c.stage)
+    rows = tuple(connection.execute(stages))
+    if not rows:
+        raise UnknownBatch(f"review {review_id} has no batch yet: there is nothing to report")
+    return ReportSubject(
+        kind=SubjectKind.REVIEW,
+        id=review.id,
+        label=review.label,
+        batches=rows,
+        read_at=review.read_at,
+        planned=tuple(stage.name for stage in ReviewPlan.model_validate(review.plan).stages),
+        ended=review.finished_at is not None,
+    )
 
 
 def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:

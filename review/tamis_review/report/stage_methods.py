@@ -1,13 +1,24 @@
 """The methods of one stage in sentences: what a model was asked, which model, with which prompts, at what cost."""
 
+from dataclasses import dataclass
+
 from tamis_schemas import Criterion, Filter, SearchCriteria, dollars
 from tamis_schemas.operations import kind_of, operation_name
 
 from ..quality.panel_figures import PanelFigures
 from ..quality.panel_words import POLICIES
 from .figures import BatchCosts, BatchFigures, Figures
-from .paragraph import Paragraph
 from .wording import moment, plain, records_n, spaced, were
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph under a heading, with the lists that belong to it."""
+
+    heading: str
+    text: str
+    listed: tuple[str, ...] = ()
+
 
 _POLICIES = {
     "include": "A criterion on which the record is unclear neither excluded a record nor stopped its inclusion "

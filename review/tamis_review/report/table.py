@@ -1,7 +1,7 @@
-"""The table of decisions as data: its rows, and the words that it needs to show them."""
+"""The table of decisions as data: each record with what was decided, why, and the places in it that say so."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -9,13 +9,27 @@ from uuid import UUID
 from sqlalchemy import Engine, select
 
 from tamis_producer.ledger import ledger_errors, read_operation
-from tamis_schemas import Criterion, Inclusion, ItemResult
+from tamis_schemas import (
+    Criterion,
+    EvaluationResult,
+    FieldsResult,
+    Inclusion,
+    InclusionDecision,
+    InclusionStatus,
+    ItemResult,
+    ItemStatus,
+    Override,
+)
+from tamis_schemas.answers.exclusion import DUPLICATE
+from tamis_schemas.answers.results import CriterionVerdict, QuoteState
 from tamis_schemas.ledger import batches
 from tamis_schemas.operations import kind_of
+from tamis_schemas.records.item import shown_fields
 
-from ..decisions.final_outcome import Outcome
-from .record import Row, blind_row, record_row
+from ..decisions.final_outcome import JUDGE, NO_REASON, Outcome, by_human
+from .wording import error_words
 
+Row = dict[str, Any]  # one JSON object of the page's data; empty parts are left out
 MOST_ROWS = 20_000  # of a table that holds all of a batch: a browser keeps some 2 kB of each, and searches them all
 
 # In the order in which the table sorts them.
@@ -92,3 +106,263 @@ def read_table(engine: Engine, batch_id: UUID, *, whole: bool) -> DecisionTable:
 
 def _json(value: Row | str) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+LONGEST = 20_000  # characters of one field in the report; the ledger has the rest
+LONGEST_TEXT = 4_000  # of a rationale, a value, an error
+SHOWN = ("title", "abstract")
+HEAD = ("title", "authors", "journal", "year", "publication_date", "doi", "pmid")  # stand in the row itself
+# The fields of an item to judge, beside the judgement's own value, confidence and reasoning.
+JUDGED = {"value": "judged value", "confidence": "its confidence", "reasoning": "its reasoning"}
+AUTHORS = 3  # named before "et al."
+
+NOT_PRESENT = "not present in the record"
+
+_OUTCOMES = {True: Outcome.PASSED, False: Outcome.EXCLUDED, None: Outcome.UNCERTAIN}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A passage of a field, and what it was quoted for. Places are characters (code points), the end one past."""
+
+    field: str
+    start: int
+    end: int
+    label: str
+    altered: bool = False  # the quote does not say what stands there
+
+
+def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
+    """One row; `later` is what the later stages of a review said of the record."""
+    row = _named(result) | _in_the_end(operation, result)
+    row |= {"cut": result.cut_words}
+    called = JUDGED if operation == JUDGE else None
+    row |= {"fields": _fields(result.item, _marks(result), called), "later": list(later)}
+    return _present(row)
+
+
+def blind_row(result: ItemResult) -> Row:
+    """Return the row of a record whose decisions are hidden: what is to be read, without a mark of what was found."""
+    return _present(_named(result) | {"fields": _fields(result.item, [])})
+
+
+def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
+    """Return the row of one later stage's result of a record."""
+    row = _in_the_end(operation, result)
+    return _present({"stage": stage, "operation": operation, **row, "cut": result.cut_words})
+
+
+def _named(result: ItemResult) -> Row:
+    row: Row = {
+        "i": result.index,
+        "id": result.item_id,
+        "title": _text(result.item.get("title") or "")[:LONGEST_TEXT],
+        "by": _byline(result.item),
+    }
+    return row | {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
+
+
+def _present(row: Row) -> Row:
+    return {name: value for name, value in row.items() if value not in (None, "", []) and value is not False}
+
+
+def _in_the_end(operation: str, result: ItemResult) -> Row:
+    """Return the software's result; where a human decided, theirs, with the software's as `system`."""
+    row = _said(operation, result)
+    human = result.override
+    if result.conflict:
+        both = {
+            "outcome": Outcome.CONFLICT,
+            "system": row["outcome"],
+            "systemReason": row.get("reason"),
+            "reason": None,
+        }
+        return row | both | {"voices": _voices(result)}
+    if human is None:
+        return row
+    outcome = row["outcome"] if human.confirms else by_human(operation, human.value, row["outcome"])
+    value = None if kind_of(operation).decides() else _short(_text(human.value)) or NOT_PRESENT
+    by = {"by": human.reviewer, "at": _when(human), "note": human.note, "value": value}
+    return {
+        **row,
+        "outcome": outcome,
+        "human": _present({**by, "confirms": human.confirms}),
+        "voices": _voices(result) if len(result.decisions) > 1 else None,
+        "system": row["outcome"],
+        "systemReason": row.get("reason"),
+        "reason": _reason(human) or (row.get("reason") if outcome == row["outcome"] else None),
+    }
+
+
+def _reason(human: Override) -> str | None:
+    """Return why people exclude the record, where they say it: it comes before the model's reason."""
+    return human.reason if human.reason and human.value in (InclusionStatus.EXCLUDE.value, False) else None
+
+
+def _voices(result: ItemResult) -> list[Row]:
+    """Return each reviewer's decision, where there are several."""
+    return [
+        _present(
+            {
+                "by": one.reviewer,
+                "at": _when(one),
+                "value": _short(_text(one.value)) or NOT_PRESENT,
+                "note": one.note or one.reason,
+                "settles": one.settles,
+            }
+        )
+        for one in result.decisions
+    ]
+
+
+def _when(one: Override) -> str:
+    return f"{one.created_at:%Y-%m-%d %H:%M %Z}"
+
+
+def _said(operation: str, result: ItemResult) -> Row:
+    """Outcome, reason and what stands behind them."""
+    match result.status:
+        case ItemStatus.EXCLUDED_BY_FILTER:
+            return _kept_out(result)
+        case ItemStatus.FAILED:
+            kind = "unknown" if result.error_kind is None else result.error_kind.value
+            text = "" if result.result is None else result.result.error or ""
+            return {"outcome": Outcome.FAILED, "reason": error_words(kind), "error": _short(text)}
+        case ItemStatus.CANCELLED:
+            return {"outcome": Outcome.CANCELLED}
+        case ItemStatus.DECIDED if result.result is not None:
+            return _decided(operation, result, result.result)
+        case _:
+            return {"outcome": Outcome.OPEN}
+
+
+def _kept_out(result: ItemResult) -> Row:
+    exclusion = result.exclusion
+    if exclusion is None:
+        return {"outcome": Outcome.REMOVED, "reason": NO_REASON}
+    if exclusion.rule == DUPLICATE:
+        return {"outcome": Outcome.DUPLICATE, "why": exclusion.reason, "copy": exclusion.duplicate_of}
+    return {
+        "outcome": Outcome.INELIGIBLE,
+        "reason": exclusion.rule.replace("_", " "),
+        "why": _short(exclusion.reason),
+        "sure": exclusion.confidence,
+        "matched": _short(exclusion.matched or ""),
+    }
+
+
+def _decided(operation: str, result: ItemResult, answer: EvaluationResult | FieldsResult) -> Row:
+    row: Row = {"sure": answer.confidence, "why": _short(answer.reasoning or "")}
+    if result.decision is not None:
+        return row | _inclusion(result.decision)
+    if isinstance(answer, FieldsResult):
+        fields = answer.fields or {}
+        values = [[name, None if fields[name] is None else _short(_text(fields[name]))] for name in fields]
+        return row | {"outcome": Outcome.PASSED, "values": values}
+    kind = kind_of(operation)
+    if kind.decides():
+        outcome = _OUTCOMES[kind.verdict(answer.value)]
+        reason = kind.excluded_because or NO_REASON
+        return row | {"outcome": outcome} | ({"reason": reason} if outcome is Outcome.EXCLUDED else {})
+    value = NOT_PRESENT if answer.value is None else _short(_text(answer.value))
+    said = result.detail or {}  # of a judgement: whether it is blocked, and its confidence before
+    judged = {"weak": bool(said.get("blocked")), "before": said.get("original_confidence")}
+    return row | {"outcome": Outcome.PASSED, "value": value, **judged}
+
+
+def _inclusion(decision: InclusionDecision) -> Row:
+    outcome = _OUTCOMES[Inclusion.verdict(decision.status)]
+    reason = decision.exclusion_reason or next(iter(decision.criteria), NO_REASON)
+    return {
+        "outcome": outcome,
+        "reason": reason if outcome is Outcome.EXCLUDED else "",
+        "verdicts": [[label, *_verdict(verdict)] for label, verdict in decision.verdicts.items()],
+        "flagged": decision.flagged,
+        "said": None if decision.model_status is None else decision.model_status.value,
+        "because": None if decision.uncertain_reason is None else decision.uncertain_reason.value,
+        "saidSure": decision.model_confidence,
+    }
+
+
+def _verdict(verdict: CriterionVerdict) -> list[Any]:
+    """The verdict; with a quote its text, its state and the field; of an altered one what differs, too.
+
+    A difference is the characters (code points) of the quote, and the record's words in their place.
+    """
+    quote = verdict.quote
+    if quote is None:
+        return [verdict.verdict.value]
+    row = [verdict.verdict.value, _short(quote.text), quote.state.value, quote.field or ""]
+    differences = [[d.start, d.end, _short(d.recorded)] for d in quote.differences if d.end <= LONGEST_TEXT]
+    return [*row, differences] if differences else row
+
+
+def _marks(result: ItemResult) -> list[Mark]:
+    if result.exclusion is not None:
+        return _mark(result.exclusion.field, result.exclusion.start, result.exclusion.end, result.exclusion.rule)
+    if result.decision is None:
+        return []
+    marks: list[Mark] = []
+    for label, verdict in result.decision.verdicts.items():
+        if (quote := verdict.quote) is not None:
+            marks += _mark(quote.field, quote.start, quote.end, label, altered=quote.state is QuoteState.ALTERED)
+    return marks
+
+
+def _mark(field: str | None, start: int | None, end: int | None, label: str, *, altered: bool = False) -> list[Mark]:
+    if field is None or start is None or end is None or not 0 <= start < end:
+        return []
+    return [Mark(field, start, end, label.replace("_", " "), altered)]
+
+
+def _fields(item: Mapping[str, Any], marks: list[Mark], called: Mapping[str, str] | None = None) -> list[Row]:
+    """Title and abstract, every field with a mark; of what is no publication, or is `called` otherwise, all of them."""
+    marked = {mark.field for mark in marks}
+    names = [name for name in item if name in SHOWN or name in marked]
+    if called or not any(item.get(name) for name in SHOWN):
+        names += [name for name in shown_fields(item) if name not in names and name not in HEAD]
+    fields = []
+    for name in names:
+        value = item[name]
+        text = _text(value)
+        if not text or (name == "title" and name not in marked):  # a title without a mark stands in the row already
+            continue
+        field: Row = {"name": (called or {}).get(name, name), "text": text[:LONGEST]}
+        if len(text) > LONGEST:
+            field["cut"] = len(text) - LONGEST
+        if isinstance(value, str):  # places count the characters of a text, not those of a list made one here
+            placed = [
+                [m.start, min(m.end, LONGEST), m.label, *[True] * m.altered]
+                for m in marks
+                if m.field == name and m.start < LONGEST
+            ]
+            if placed:
+                field["marks"] = placed
+        fields.append(field)
+    return fields
+
+
+def _byline(item: Mapping[str, Any]) -> str:
+    year = item.get("year") or item.get("publication_date")
+    parts = [_authors(item.get("authors")), _text(item.get("journal") or ""), "" if year is None else str(year)]
+    return " · ".join(_short(part.strip()) for part in parts if part and part.strip())
+
+
+def _authors(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return ", ".join(value[:AUTHORS]) + (" et al." if len(value) > AUTHORS else "")
+    return "" if value is None else _text(value)[:300]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "; ".join(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + " […]"

@@ -1,8 +1,9 @@
-"""The numbers, moments and names of a report as its sentences say them."""
+"""The numbers, moments, names and kinds of errors of a report as its sentences say them."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
 
+from tamis_schemas import ErrorKind
 from tamis_schemas.batches.flow import Tally
 from tamis_schemas.records.item import shown_text
 
@@ -65,3 +66,33 @@ def plain(value: object) -> str:
     """A parameter in a line: text as it is, anything else as JSON."""
     text = shown_text(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
+
+
+_KINDS = {
+    ErrorKind.AUTHENTICATION: "the endpoint refused the key",
+    ErrorKind.PERMISSION: "the key may not use the model",
+    ErrorKind.MODEL_NOT_FOUND: "the endpoint does not know the model",
+    ErrorKind.INVALID_REQUEST: "the endpoint rejected the request",
+    ErrorKind.CONTEXT_LENGTH: "the record does not fit into the model's context",
+    ErrorKind.TIMEOUT: "no answer in time",
+    ErrorKind.CONNECTION: "no connection to the endpoint",
+    ErrorKind.SERVER: "an error of the endpoint",
+    ErrorKind.RATE_LIMITED: "the endpoint's rate limit",
+    ErrorKind.REFUSED: "the model declined to answer",
+    ErrorKind.CONTENT_FILTER: "held back by the endpoint's content filter",
+    ErrorKind.TRUNCATED: "the answer was cut off",
+    ErrorKind.EMPTY: "an answer without content",
+    ErrorKind.MALFORMED: "an answer that is no JSON",
+    ErrorKind.INVALID: "an answer that is not what was asked for",
+    ErrorKind.NO_CONTENT: "the record holds nothing to evaluate",
+    ErrorKind.ATTEMPTS_EXHAUSTED: "its workers died too often",
+    ErrorKind.INTERNAL: "a fault of the software",
+}
+
+
+def error_words(kind: str) -> str:
+    """A kind of error in words; one that is not known as it stands."""
+    try:
+        return _KINDS[ErrorKind(kind)]
+    except ValueError:
+        return kind.replace("_", " ")

@@ -1,19 +1,40 @@
-"""The work list of a batch: the records that a person reads, filtered and in order, in pages."""
+"""The work list of a batch: the records that a person reads, filtered and in order, in pages; how many are left.
+
+Of each record it has the report's row, without what whoever asks must not see yet.
+"""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import ARRAY, Connection, Engine, Integer, any_, func, literal, select
 
 from tamis_producer.ledger import ledger_errors, read_results
-from tamis_producer.ledger.audits import find_reading_audit, read_audit
+from tamis_producer.ledger.audits import find_reading_audit, read_audit, read_unjudged
+from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.ledger.stop_samples import read_open_sample
-from tamis_schemas import Audit, Criterion, Inclusion, ItemResult, Operation, ScreeningMode
-from tamis_schemas.operations import panel_of
+from tamis_schemas import (
+    Audit,
+    BatchStatus,
+    Criterion,
+    HumanStage,
+    Inclusion,
+    ItemResult,
+    ItemStatus,
+    Operation,
+    Override,
+    Remark,
+    RemarkKind,
+    ScreeningMode,
+    Stratum,
+)
+from tamis_schemas.answers.audit import AuditItem
+from tamis_schemas.ledger import items
+from tamis_schemas.operations import kind_of, panel_of
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.audit_verdict import verdict
+from ..decisions.audits import may_be_drawn, verdict
 from ..decisions.conflicts import read_differing
 from ..decisions.screening_mode import hidden_from, read_mode
 from ..order.candidates import checked_operation
@@ -21,11 +42,77 @@ from ..order.next_records import NextQuery, keep_order
 from ..order.order_refits import OrderRefits
 from ..order.order_store import count_items, read_order
 from ..quality.panel_record import read_disputed
-from .table import table_facts
-from .work_filter import read_kept_out, read_matching, read_ruled, read_said, search
-from .work_query import Said, WorkOrder, WorkQuery, WorkShow, cursor, page, place_of, ranked, reading_first
-from .work_record import MyDecision, WorkRecord, work_record
-from .work_text import marked_words
+from .table import Row, record_row, table_facts
+from .work_filter import (
+    Said,
+    WorkOrder,
+    WorkQuery,
+    WorkShow,
+    cursor,
+    marked_words,
+    page,
+    place_of,
+    ranked,
+    read_kept_out,
+    read_matching,
+    read_ruled,
+    read_said,
+    reading_first,
+    search,
+)
+
+SHOWN_OF_HIDDEN = ("i", "id", "title", "by", "doi", "pmid", "fields")
+
+
+class MyDecision(Frozen):
+    """What whoever asks decided about a record."""
+
+    value: Any  # as the operation gives it
+    reason: str | None
+    note: str | None
+    settles: bool = False  # it counts, whatever others say
+    at: datetime
+
+
+class WorkRecord(Frozen):
+    """A record to read."""
+
+    number: int  # from 1
+    index: int  # place in the batch, from 0
+    hidden: bool  # what was decided about it stays hidden until whoever asks has decided
+    mine: MyDecision | None
+    labels: tuple[str, ...]
+    notes: tuple[str, ...]
+    row: dict[str, Any]  # as the table of decisions shows it
+
+
+def work_record(operation: str, result: ItemResult, me: str, *, hidden: bool) -> WorkRecord:
+    """Return a record as `me` sees it. Of a hidden one: its text, and what they wrote themselves."""
+    own = next((one for one in result.decisions if one.reviewer == me and one.stage is HumanStage.OWN), None)
+    remarks = [one for one in result.remarks if not hidden or one.reviewer == me]
+    return WorkRecord(
+        number=result.index + 1,
+        index=result.index,
+        hidden=hidden,
+        mine=None if own is None else _mine(own),
+        labels=tuple(one.text for one in remarks if one.kind is RemarkKind.LABEL),
+        notes=tuple(_noted(one) for one in remarks if one.kind is RemarkKind.NOTE),
+        row=_bare(operation, result) if hidden else record_row(operation, result),
+    )
+
+
+def _mine(own: Override) -> MyDecision:
+    return MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
+
+
+def _noted(one: Remark) -> str:
+    return f"{one.reviewer}: {one.text}"
+
+
+def _bare(operation: str, result: ItemResult) -> Row:
+    """Return what the record itself says: the places that a model quoted are left out, too."""
+    unread = ItemResult(index=result.index, item_id=result.item_id, status=ItemStatus.PENDING, item=result.item)
+    return {name: value for name, value in record_row(operation, unread).items() if name in SHOWN_OF_HIDDEN}
 
 
 class WorkAudit(Frozen):
@@ -47,39 +134,36 @@ class AuditReading:
     operation: Operation
 
     @property
+    def _items(self) -> tuple[AuditItem, ...]:
+        return () if self.audit is None else self.audit.items
+
+    @property
     def places(self) -> list[int]:
         """All records of the sample, in the order of the draw."""
-        return [] if self.audit is None else [item.index for item in self.audit.items]
+        return [item.index for item in self._items]
 
     @property
     def todo(self) -> set[int]:
         """Those that nobody has judged."""
-        return set() if self.audit is None else {item.index for item in self.audit.items if item.include is None}
+        return {item.index for item in self._items if item.include is None}
 
     @property
     def mine(self) -> dict[int, MyDecision]:
         """The judgements of `me`, by place, as values of the operation."""
-        items = () if self.audit is None else self.audit.items
+        values = {True: self.operation.includes, False: self.operation.excludes}
         return {
-            item.index: MyDecision(
-                value=self._value(include=item.include), reason=None, note=item.note, at=item.decided_at
-            )
-            for item in items
+            item.index: MyDecision(value=values[item.include], reason=None, note=item.note, at=item.decided_at)
+            for item in self._items
             if item.include is not None and item.decided_at is not None and item.reviewer == self.me
         }
 
     @property
     def facts(self) -> WorkAudit | None:
         """What a view of the work list is told of the audit."""
-        if self.audit is None:
+        if (audit := self.audit) is None:
             return None
-        words = None if self.todo else verdict(self.audit).sentence
-        return WorkAudit(
-            id=self.audit.id, seed=self.audit.seed, sample=self.audit.sample, judged=self.audit.decided, words=words
-        )
-
-    def _value(self, *, include: bool) -> Any:
-        return self.operation.includes if include else self.operation.excludes
+        words = None if self.todo else verdict(audit).sentence
+        return WorkAudit(id=audit.id, seed=audit.seed, sample=audit.sample, judged=audit.decided, words=words)
 
 
 def read_audit_reading(connection: Connection, batch_id: UUID, me: str, operation: Operation) -> AuditReading:
@@ -259,3 +343,43 @@ def _marked(operation: Operation) -> dict[str, list[str]]:
         "include": [one for one in include if one not in both],
         "exclude": [one for one in exclude if one not in both],
     }
+
+
+class WorkLeft(Frozen):
+    """What of a batch is left for a person."""
+
+    todo: int = 0  # records that wait for them
+    conflicts: int = 0  # records on which people differ, and nobody has settled it
+    audit_due: bool = False  # people audit the model, and no audit is drawn
+
+
+def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
+    """Return what is left for `me`; nothing of a batch whose operation decides about no record."""
+    if not kind_of(view.operation).decides():
+        return WorkLeft()
+    batch_id = UUID(view.id)
+    mode, said = read_mode(connection, batch_id), read_said(connection, batch_id)
+    conflicts = {place for place, one in said.items() if one.conflict} | read_differing(connection, batch_id)
+    if conflicts and mode is not ScreeningMode.SINGLE:
+        conflicts -= hidden_from(connection, batch_id, me, conflicts)
+    if mode is ScreeningMode.MODEL_AUDITED:
+        due = find_reading_audit(connection, batch_id) is None and _has_exclusions(connection, view)
+        return WorkLeft(todo=len(read_unjudged(connection, batch_id)), conflicts=len(conflicts), audit_due=due)
+    done = [place for place, one in said.items() if not one.waits(mode, me)]
+    to_read = view.counts.n_items - view.counts.excluded_by_filter
+    return WorkLeft(todo=to_read - _to_read(connection, batch_id, done), conflicts=len(conflicts))
+
+
+def _has_exclusions(connection: Connection, view: BatchView) -> bool:
+    """Return whether an audit of what the model excluded can be drawn."""
+    completed = view.state == BatchStatus.COMPLETED
+    return completed and may_be_drawn(connection, UUID(view.id), view.operation, Stratum.MODEL)
+
+
+def _to_read(connection: Connection, batch_id: UUID, places: list[int]) -> int:
+    """Return at how many of these places no record was kept out before screening."""
+    if not places:
+        return 0
+    here = (items.c.batch_id == batch_id) & (items.c.idx == any_(literal(places, ARRAY(Integer))))
+    kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
+    return int(connection.execute(select(func.count()).select_from(items).where(here, ~kept_out)).scalar_one())

@@ -13,7 +13,7 @@ from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import Scope
 from tamis_review import audits, draw_audit, list_audits, list_conflicts, list_overrides, override, set_screening_mode
-from tamis_review.decisions.audit_verdict import verdict
+from tamis_review.decisions.audits import verdict
 from tamis_schemas import ItemStatus, ScreeningMode
 
 pytestmark = needs_chromium

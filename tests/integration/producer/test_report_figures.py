@@ -21,8 +21,7 @@ from stage.screened import (
     write_review,
 )
 from tamis_review.report import Figures, ReportForm, write_report
-from tamis_review.report.reading import parameters_sha256, read_figures, snapshot
-from tamis_review.report.subject import find_subject
+from tamis_review.report.reading import find_subject, parameters_sha256, read_figures, snapshot
 from tamis_schemas import (
     Exclusion,
     ExtractFields,

@@ -17,8 +17,7 @@ from tamis_review import explain, override, submit_review
 from tamis_review.explanation.words import as_text
 from tamis_review.filter.identification import Identified, identify
 from tamis_review.report.flow_reading import SourceCount, count_by_source
-from tamis_review.report.reading import read_figures, snapshot
-from tamis_review.report.subject import find_subject
+from tamis_review.report.reading import find_subject, read_figures, snapshot
 from tamis_schemas import (
     Filter,
     InvalidParameters,

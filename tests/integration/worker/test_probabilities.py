@@ -11,7 +11,7 @@ from llm_double import Personality, Scripted
 from llm_double.personalities.token_probabilities import ODDITIES
 from stage import House, abstracts
 from tamis_producer.results.results_file import write_csv, write_jsonl
-from tamis_review.explanation.because import because
+from tamis_review.explanation.document import because
 from tamis_schemas import Filter, Inclusion, ItemResult, SearchCriteria
 
 QUESTION = Filter(criteria="Is it about hips?")

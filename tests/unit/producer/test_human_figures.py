@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tamis_review.decisions.audit_verdict import verdict
+from tamis_review.decisions.audits import verdict
 from tamis_review.decisions.human_agreement import figures, two_places
 from tamis_schemas import (
     Audit,

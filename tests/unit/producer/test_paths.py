@@ -8,8 +8,7 @@ import pytest
 from tamis_producer.files.price_file import read_prices
 from tamis_producer.results.results_file import replacing
 from tamis_review import read_records, write_records
-from tamis_review.decisions.audit_file import read_sample
-from tamis_review.decisions.override_file import read_decisions
+from tamis_review.decisions.sheets import read_decisions, read_sample
 from tamis_review.intake import read_file
 from tamis_review.plans.criteria_file import read_criteria
 from tamis_review.plans.plan_file import read_plan, read_schema

@@ -9,7 +9,7 @@ from stage.screened import Ledgered, written_batch
 from stage.shared_data import DATA, needs_real_records
 from tamis_producer import Batch, Client
 from tamis_review import import_decisions, list_conflicts, list_overrides, measure_agreement, override
-from tamis_review.decisions.foreign_columns import TableColumns
+from tamis_review.decisions.foreign_file import TableColumns
 from tamis_review.decisions.import_decisions import Imported
 from tamis_review.intake import read_file
 from tamis_schemas import HumanStage, InputError, ItemStatus

@@ -29,8 +29,7 @@ from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecisi
 from tamis_review.intake.decision import DECISION, EXCLUSION_REASON, REASON
 from tamis_review.plans.stages import advance
 from tamis_review.report import Figures, ReportForm, write_report
-from tamis_review.report.reading import read_figures, snapshot
-from tamis_review.report.subject import find_subject
+from tamis_review.report.reading import find_subject, read_figures, snapshot
 from tamis_review.stages import has_later_stage
 from tamis_schemas import (
     Exclusion,

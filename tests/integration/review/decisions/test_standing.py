@@ -21,7 +21,7 @@ from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_review.intake.decision import CONFIDENCE, DECISION, EXCLUSION_REASON, REASON
 from tamis_review.plans.stages import advance
 from tamis_review.report import ReportForm, write_report
-from tamis_review.report.record import record_row
+from tamis_review.report.table import record_row
 from tamis_schemas import Exclusion, Extract, Filter, HumanStage, Inclusion, InvalidParameters
 from tamis_schemas.ledger import overrides
 

@@ -10,7 +10,7 @@ from stage.gateway_page import few, record
 from stage.screened import Ledgered, write_batch
 from tamis_producer import Client
 from tamis_producer.gateway.api_keys import Scope
-from tamis_review.page import dry_run_route
+from tamis_review.page import preview_routes
 from tamis_schemas import ItemStatus, Judge, Priority
 
 TERMS = {"operation": {"guidelines": "Only words of the abstract.", "noun": "Abstract"}, "model": "gpt-5-mini"}
@@ -82,5 +82,5 @@ def test_what_cannot_be_judged_is_refused_with_its_reason_by_both_routes(
     for operation in ({"operation": "filter", "criteria": "Is it?"}, {"guidelines": " "}):
         answer = http.post(judged, json={"operation": operation})
         assert (answer.status_code, "/body/operation" in answer.json()["detail"]) == (422, True), answer.text
-    monkeypatch.setattr(dry_run_route, "MOST_ASKED", 2)
+    monkeypatch.setattr(preview_routes, "MOST_ASKED", 2)
     assert "more than 2 records" in http.post(f"{judged}/dry-run", json=TERMS).json()["detail"]

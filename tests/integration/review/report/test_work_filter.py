@@ -11,8 +11,7 @@ from tamis_producer import Client
 from tamis_review import decide
 from tamis_review.decisions.final_outcome import Outcome, outcomes
 from tamis_review.decisions.record_overrides import HumanDecision
-from tamis_review.report.work_filter import read_kept_out, read_matching, read_said
-from tamis_review.report.work_query import WorkQuery
+from tamis_review.report.work_filter import WorkQuery, read_kept_out, read_matching, read_said
 from tamis_schemas import Exclusion, ItemStatus
 
 ANIMALS = CRITERIA.exclusion_criteria[0]

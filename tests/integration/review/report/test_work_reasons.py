@@ -7,7 +7,7 @@ from sqlalchemy import select
 from stage.screened import CRITERIA, SCREENING, Ledgered, failed, kept_out, write_batch
 from tamis_producer import Client
 from tamis_review.decisions.final_outcome import NO_REASON, software_outcomes
-from tamis_review.report.work_reasons import excluded_for
+from tamis_review.report.work_filter import excluded_for
 from tamis_schemas import Exclusion, Filter, Inclusion, ItemStatus, SearchCriteria
 
 ANIMALS, TRIAL = CRITERIA.exclusion_criteria[0], CRITERIA.inclusion_criteria[1]

@@ -10,8 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from stage import abstracts
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.worker_view import WorkerReport
-from tamis_review.report.reading import read_figures, snapshot
-from tamis_review.report.subject import find_subject
+from tamis_review.report.reading import find_subject, read_figures, snapshot
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, Provenance, Usage
 from tamis_worker.ledger import heartbeat, recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim

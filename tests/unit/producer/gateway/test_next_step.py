@@ -3,7 +3,7 @@
 import pytest
 
 from tamis_review.page.review_routes import next_step
-from tamis_review.report.work_left import WorkLeft
+from tamis_review.report.work_list import WorkLeft
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from tamis_review.decisions.foreign_columns import TableColumns
-from tamis_review.decisions.foreign_file import ForeignFile, read_foreign
-from tamis_review.decisions.foreign_rows import ForeignWord
+from tamis_review.decisions.foreign_file import ForeignFile, ForeignWord, TableColumns, read_foreign
 from tamis_schemas import InputError
 
 

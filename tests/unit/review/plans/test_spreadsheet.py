@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis_review.decisions.override_file import find_record, read_decisions
+from tamis_review.decisions.sheets import find_record, read_decisions
 from tamis_review.plans.spreadsheet import read_table
 from tamis_schemas import (
     Filter,

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from stage.reported import batch
-from tamis_review.report.charts import HEIGHT, WIDTH, histogram, interval
+from tamis_review.report.charts import HISTOGRAM, histogram, interval
 from tamis_review.report.figures import ConfidenceSeries
 from tamis_schemas import wilson
 
@@ -24,7 +24,9 @@ def test_columns_are_stacked_and_as_high_as_their_counts() -> None:
     svg = histogram((series("passed", b9=3), series("excluded", b9=1, b0=2)), NAMES)
     by_class = {(bar["class"], float(bar["x"])): bar for bar in bars(svg)}
     assert len(by_class) == 3
-    upper, lower = sorted((bar for bar in bars(svg) if float(bar["x"]) > WIDTH / 2), key=lambda bar: float(bar["y"]))
+    upper, lower = sorted(
+        (bar for bar in bars(svg) if float(bar["x"]) > HISTOGRAM.width / 2), key=lambda bar: float(bar["y"])
+    )
     assert float(lower["height"]) == pytest.approx(3 * float(upper["height"]), rel=1e-3)
     assert float(upper["y"]) + float(upper["height"]) == pytest.approx(float(lower["y"]), abs=0.01)
     assert "include, confidence 0.9 to 1.0: 3" in svg
@@ -34,8 +36,8 @@ def test_columns_are_stacked_and_as_high_as_their_counts() -> None:
 def test_no_column_is_higher_than_the_chart_and_there_are_few_grid_lines(most: int) -> None:
     svg = histogram((series("excluded", b5=most),), NAMES)
     (bar,) = bars(svg)
-    assert 0 <= float(bar["y"]) < HEIGHT
-    assert float(bar["height"]) <= HEIGHT
+    assert 0 <= float(bar["y"]) < HISTOGRAM.height
+    assert float(bar["height"]) <= HISTOGRAM.height
     assert 2 <= svg.count('class="grid"') <= 6
 
 

@@ -6,11 +6,10 @@ from stage.complete_flow import COMPLETE, SEARCHED, SOURCES, complete_figures, t
 from stage.reported import batch, figures
 from tamis_review.decisions.human_agreement import AgreementFigures, PairAgreement
 from tamis_review.quality.agreement import agreement
-from tamis_review.report.figures import Figures, HumanFigures
-from tamis_review.report.markdown import write_markdown
+from tamis_review.report.figures import Figures, HumanFigures, ReportRow, ReportWay
+from tamis_review.report.form import write_markdown
 from tamis_review.report.methods import methods, warnings
 from tamis_review.report.page import write_page
-from tamis_review.report.report_rows import ReportRow, ReportWay
 from tamis_schemas import HumanStage, Source
 
 

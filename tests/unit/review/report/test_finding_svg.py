@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from stage.reported import NOON, batch, figures
+from tamis_review.report.charts import FINDING, draw_finding
 from tamis_review.report.figures import FindingFigures, OrderFigures, ReadingFigures
-from tamis_review.report.finding_svg import BOTTOM, LEFT, RIGHT, TOP, draw_finding
-from tamis_review.report.markdown import write_markdown
+from tamis_review.report.form import write_markdown
 from tamis_review.report.methods import reading_paragraphs
 from tamis_review.report.page import write_page
 from tamis_schemas import ExpectedIncludes, SampledRecord, StopAnswer, StopEstimate, StopSample, StopVerdict
@@ -26,10 +26,10 @@ def test_the_curve_goes_up_at_each_find_and_ends_where_people_are() -> None:
     # 100 records wide: one is (628 - 46) / 100 = 5.82; four includes high: one is (240 - 34) / 4 = 51.5
     finding = FindingFigures(records=100, read=50, finds=(1, 2, 10, 40))
     corners = points(finding)
-    assert corners[0] == (LEFT, BOTTOM)
-    assert corners[-1] == (pytest.approx(LEFT + 50 * 5.82, abs=0.06), TOP)
-    assert (pytest.approx(LEFT + 5.82, abs=0.06), BOTTOM - 51.5) in corners
-    assert (pytest.approx(LEFT + 40 * 5.82, abs=0.06), TOP) in corners
+    assert corners[0] == (FINDING.left, FINDING.bottom)
+    assert corners[-1] == (pytest.approx(FINDING.left + 50 * 5.82, abs=0.06), FINDING.top)
+    assert (pytest.approx(FINDING.left + 5.82, abs=0.06), FINDING.bottom - 51.5) in corners
+    assert (pytest.approx(FINDING.left + 40 * 5.82, abs=0.06), FINDING.top) in corners
     assert all(left[0] <= right[0] and left[1] >= right[1] for left, right in pairwise(corners))
     svg = draw_finding(finding)
     assert "read by nobody: 50" in svg
@@ -40,7 +40,7 @@ def test_the_curve_goes_up_at_each_find_and_ends_where_people_are() -> None:
 def test_what_is_read_to_the_end_leaves_nothing_unread_and_many_finds_fall_together() -> None:
     whole = FindingFigures(records=3, read=3, finds=())
     assert "read by nobody" not in draw_finding(whole)
-    assert points(whole) == [(LEFT, BOTTOM), (RIGHT, BOTTOM)]
+    assert points(whole) == [(FINDING.left, FINDING.bottom), (FINDING.right, FINDING.bottom)]
     many = FindingFigures(records=50_000, read=50_000, finds=tuple(range(1, 50_001, 2)))
     assert len(draw_finding(many)) < 120_000
 

@@ -4,10 +4,9 @@ import pytest
 
 from stage.reported import FLOW, batch, figures
 from stage.screened import CRITERIA, SCREENING, SOURCE
-from tamis_review.report.figures import Figures, Prompts, Quotes
-from tamis_review.report.markdown import escaped, write_markdown
+from tamis_review.report.figures import Figures, Prompts, Quotes, SubjectKind
+from tamis_review.report.form import escaped, write_markdown
 from tamis_review.report.methods import methods, warnings
-from tamis_review.report.subject import SubjectKind
 from tamis_schemas import BatchStatus, Counts, ExtractFields, Filter, Inclusion, WorkedExample
 from tamis_schemas.batches.flow import Flow, FlowStage, Tally
 

@@ -11,8 +11,7 @@ import pytest
 from stage.reported import FLOW, batch, figures
 from tamis_review.report.figures import Figures
 from tamis_review.report.page import write_page
-from tamis_review.report.record import Row
-from tamis_review.report.table import MOST_ROWS
+from tamis_review.report.table import MOST_ROWS, Row
 from tamis_schemas import BatchStatus, Counts
 from tamis_schemas.batches.flow import Flow, Tally
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_review.explanation.because import because
+from tamis_review.explanation.document import because
 from tamis_schemas import Inclusion, ItemResult, ItemStatus, Judge, Operation, SearchCriteria
 from tamis_worker.operations import Decided, inclusion, judge
 from tamis_worker.operations.evidence import QUALITY_OF

@@ -1,0 +1,335 @@
+"""Sheets of records that people fill in: a row for each, with what it says, and columns for what they decide.
+
+They show nothing that the model decided, if nobody asks for it: who knows it is led by it. An audit's sheet is read
+back here, and so is a table of decisions, whose records people name by an id, a number from 1 or an index from 0.
+`tamis calibrate` and `tamis evaluate` read a pilot's, and that of a stop rule's sample that was drawn before anything
+was read.
+"""
+
+import csv
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from tamis_producer.results.formula_guard import guarded
+from tamis_schemas import Audit, InputError, InvalidParameters, ItemResult, NextRecords, Operation, StopSample
+from tamis_schemas.operations.kind import yes_or_no
+from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.random_order import check_draw, sample
+from tamis_schemas.records.record_number import record_number, record_words
+
+from ..plans.spreadsheet import TableRow, read_table, reviewer_of
+from ..quality.pilot import Calibrated
+from .audits import AuditDecision
+from .record_overrides import HumanDecision
+
+RECORD = ("index", "id", "title", "abstract")
+DECISION = ("decision", "reviewer", "note")
+NUMBER = "number"  # the record's, from 1, beside its index from 0: as people read it elsewhere
+UTF_8 = "\ufeff"  # the mark by which spreadsheets know it
+
+
+def write_sheet(
+    stream: TextIO,
+    rows: Iterable[ItemResult],
+    filled: Mapping[int, Sequence[str]],
+    columns: Sequence[str],
+    **shared: int | str,
+) -> None:
+    """Write a row for each record in the order of `filled`.
+
+    Args:
+        stream: the file.
+        rows: the records, in any order.
+        filled: by place in the batch, what stands under the `columns` to be filled in.
+        columns: their names.
+        shared: the first columns, which say the same in every row.
+    """
+    by_index = {row.index: row for row in rows}
+    stream.write(UTF_8)
+    writer = csv.writer(stream)
+    writer.writerow([*shared, *RECORD, *columns, NUMBER])
+    for place, cells in filled.items():
+        row = by_index[place]
+        texts = (row.item_id, text_of(row.item.get("title")), content_of(row.item), *cells)
+        writer.writerow([*shared.values(), place, *map(guarded, texts), record_number(place)])
+
+
+def write_reading_sheet(answer: NextRecords, rows: Iterable[ItemResult], stream: TextIO) -> None:
+    """Write the records to read next, the first one first; `rows`: those of the records, in any order."""
+    cells = ("", answer.reviewer or "", "")
+    write_sheet(stream, rows, dict.fromkeys((one.index for one in answer.records), cells), DECISION)
+
+
+def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: TextIO) -> None:
+    """Write the records without a decision, in the order in which they were drawn; `rows`: theirs, in any order."""
+    blank = dict.fromkeys((one.index for one in sample.waiting), ("", "", ""))
+    write_sheet(stream, rows, blank, DECISION, seed=sample.seed)
+
+
+def content_of(item: dict[str, Any]) -> str:
+    """The abstract; of an item that is no publication, its fields line by line."""
+    if item.get("abstract") or item.get("title"):
+        return text_of(item.get("abstract"))
+    return "\n".join(f"{name}: {value}" for name, value in shown_fields(item).items())
+
+
+def text_of(value: object) -> str:
+    """A field's text; of none the empty one."""
+    return "" if value is None else str(value)
+
+
+REASONS = ("excluded_by", "reason")  # of the software; a reader who knows them is led by them
+FILLED_IN = ("include", "reviewer", "note")
+
+
+@dataclass(frozen=True)
+class FilledIn:
+    """The content of an audit's file that came back."""
+
+    audit_id: str
+    decisions: tuple[AuditDecision, ...]
+    lines: tuple[int, ...]  # of each decision
+    ids: tuple[str, ...]  # of each decision; empty where the file has none
+    blank: int  # rows without a decision yet
+
+
+def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, with_reasons: bool = False) -> None:
+    """The sample in the order in which it was drawn, with what was decided so far. `rows`: its items, in any order."""
+    by_index = {row.index: row for row in rows}
+    filled = {}
+    for item in audit.items:
+        row = by_index[item.index]
+        why = [_excluded_by(row), row.exclusion_reason or _rationale(row)] if with_reasons else []
+        answer = "" if item.include is None else "yes" if item.include else "no"
+        filled[item.index] = [*why, answer, item.reviewer or "", item.note or ""]
+    columns = (*REASONS, *FILLED_IN) if with_reasons else FILLED_IN
+    write_sheet(stream, by_index.values(), filled, columns, audit=audit.id)
+
+
+def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
+    """The decisions in a file; rows whose `include` is empty are not decided yet.
+
+    `reviewer`: who decided where a row names nobody.
+
+    Raises `InputError` naming the line: no such column, a decision that is none, a row without a reviewer, rows of two
+    audits.
+    """
+    decisions, lines, ids, blank = [], [], [], 0
+    audit_ids: set[str] = set()
+    for row in read_table(path, ("audit", *RECORD, *FILLED_IN), required=("audit", "index", "include")):
+        audit_ids.add(row["audit"])
+        if not row["audit"] or len(audit_ids) > 1:
+            raise InputError(
+                "every row names the same audit in its column 'audit'", path=path, line=row.line, field="audit"
+            )
+        if not row["include"]:
+            blank += 1
+            continue
+        try:
+            index, include = int(row["index"]), yes_or_no(row["include"])
+        except InvalidParameters as error:
+            raise InputError(str(error), path=path, line=row.line, field="include") from error
+        except ValueError as error:
+            raise InputError(f"{row['index']!r} is no index", path=path, line=row.line, field="index") from error
+        decisions.append(AuditDecision(index, include, reviewer_of(row, path, reviewer), row["note"] or None))
+        lines.append(row.line)
+        ids.append(row["id"])
+    if not audit_ids:
+        raise InputError("a header, but no row below it", path=path)
+    return FilledIn(audit_ids.pop(), tuple(decisions), tuple(lines), tuple(ids), blank)
+
+
+def _excluded_by(row: ItemResult) -> str:
+    return "model" if row.exclusion is None else row.exclusion.rule
+
+
+def _rationale(row: ItemResult) -> str:
+    return "" if row.result is None else row.result.reasoning or ""
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """The records that a seed draws."""
+
+    seed: int
+    population: int  # records of the batch, copies of others left out
+    places: tuple[int, ...]  # in the order in which they were drawn
+
+
+def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
+    """A simple random sample, without replacement, of `n` records of a batch; all where there are fewer.
+
+    `population`: the places of the records that are no copies of others. Each can be drawn, whoever decided about it: a
+    rule, the model, or nobody yet. The records of a smaller `n` are the first of a larger one with the same seed.
+
+    Raises `InvalidParameters` for an `n` below 1, or a seed that is none.
+    """
+    check_draw(n, seed)
+    return Pilot(seed, len(population), tuple(sample(population, n, seed=seed)))
+
+
+def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> None:
+    """The file, in the order in which the records were drawn, so that its first rows are a random sample as well.
+
+    `rows`: those of the places, in any order.
+    """
+    write_sheet(stream, rows, dict.fromkeys(pilot.places, ("", "")), ("include", "note"), seed=pilot.seed)
+
+
+KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "number")
+
+
+def write_kept(found: Calibrated, stream: TextIO) -> None:
+    """The records in the batch's order, copies of others left out, under `KEPT_COLUMNS`."""
+    writer = csv.writer(stream)
+    writer.writerow(KEPT_COLUMNS)
+    for record in found.records:
+        writer.writerow(
+            (
+                record.index,
+                guarded(record.item_id),
+                record.stand.value if record.rule is None else f"exclude ({record.rule})",
+                "" if record.score is None else record.score,
+                "" if record.human is None else int(record.human),
+                str(found.kept(record)).lower(),
+                guarded(record.title),
+                record_number(record.index),
+            )
+        )
+
+
+DECISION_COLUMNS = ("index", "number", "id", "item_id", "decision", "note", "reviewer")
+
+
+@dataclass(frozen=True)
+class DecisionFile:
+    """The decisions in a table."""
+
+    decisions: tuple[HumanDecision, ...]
+    lines: tuple[int, ...]  # of each decision
+    blank: int  # rows without a decision
+
+
+def read_decisions(
+    path: Path | str, operation: Operation, item_ids: Sequence[str], *, reviewer: str | None
+) -> DecisionFile:
+    """The decisions in a table with a column `decision`, and `index`, `id` or `number`; rows without one are left out.
+
+    Args:
+        path: a table as spreadsheets write it; other columns may stand in it, as those of `tamis results`.
+        operation: what was asked of the items, and so what a decision may be.
+        item_ids: the ids of the batch's items, in their order.
+        reviewer: who decided where a row names nobody.
+
+    Raises:
+        InputError: naming the line, where a record is not found, or is not the only one of its id, index and id or
+            number name two records, the decision is none, or nobody is named.
+    """
+    places: dict[str, list[int]] = {}
+    for index, item_id in enumerate(item_ids):
+        places.setdefault(item_id, []).append(index)
+    decisions, lines, blank = [], [], 0
+    for row in read_table(path, DECISION_COLUMNS, required=("decision",)):
+        if not row["decision"]:
+            blank += 1
+            continue
+        try:
+            index = _index(row, places, item_ids)
+            value = operation.value_of_text(row["decision"])
+        except InvalidParameters as error:
+            raise InputError(str(error), path=path, line=row.line) from error
+        decisions.append(HumanDecision(index, value, reviewer_of(row, path, reviewer), row["note"] or None))
+        lines.append(row.line)
+    return DecisionFile(tuple(decisions), tuple(lines), blank)
+
+
+def find_record(text: str, item_ids: Sequence[str]) -> int:
+    """Return the place, from 0, of the record that a person names.
+
+    An id wins; else `4` or `#4` is the record with the number 4, from 1 as shown. `id:4`, `number:4` and, from 0,
+    `index:3` say which is meant.
+
+    Raises:
+        InvalidParameters: there is no such record, there are several, or it is the number of one and the id of another.
+    """
+    kind, _, rest = text.partition(":")
+    if kind == "index" and rest:
+        return _of_index(rest, len(item_ids))
+    if kind == "number" and rest:
+        return _of_number(rest, len(item_ids))
+    if kind == "id" and rest:
+        return _only(rest, _places(rest, item_ids))
+    places, numbered = _places(text, item_ids), text.removeprefix("#")
+    if not _is_number(numbered, len(item_ids)):
+        if _is_digits(numbered) and not places:
+            raise InvalidParameters(
+                f"no record has the id {text!r}, and the numbers of this batch's records go from 1 to {len(item_ids)}"
+            )
+        return _only(text, places)
+    place = int(numbered) - 1
+    if places in ([], [place]):
+        return place
+    other = next(one for one in places if one != place)
+    raise InvalidParameters(
+        f"{text} is the id of {record_words(other)} and the number of {record_words(place, item_ids[place])}: "
+        f"write id:{text} or number:{numbered}"
+    )
+
+
+def _index(row: TableRow, places: Mapping[str, Sequence[int]], item_ids: Sequence[str]) -> int:
+    item_id = row["id"] or row["item_id"]
+    if not row["index"]:
+        if item_id:
+            return _only(item_id, places.get(item_id, ()))
+        if not row["number"]:
+            raise InvalidParameters("which record? fill in the column 'number', 'index' or 'id'")
+        return _of_number(row["number"], len(item_ids))
+    index = _of_index(row["index"], len(item_ids))
+    if item_id and item_ids[index] != item_id:
+        raise InvalidParameters(
+            f"{record_words(index)} (index {index}) has the id {item_ids[index]!r}, not {item_id!r}: is the table of "
+            "another batch, or were its columns sorted apart?"
+        )
+    if row["number"] and _is_number(row["number"], len(item_ids)) and int(row["number"]) != record_number(index):
+        raise InvalidParameters(
+            f"the index {index}, from 0, is {record_words(index)}, and the column 'number' says {row['number']}: which "
+            "record is meant?"
+        )
+    return index
+
+
+def _places(item_id: str, item_ids: Sequence[str]) -> list[int]:
+    return [index for index, known in enumerate(item_ids) if known == item_id]
+
+
+def _is_digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _is_number(text: str, n_items: int) -> bool:
+    return _is_digits(text) and 1 <= int(text) <= n_items
+
+
+def _of_number(text: str, n_items: int) -> int:
+    if not _is_number(text, n_items):
+        raise InvalidParameters(f"{text!r} is no number of a record: they go from 1 to {n_items}, as shown")
+    return int(text) - 1
+
+
+def _of_index(text: str, n_items: int) -> int:
+    if not _is_digits(text) or int(text) >= n_items:
+        raise InvalidParameters(f"{text!r} is no index: they go from 0 to {n_items - 1}, as in `tamis results`")
+    return int(text)
+
+
+def _only(item_id: str, places: Sequence[int]) -> int:
+    if not places:
+        raise InvalidParameters(f"no record has the id {item_id!r}: `tamis results` lists them")
+    if len(places) > 1:
+        listed = ", ".join(record_words(index) for index in places[:5]) + (", ..." if len(places) > 5 else "")
+        raise InvalidParameters(
+            f"{len(places)} records have the id {item_id!r}: say which is meant, by its number, of {listed}"
+        )
+    return places[0]

@@ -1,0 +1,241 @@
+"""Routes of what people say of records: decisions beside the model's, never over them, and labels and notes."""
+
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+
+from tamis_producer.client.client import Client
+from tamis_producer.gateway import problems
+from tamis_producer.gateway.access import Of, Reader, Reviewer
+from tamis_producer.gateway.api_keys import ApiKey
+from tamis_producer.gateway.description import BatchId, Index
+from tamis_review import imported_decisions, overrides
+from tamis_review.overrides import override
+from tamis_review.remarks import count_labels, remark
+from tamis_schemas import Blinded, HumanStage, InvalidParameters
+from tamis_schemas.answers.override import Override
+
+from ..decisions.conflicts import Conflict
+from ..decisions.decision_words import NamedWords
+from ..decisions.foreign_file import TableColumns
+from ..decisions.import_decisions import Everything, Imported
+from .sight import sight_of
+from .upload import answered_by_file, form_body
+
+router = APIRouter(prefix="/v1/batches/{batch_id}", responses=problems.KEYED | problems.UNKNOWN)
+MOST_REMARKS = 20  # texts of one request
+Reviewing = Annotated[
+    str | None, Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
+]
+Name = Annotated[str | None, Field(default=None, max_length=100)]
+Words = Annotated[list[str], Field(default_factory=list, max_length=100)]
+
+
+class Decision(BaseModel):
+    """A human's decision on one item."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"value": "include", "note": "seen"}]})
+
+    value: Any = Field(
+        description="As the batch's operation gives it: include, exclude or uncertain, true or false, a number."
+    )
+    as_text: StrictBool = Field(default=False, description="The value is a text, read as `tamis override` reads it.")
+    note: str | None = Field(default=None, max_length=2_000)
+    reviewer: Reviewing
+    settles: bool = Field(default=False, strict=True, description="It counts, whatever others say; it ends a conflict.")
+    stage: HumanStage = Field(default=HumanStage.OWN, description="What is decided about; own: what the batch asks.")
+    reason: str | None = Field(
+        default=None, max_length=2_000, description="Why it is excluded, or a report not retrieved."
+    )
+    decision_id: UUID | None = Field(
+        default=None, description="The caller's: the same one again is answered with the same decision."
+    )
+
+
+class DecisionTerms(BaseModel):
+    """Whose decisions a file holds, and how it is to be read; what is left out is guessed and told."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reviewer": "Reviewer A"}]})
+
+    reviewer: str | None = Field(default=None, max_length=200, description="Whose, where the file names nobody.")
+    stage: HumanStage = HumanStage.OWN
+    settles: bool = Field(default=False, strict=True)
+    id_column: Name
+    decision_column: Name
+    reviewer_column: Name
+    reason_column: Name
+    note_column: Name
+    retrieval_column: Name
+    include: Words
+    exclude: Words
+    uncertain: Words
+    everything: Everything | None = Field(default=None, description="The decision on every record of the file.")
+    dry_run: bool = Field(default=False, strict=True, description="Say how the file is read, and record nothing.")
+
+
+class DecisionForm(BaseModel):
+    """A file of decisions, and how to read it."""
+
+    terms: DecisionTerms
+    file: Annotated[bytes, Field(description="CSV or TSV, an export of Rayyan or Covidence, a project of ASReview.")]
+
+
+@router.get("/overrides", tags=["human decisions"], summary="What people decided, each reviewer's latest decision")
+def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
+    return sight_of(client, batch_id, key).overrides(overrides.list_overrides(client.batch(batch_id)))
+
+
+@router.get(
+    "/conflicts",
+    tags=["human decisions"],
+    summary="Records on which people decided differently, and who said what",
+)
+def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
+    hidden = sight_of(client, batch_id, key).hidden
+    return [one for one in overrides.list_conflicts(client.batch(batch_id)) if one.index not in hidden]
+
+
+@router.post(
+    "/decisions",
+    tags=["human decisions"],
+    status_code=HTTPStatus.CREATED,
+    summary="Record decisions made elsewhere: a form with their file, and with terms that say whose they are",
+    openapi_extra=form_body(DecisionForm),
+    responses=problems.OF_BODIES | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+)
+async def import_decisions(batch_id: BatchId, request: Request, client: Of, key: Reviewer) -> Imported:
+    """Rows without a record, and rows that might mean several, are listed and left out; the rest is recorded as one."""
+
+    def imported(terms: DecisionTerms, path: Path, _: str) -> Imported:
+        return imported_decisions.import_decisions(
+            client.batch(batch_id),
+            path,
+            reviewer=terms.reviewer,
+            stage=terms.stage,
+            settles=terms.settles,
+            columns=TableColumns(
+                terms.id_column,
+                terms.decision_column,
+                terms.reviewer_column,
+                terms.reason_column,
+                terms.note_column,
+                terms.retrieval_column,
+            ),
+            words=NamedWords(tuple(terms.include), tuple(terms.exclude), tuple(terms.uncertain)),
+            everything=terms.everything,
+            dry_run=terms.dry_run,
+        )
+
+    await run_in_threadpool(_check_import, client, batch_id, key)
+    return await answered_by_file(request, client, DecisionTerms, "decisions", imported)
+
+
+@router.post(
+    "/items/{index}/override",
+    tags=["human decisions"],
+    status_code=HTTPStatus.CREATED,
+    summary="Decide an item, beside the model's decision and other people's",
+    responses=problems.CONFLICT | problems.OF_BODIES,
+)
+def override_item(batch_id: BatchId, index: Index, decision: Decision, client: Of, key: Reviewer) -> Override:
+    sight = sight_of(client, batch_id, key)
+    sight.check_name(decision.reviewer)
+    sight.check_decision(index, decision.stage, settles=decision.settles)
+    made = override(
+        client.batch(batch_id),
+        index,
+        _value(client, batch_id, decision),
+        reviewer=decision.reviewer or key.label,
+        note=decision.note,
+        settles=decision.settles,
+        stage=decision.stage,
+        reason=decision.reason,
+        decision_id=decision.decision_id,
+    )
+    return sight_of(client, batch_id, key).own(made)
+
+
+@router.delete(
+    "/items/{index}/override",
+    tags=["human decisions"],
+    status_code=HTTPStatus.NO_CONTENT,
+    summary="Withdraw what you decided of an item",
+)
+def withdraw_override(
+    batch_id: BatchId,
+    index: Index,
+    client: Of,
+    key: Reviewer,
+    reviewer: Annotated[str | None, Query(max_length=100, description="Whose; without it, the key's label.")] = None,
+    stage: HumanStage = HumanStage.OWN,
+) -> None:
+    sight_of(client, batch_id, key).check_name(reviewer)
+    overrides.withdraw_override(client.batch(batch_id), index, reviewer=reviewer or key.label, stage=stage)
+
+
+def _value(client: Client, batch_id: str, decision: Decision) -> Any:
+    if not decision.as_text:
+        return decision.value
+    if not isinstance(decision.value, str):
+        raise InvalidParameters("value: with as_text it is a text, as a person writes it")
+    if decision.stage is not HumanStage.OWN:
+        return decision.value
+    return client.batch(batch_id).operation().value_of_text(decision.value)
+
+
+def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:
+    """Raise `Blinded` while people read blind: a file may hold others' decisions, and the answer tells of them."""
+    if sight_of(client, batch_id, key).blind:
+        raise Blinded("people read blind: `tamis import-decisions` records a file, on the terminal")
+
+
+class Remarks(BaseModel):
+    """Labels and notes to put on an item, or to take off it."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"labels": ["to discuss"]}]})
+
+    labels: list[str] = Field(default_factory=list, max_length=MOST_REMARKS)
+    notes: list[str] = Field(default_factory=list, max_length=MOST_REMARKS)
+    remove: StrictBool = Field(default=False, description="Take them off instead.")
+    reviewer: Reviewing
+
+
+class Changed(BaseModel):
+    """The outcome of a request."""
+
+    changed: int = Field(description="How many were not so already.")
+
+
+@router.get("/labels", tags=["labels and notes"], summary="The labels on a batch's items, and how many bear each")
+def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
+    """Of records that are still read blind, the caller's own labels alone are counted."""
+    sight = sight_of(client, batch_id, key)
+    return dict(count_labels(client.batch(sight.batch_id), reviewer=sight.me, hidden=sight.hidden))
+
+
+@router.post(
+    "/items/{index}/remarks",
+    tags=["labels and notes"],
+    status_code=HTTPStatus.CREATED,
+    summary="Put labels and notes on an item, or take them off",
+    responses=problems.OF_BODIES,
+)
+def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:
+    sight = sight_of(client, batch_id, key)
+    sight.check_name(remarks.reviewer)
+    return Changed(
+        changed=remark(
+            client.batch(batch_id),
+            [index],
+            labels=remarks.labels,
+            notes=remarks.notes,
+            reviewer=remarks.reviewer or key.label,
+            remove=remarks.remove,
+            alone=index in sight.hidden,  # the answer does not tell whether others have said so
+        )
+    )

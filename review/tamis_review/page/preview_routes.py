@@ -1,0 +1,335 @@
+"""Routes that only look at files: nothing is submitted.
+
+What a batch out of them would ask, take and cost; how they are read, and which of their records are copies, or may be.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from decimal import Decimal
+from http import HTTPStatus
+from itertools import islice
+from typing import Annotated, Any, TypeAlias
+
+import anyio
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from starlette.datastructures import UploadFile
+
+from tamis_producer.client.client import Client
+from tamis_producer.gateway import problems
+from tamis_producer.gateway.access import Of, Submitter
+from tamis_producer.gateway.result_forms import TableForm
+from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal
+from tamis_schemas import ConfigurationError, InvalidParameters, Item, PanelPolicy, SourceKind
+from tamis_schemas.batches.review_plan import ReviewStage
+from tamis_schemas.operations import panel_of
+from tamis_schemas.values.frozen import Frozen
+
+from ..filter.duplicate_pairs import PairKind, PlacedRecord, find_pairs, write_pairs
+from ..intake.sourced_records import FileRead, SourceRead
+from .files import NOTES_TOLD, FileForm, FileNote, FileTerms, Sources, identified_of, names_of, notes_of, stated_of
+from .upload import MOST_FILES, form_body, on_disk, uploaded
+from .written import csv_table
+
+router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | problems.OF_BODIES)
+UNREADABLE = problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+
+Rehearse: TypeAlias = Callable[[Planned], Rehearsal]
+
+RENDERED_AT_ONCE = 1  # for all callers: each renders every prompt
+MOST_ASKED = 20_000  # records: their prompts are in memory together
+DOUBTS_TOLD = 100
+
+
+class DoubtfulPair(Frozen):
+    """Two records that may be copies; both are asked about."""
+
+    ids: tuple[str | int | None, str | int | None]
+    titles: tuple[str | None, str | None]
+    reason: str  # what agrees, and what contradicts it
+
+
+class Estimate(Frozen):
+    """What a batch would ask, take and cost; it was not submitted."""
+
+    records: int
+    asked: int = Field(description="Those of them that a model would be asked about.")
+    models: tuple[Rehearsal, ...] = Field(description="One for each model that is asked; prompts of the first alone.")
+    policy: PanelPolicy | None = Field(description="Of several models.")
+    calls: int = Field(description="Of all models.")
+    cost: Decimal | None = Field(description="Dollars, about, of these calls; null: a price is not known.")
+    most_cost: Decimal | None = Field(description="Dollars, with answers as long as they may be.")
+    max_cost: Decimal | None = Field(description="The budget of the terms, or of the stage.")
+
+
+class FurtherStage(Frozen):
+    """A stage of a review after the first, as if every record passed the stages before it: the most there can be."""
+
+    name: str
+    dry_run: Estimate | None = Field(description="null: a judge's, whose items are results that nobody knows yet.")
+
+
+class DryRun(Estimate):
+    """A batch out of files that was not submitted, or the first stage of a review that was not begun."""
+
+    duplicates: int = Field(description="Copies of other records, which nobody is asked about.")
+    rejected: int = Field(description="By the initial filter.")
+    doubts: int = Field(description="Pairs of records that may be copies; both stay.")
+    doubtful: tuple[DoubtfulPair, ...] = Field(description=f"The first {DOUBTS_TOLD} of these pairs.")
+    skipped: int = Field(description="Lines and the like that belong to no record.")
+    lost: int = Field(description="Records that could not be read.")
+    notes: tuple[FileNote, ...]
+    stages: tuple[FurtherStage, ...] = Field(description="Of a review: those after the first.")
+
+
+def nothing_renders(_: Planned) -> Rehearsal:
+    """Rehearse nothing, where nothing renders prompts. Raises `ConfigurationError`."""
+    raise ConfigurationError("this gateway renders no prompts: `tamis serve` does, with the extra `worker`")
+
+
+@router.post(
+    "/dry-run",
+    operation_id="dry_run",
+    summary="Say what a batch out of files would ask and cost: the form of `/v1/files`; nothing is submitted",
+    openapi_extra=form_body(FileForm),
+    responses=problems.UNKNOWN | UNREADABLE,
+)
+async def dry_run(
+    request: Request,
+    client: Of,
+    _: Submitter,
+) -> DryRun:
+    """Prompts of three records as they would be sent; tokens, cost and time are estimates. No model is asked."""
+    rehearse: Rehearse = request.app.state.rehearse
+    limiter: anyio.CapacityLimiter = request.app.state.dry_runs
+    async with uploaded(request, client, FileTerms) as (terms, files):
+        return await to_thread.run_sync(_rehearsed, client, terms, files, rehearse, limiter=limiter)
+
+
+def rehearsable(asked: Iterable[Item]) -> list[Item]:
+    """Return the records that a model would be asked about. Raises `InvalidParameters` for more than `MOST_ASKED`."""
+    taken = list(islice(asked, MOST_ASKED + 1))  # no more are taken in than it takes to refuse them
+    if len(taken) > MOST_ASKED:
+        raise InvalidParameters(
+            f"more than {MOST_ASKED:,} records to ask about are not rehearsed here; `--dry-run` on the command line "
+            "takes more"
+        )
+    return taken
+
+
+def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse: Rehearse) -> Estimate:
+    """Return the estimate of a batch of so many records. Raises what submitting it would raise."""
+    each = [rehearse(one) for one in planned.by_model]
+    models = (each[0], *(replace(one, samples=()) for one in each[1:]))  # every model gets the same prompts
+    panel = panel_of(planned.operation)
+    together = PanelRehearsal(PanelPolicy.ANY if panel is None else panel.policy, models)
+    return Estimate(
+        records=records,
+        asked=len(planned.items),
+        models=models,
+        policy=None if panel is None else panel.policy,
+        calls=together.calls,
+        cost=together.cost,
+        most_cost=together.most_cost,
+        max_cost=max_cost,
+    )
+
+
+def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], rehearse: Rehearse) -> DryRun:
+    identified = identified_of(client, terms, files)
+    asked = rehearsable(identified.asked)
+    operation = client.with_examples(terms.operation)
+    planned = Planned(operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    skipped, lost, notes = notes_of(identified)
+
+    def pair(index: int, of: int, reason: str) -> DoubtfulPair:
+        one, other = identified.records[index], identified.records[of]
+        return DoubtfulPair(
+            ids=(one.get("id"), other.get("id")), titles=(one.get("title"), other.get("title")), reason=reason
+        )
+
+    def further(stage: ReviewStage) -> FurtherStage:
+        planned = Planned.of_stage(stage, asked, use_cache=terms.use_cache)
+        if planned is None:
+            return FurtherStage(name=stage.name, dry_run=None)
+        planned = replace(planned, operation=client.with_examples(planned.operation))
+        return FurtherStage(name=stage.name, dry_run=estimated(planned, len(asked), stage.max_cost, rehearse))
+
+    review = terms.new_review
+    return DryRun(
+        **dict(estimated(planned, len(identified.records), terms.max_cost, rehearse)),
+        duplicates=identified.duplicates,
+        rejected=identified.rejected,
+        doubts=len(identified.doubts),
+        doubtful=tuple(pair(one.index, one.of, one.reason) for one in identified.doubts[:DOUBTS_TOLD]),
+        skipped=skipped,
+        lost=lost,
+        notes=notes,
+        stages=() if review is None else review.plan.each(further, skip=1),
+    )
+
+
+FIRST = 5  # records: enough to see that it is the wrong file
+LONGEST_SHOWN = 300  # characters of a value
+
+
+class FirstRecord(Frozen):
+    """The fields by which people know a record."""
+
+    title: str | None
+    authors: str | None
+    year: str | None
+    journal: str | None
+
+
+class FilePreview(Frozen):
+    """A file of some source, and what was read of it."""
+
+    file: str
+    source: str = Field(description="As stated, else what the file tells, else the file's name.")
+    kind: SourceKind
+    format: str
+    encoding: str
+    records: int
+    completes: str | None = Field(description="The file of the same source whose records it completes.")
+    replaced: int = Field(description="Bytes that are not of the encoding, and were read as cp1252.")
+    skipped: int = Field(description="Lines and the like that belong to no record.")
+    lost: int = Field(description="Records that could not be read.")
+    notes: tuple[FileNote, ...] = Field(description=f"The first {NOTES_TOLD} of these.")
+    first: tuple[FirstRecord, ...] = Field(description=f"The first {FIRST} records.")
+
+
+def previews_of(sources: Sequence[SourceRead]) -> tuple[FilePreview, ...]:
+    """Every file of the sources, in their order."""
+    return tuple(_preview(source, file) for source in sources for file in source.files)
+
+
+def _preview(source: SourceRead, file: FileRead) -> FilePreview:
+    intake = file.intake
+    return FilePreview(
+        file=file.name,
+        source=source.source.name,
+        kind=source.source.kind,
+        format=intake.format.value,
+        encoding=intake.encoding,
+        records=len(intake.records),
+        completes=file.completes,
+        replaced=len(intake.replaced),
+        skipped=intake.skipped,
+        lost=intake.lost,
+        notes=tuple(FileNote(file=file.name, **asdict(note)) for note in intake.notes[:NOTES_TOLD]),
+        first=tuple(_first(record) for record in intake.records[:FIRST]),
+    )
+
+
+def _first(record: Mapping[str, Any]) -> FirstRecord:
+    return FirstRecord(**{name: _shown(record.get(name)) for name in FirstRecord.model_fields})
+
+
+def _shown(value: object) -> str | None:
+    text = "; ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+    return text[:LONGEST_SHOWN] or None
+
+
+PAIRED_AT_ONCE = 2  # for all callers: each has the records of its files in memory, and compares them
+
+
+class DuplicateTerms(BaseModel):
+    """How files are to be read."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
+
+    strict: StrictBool = Field(default=False, description="A record that cannot be read is an error.")
+    sources: Sources = Field(default_factory=list)
+
+
+class DuplicatesForm(BaseModel):
+    """Files, and how to read them."""
+
+    terms: DuplicateTerms
+    file: Annotated[list[bytes], Field(min_length=1, max_length=MOST_FILES)]
+
+
+class RecordFacts(Frozen):
+    """The fields that tell a record from others, and where it stands."""
+
+    file: str
+    index: int  # place in its file, from 0
+    line: int | None
+    id: str
+    title: str | None
+    year: str | None
+    journal: str | None
+    doi: str | None
+
+
+class PairView(Frozen):
+    """Two records that are one, or may be."""
+
+    kind: PairKind
+    reason: str
+    record: RecordFacts  # of a copy the one that is kept out
+    stays: RecordFacts
+
+
+class PairsView(Frozen):
+    """The pairs among all records of some files, the copies first."""
+
+    records: int
+    copies: int
+    doubts: int
+    pairs: tuple[PairView, ...]
+    files: tuple[FilePreview, ...] = Field(description="Each file as it was read.")
+
+
+@router.post(
+    "/duplicates",
+    summary="Say how some files are read, and which of their records are copies or may be, each pair with its reason",
+    response_model=PairsView,
+    openapi_extra=form_body(DuplicatesForm),
+    responses=UNREADABLE | {200: {"content": {"text/csv": {}}}},
+)
+async def find_duplicates(
+    request: Request,
+    client: Of,
+    _: Submitter,
+    form: TableForm = TableForm.JSON,
+    limit: Annotated[
+        int | None, Query(ge=1, description="Pairs of each kind in JSON, the first of them; none: all.")
+    ] = None,
+) -> PairsView | Response:
+    """The files are compared as one, as a screening compares them."""
+    async with uploaded(request, client, DuplicateTerms) as (terms, files):
+        limiter: anyio.CapacityLimiter = request.app.state.previews
+        return await to_thread.run_sync(_found, client, terms, files, form, limit, limiter=limiter)
+
+
+def _found(
+    client: Client, terms: DuplicateTerms, files: Sequence[UploadFile], form: TableForm, limit: int | None
+) -> PairsView | Response:
+    with on_disk(files, names_of(files)) as called:
+        stated = stated_of(terms.sources, called)
+        largest = client.settings.max_file_bytes
+        found = find_pairs(stated, names=called, max_bytes=largest, strict=terms.strict)
+        kinds = {kind: found.of(kind) for kind in PairKind}
+        shown = [pair for of_kind in kinds.values() for pair in (of_kind if form is TableForm.CSV else of_kind[:limit])]
+        pairs = [pair.called(called) for pair in shown]
+    if form is TableForm.CSV:
+        return csv_table(lambda stream: write_pairs(pairs, stream))
+    return PairsView(
+        records=found.records,
+        copies=len(kinds[PairKind.COPY]),
+        doubts=len(kinds[PairKind.DOUBT]),
+        pairs=tuple(
+            PairView(kind=pair.kind, reason=pair.reason, record=_facts(pair.one), stays=_facts(pair.stays))
+            for pair in pairs
+        ),
+        files=previews_of(found.sources),
+    )
+
+
+def _facts(placed: PlacedRecord) -> RecordFacts:
+    told = {name: None if value is None else str(value) for name, value in placed.facts.items()}
+    return RecordFacts.model_validate(told | {"index": placed.index, "line": placed.facts["line"]})

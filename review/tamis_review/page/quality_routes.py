@@ -1,0 +1,188 @@
+"""Routes of figures about a batch's decisions: how far people, models and software agree, and what failed.
+
+Also the judgement: is the reasoning behind a finished batch's results evidence of the right kind?
+"""
+
+from http import HTTPStatus
+from typing import Annotated, Self
+
+import anyio
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from pydantic import ConfigDict, Field
+
+from tamis_producer.client.client import Client
+from tamis_producer.gateway import problems
+from tamis_producer.gateway.access import Of, Reader, Submitter
+from tamis_producer.gateway.batch_status_view import BatchStatusView
+from tamis_producer.gateway.description import BatchId
+from tamis_producer.gateway.extension import check_open
+from tamis_producer.gateway.submission_body import Terms
+from tamis_producer.gateway.submitting import SUBMITTED, submit_terms
+from tamis_producer.ledger import ledger_errors
+from tamis_producer.runs.dry_run import Planned
+from tamis_review.evaluation import measure_agreement, measure_panel
+from tamis_review.records import read_failures
+from tamis_review.stages import judge_items
+from tamis_schemas import HumanStage, Judge, RetryBias
+from tamis_schemas.values.frozen import Frozen
+
+from ..decisions.human_agreement import AgreementAmong, AgreementFigures, AgreementRecords, CellQuery, read_cell
+from ..plans.stages import judgement_label
+from ..quality.panel_figures import PanelFigures
+from ..report.sections import MEMBERS, PAIRS, panel_part
+from .preview_routes import Estimate, Rehearse, estimated, rehearsable
+
+
+class PanelWords(Frozen):
+    """A panel for people: what its figures mean, and the tables of its models and of each two of them."""
+
+    sentences: tuple[str, ...]
+    member_heads: tuple[str, ...]
+    members: tuple[tuple[str, ...], ...] = Field(description="None of one model asked several times.")
+    pair_heads: tuple[str, ...]
+    pairs: tuple[tuple[str, ...], ...]
+
+
+class PanelView(PanelFigures):
+    """A panel in numbers and in words."""
+
+    words: PanelWords
+
+    @classmethod
+    def of(cls, found: PanelFigures) -> Self:
+        """The view of a panel's figures."""
+        part = panel_part(found)
+        words = PanelWords(
+            sentences=part.sentences,
+            member_heads=MEMBERS,
+            members=part.members,
+            pair_heads=PAIRS,
+            pairs=part.pairs,
+        )
+        return cls(**dict(found), words=words)
+
+
+router = APIRouter(prefix="/v1/batches/{batch_id}", responses=problems.KEYED | problems.UNKNOWN)
+
+MOST = 500  # records of one page
+Word = Annotated[str, Query(max_length=100, description="As a cell of the table says it.")]
+Name = Annotated[
+    str | None, Query(max_length=100, description="Of people: whose table it is, as `agreement` has them.")
+]
+
+
+@router.get(
+    "/agreement",
+    tags=["figures"],
+    summary="How far the software agrees with the people who decided about the same records, and they among themselves",
+    dependencies=[Depends(check_open)],
+)
+def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
+    return measure_agreement(client.batch(batch_id))
+
+
+@router.get(
+    "/agreement/records",
+    tags=["figures"],
+    summary="The records behind a cell of a table of agreement, in the order of the batch, page by page",
+    dependencies=[Depends(check_open)],
+)
+def get_agreement_records(
+    batch_id: BatchId,
+    client: Of,
+    _: Reader,
+    among: Annotated[AgreementAmong, Query(description="The figure of `agreement` whose table it is.")],
+    first_said: Word,
+    second_said: Word,
+    stage: Annotated[HumanStage, Query(description="Of people.")] = HumanStage.OWN,
+    first: Name = None,
+    second: Name = None,
+    after: Annotated[int | None, Query(ge=0, lt=2**31, description="`next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST)] = 50,
+) -> AgreementRecords:
+    """The software is the first of its tables, people are the second."""
+    query = CellQuery(among, first_said, second_said, stage, first, second, after, limit)
+    with ledger_errors(), client.snapshot() as connection:
+        return read_cell(connection, client.batch(batch_id).uuid, query)
+
+
+@router.get(
+    "/failures",
+    tags=["figures"],
+    summary="What failed in each round, and whether it depends on length, year or neighbours",
+)
+def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
+    """No rounds where nothing ever failed."""
+    return read_failures(client.batch(batch_id))
+
+
+@router.get(
+    "/panel",
+    tags=["figures"],
+    summary="How far the models of a batch's panel agree, whether they err together, and what each of them brought",
+    dependencies=[Depends(check_open)],
+)
+def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
+    """Errors are measured by what people decided about the batch. 422 where it asks one model."""
+    return PanelView.of(measure_panel(client.batch(batch_id)))
+
+
+class JudgementTerms(Terms):
+    """Which evidence counts, and the terms of the batch that judges by it."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"operation": {**Judge.example}}]})
+
+    operation: Judge = Field(description="Which evidence counts, and below which quality it blocks a result.")
+
+
+@router.post(
+    "/judgement",
+    operation_id="judge_batch",
+    tags=["batches"],
+    status_code=HTTPStatus.CREATED,
+    summary="Judge the reasoning of each result of a finished batch against its record, as a batch of its own",
+    responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
+    dependencies=[Depends(check_open)],  # what the model gave as its reasons stands in the new batch
+)
+def judge(
+    batch_id: BatchId,
+    terms: JudgementTerms,
+    response: Response,
+    client: Of,
+    key: Submitter,
+    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+) -> BatchStatusView:
+    """Results without a reasoning, and what people decided, are not judged."""
+    judged = client.batch(batch_id)
+    return submit_terms(
+        client,
+        key,
+        terms,
+        judge_items(judged),
+        response,
+        idempotency_key=idempotency_key,
+        label=terms.label or judgement_label(judged.status().label or judged.id),
+    )
+
+
+@router.post(
+    "/judgement/dry-run",
+    operation_id="dry_run_judgement",
+    tags=["batches"],
+    summary="Say what judging a batch's results would ask and cost; nothing is submitted",
+    responses=problems.OF_BODIES,
+    dependencies=[Depends(check_open)],
+)
+async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, client: Of, _: Submitter) -> Estimate:
+    """`records` are the results of the batch, `asked` those with a reasoning. No model is asked."""
+    rehearse: Rehearse = request.app.state.rehearse
+    limiter: anyio.CapacityLimiter = request.app.state.dry_runs
+    return await to_thread.run_sync(_rehearsed, client, batch_id, terms, rehearse, limiter=limiter)
+
+
+def _rehearsed(client: Client, batch_id: str, terms: JudgementTerms, rehearse: Rehearse) -> Estimate:
+    judged = client.batch(batch_id)
+    asked = rehearsable(judge_items(judged))
+    planned = Planned(terms.operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    return estimated(planned, judged.status().counts.n_items, terms.max_cost, rehearse)

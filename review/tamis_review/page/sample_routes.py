@@ -1,0 +1,237 @@
+"""Routes of random samples that people judge.
+
+An audit is one of what was excluded; a person's decisions on it say something of all of it. The stop rule's are of what
+nobody has read: they say whether people may stop.
+"""
+
+from http import HTTPStatus
+from typing import Annotated, Self
+
+from fastapi import APIRouter, Depends, Path, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+
+from tamis_producer.client.client import Client
+from tamis_producer.gateway import problems
+from tamis_producer.gateway.access import Of, Reader, Reviewer
+from tamis_producer.gateway.api_keys import ApiKey
+from tamis_producer.gateway.description import BatchId
+from tamis_producer.gateway.result_forms import TableForm
+from tamis_review import audits, reading
+from tamis_review.audits import record_audit
+from tamis_review.reading import may_stop
+from tamis_schemas import Audit, InvalidRequest, StopAnswer, Stratum
+from tamis_schemas.records.random_order import LARGEST_SEED
+from tamis_schemas.values.frozen import Frozen
+
+from ..decisions.audits import AuditDecision, AuditVerdict, verdict
+from ..decisions.sheets import write_stop_sample
+from .sight import check_audit_open, check_batch_open, sight_of
+from .written import csv_table
+
+router = APIRouter(prefix="/v1", responses=problems.KEYED | problems.UNKNOWN)
+
+MOST_DRAWN = 100_000  # records of one sample
+MOST_DECISIONS = 1_000  # of one request
+
+AuditId = Annotated[str, Path(description="An audit's id, or its beginning.", examples=["9b1c"])]
+
+
+class NewAudit(BaseModel):
+    """The sample to draw. The same seed of the same exclusions gives back the same audit."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"n": 50, "seed": 7}]})
+
+    n: StrictInt = Field(default=50, ge=1, le=MOST_DRAWN, description="How many records; all where there are fewer.")
+    seed: StrictInt = Field(ge=0, le=LARGEST_SEED, description="The same one draws the same.")
+    stratum: Stratum = Field(default=Stratum.ALL, description="Excluded by whom.")
+
+
+class NewAuditDecision(BaseModel):
+    """A person's decision on one record of a sample."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    index: StrictInt = Field(ge=0, lt=2**31, description="The item's place in its batch.")
+    include: StrictBool = Field(description="It should have been included.")
+    note: str | None = Field(default=None, max_length=2_000)
+
+
+class AuditDecisions(BaseModel):
+    """Decisions on records of a sample: all of them count, or none."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"decisions": [{"index": 0, "include": False}]}]}
+    )
+
+    decisions: list[NewAuditDecision] = Field(max_length=MOST_DECISIONS)
+    reviewer: str | None = Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
+    correct: StrictBool = Field(default=False, description="Take over what says the opposite of the decision before.")
+    include_missed: StrictBool = Field(
+        default=False, description="Include the records that should have been, by an override each."
+    )
+
+
+class VerdictView(AuditVerdict):
+    """The numbers of an audit, and their meaning for people."""
+
+    words: str
+
+    @classmethod
+    def of(cls, audit: Audit) -> Self:
+        """The verdict of an audit as it stands."""
+        found = verdict(audit)
+        return cls(**dict(found), words=found.sentence)
+
+
+class AuditView(Audit):
+    """An audit with its verdict."""
+
+    verdict: VerdictView
+
+    @classmethod
+    def of(cls, audit: Audit) -> Self:
+        """The view of an audit as it stands."""
+        return cls(**dict(audit), verdict=VerdictView.of(audit))
+
+
+class AuditRecorded(Frozen):
+    """An audit after decisions were recorded."""
+
+    audit: AuditView
+    new: int = Field(description="Decisions that were not there before.")
+    included: tuple[int, ...] = Field(description="Places of the records that an override includes now.")
+
+
+@router.post(
+    "/batches/{batch_id}/audits",
+    tags=["audits"],
+    status_code=HTTPStatus.CREATED,
+    summary="Draw a random sample of the excluded records, for a person to judge",
+    responses=problems.OF_BODIES,
+)
+def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -> AuditView:
+    check_batch_open(batch_id, client, key)
+    return AuditView.of(audits.draw_audit(client.batch(batch_id), wanted.n, seed=wanted.seed, stratum=wanted.stratum))
+
+
+@router.get(
+    "/batches/{batch_id}/audits",
+    tags=["audits"],
+    summary="The audits of a batch, the first first",
+    dependencies=[Depends(check_audit_open)],
+)
+def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
+    return [AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))]
+
+
+@router.get(
+    "/audits/{audit_id}",
+    tags=["audits"],
+    summary="How far an audit is, and how many records were missed at most, in figures and in words",
+)
+def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
+    return AuditView.of(_open_audit(client, audit_id, key))
+
+
+@router.post(
+    "/audits/{audit_id}/decisions",
+    tags=["audits"],
+    status_code=HTTPStatus.CREATED,
+    summary="Decide records of a sample: all of the decisions count, or none",
+    responses=problems.OF_BODIES,
+)
+def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
+    reviewer = said.reviewer or key.label
+    decisions = [AuditDecision(one.index, one.include, reviewer, one.note) for one in said.decisions]
+    found = _open_audit(client, audit_id, key)
+    sight_of(client, found.batch_id, key).check_name(said.reviewer)
+    done = record_audit(client, found.id, decisions, correct=said.correct, include_missed=said.include_missed)
+    included = tuple(one.index for one in done.overrides)
+    return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
+
+
+def _open_audit(client: Client, audit_id: str, key: ApiKey) -> Audit:
+    """Return the audit of this id. Raises `Blinded` where the caller must not be told of it yet."""
+    found = audits.audit(client, audit_id)
+    check_audit_open(found.batch_id, client, key)
+    return found
+
+
+RECALL = "The share of all includes to be found; left out: what the last sample was drawn for, else 0.95."
+CONFIDENCE = "Of the promise; left out: what the last sample was drawn for, else 0.95."
+HUMAN_ERRORS = "Take in what people overlook, as far as records that two of them read show it."
+
+
+class NewStopSample(BaseModel):
+    """The promise that a sample is to be drawn for; one that is open is extended."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"recall": 0.95, "confidence": 0.95}]})
+
+    recall: float | None = Field(default=None, strict=True, gt=0, le=1, description=RECALL)
+    confidence: float | None = Field(default=None, strict=True, gt=0, lt=1, description=CONFIDENCE)
+    seed: StrictInt | None = Field(
+        default=None, ge=0, le=LARGEST_SEED, description="Of a new sample: the same one draws the same; left out: any."
+    )
+    audit: str | None = Field(
+        default=None, max_length=36, description="An audit of all exclusions that a new sample begins with."
+    )
+    human_errors: StrictBool = Field(default=True, description=HUMAN_ERRORS)
+
+
+@router.get(
+    "/batches/{batch_id}/stop",
+    tags=["stop rule"],
+    summary="Whether people may stop reading with a promise, and what it costs",
+    response_model=StopAnswer,
+    responses=problems.OF_BODIES | {200: {"content": {"text/csv": {}}}},
+)
+def get_stop_answer(
+    batch_id: BatchId,
+    client: Of,
+    key: Reader,
+    recall: Annotated[float | None, Query(gt=0, le=1, description=RECALL)] = None,
+    confidence: Annotated[float | None, Query(gt=0, lt=1, description=CONFIDENCE)] = None,
+    human_errors: Annotated[bool, Query(description=HUMAN_ERRORS)] = True,
+    form: TableForm = TableForm.JSON,
+) -> StopAnswer | Response:
+    """As CSV it is the records of the open sample that are still to be read, a table to fill in; 422 where none is."""
+    batch = client.batch(batch_id)
+    answer = sight_of(client, batch_id, key).stop(may_stop(batch, recall, confidence, human_errors=human_errors))
+    if form is TableForm.JSON:
+        return answer
+    sample = answer.sample
+    if sample is None:
+        raise InvalidRequest("no sample is open, so there is nothing to write: draw one first")
+    waiting = batch.results([one.index for one in sample.waiting])
+    return csv_table(lambda stream: write_stop_sample(sample, waiting, stream))
+
+
+@router.post(
+    "/batches/{batch_id}/stop-samples",
+    tags=["stop rule"],
+    status_code=HTTPStatus.CREATED,
+    summary="Draw as many unread records as the promise needs, or more of the sample that is open",
+    responses=problems.OF_BODIES,
+)
+def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: Reviewer) -> StopAnswer:
+    answer = reading.draw_stop_sample(
+        client.batch(batch_id),
+        wanted.recall,
+        wanted.confidence,
+        seed=wanted.seed,
+        audit=wanted.audit,
+        human_errors=wanted.human_errors,
+    )
+    return sight_of(client, batch_id, key).stop(answer)
+
+
+@router.post(
+    "/batches/{batch_id}/stop-samples/close",
+    tags=["stop rule"],
+    summary="Draw nothing more from the sample that is open; the next is another attempt",
+    responses=problems.OF_BODIES,
+)
+def close_stop_sample(batch_id: BatchId, client: Of, key: Reviewer) -> StopAnswer:
+    answer = reading.close_stop_sample(client.batch(batch_id))
+    return sight_of(client, batch_id, key).stop(answer)

@@ -1,0 +1,377 @@
+"""The boxes of a flow with their places: the one template that the drawing, the tables and the short list show alike.
+
+Where the ledger knows of sources, reports or an earlier version, the boxes are in the words of PRISMA 2020's template,
+from the searches to the studies that are included. Of one file that nobody says more of, and without a word on reports,
+the flow goes through what a model was asked, which is no more than a part of it, and ends where the screening does.
+
+Source: Page, M. J. et al. (2021), The PRISMA 2020 statement, BMJ 372:n71, figure 1: the template for new reviews which
+included searches of databases, registers and other sources. The template's two footnotes ask for the number of records
+of each source, and for what humans and what automation tools excluded: both stand in the boxes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tamis_schemas import SourceKind
+from tamis_schemas.batches.flow import Flow, FlowStage, PreviousVersion, ReportFlow, Tally, total
+from tamis_schemas.operations import kind_of
+
+from .wording import error_words, spaced
+
+IDENTIFICATION, SCREENING, INCLUDED, EVALUATION = "Identification", "Screening", "Included", "Evaluation"
+SEARCHES, OTHERS = "via databases and registers", "via other methods"
+NO_REASON = "No reason given"
+_GROUPS = {SourceKind.DATABASE: "Databases", SourceKind.REGISTER: "Registers"}
+
+
+@dataclass(frozen=True)
+class BoxLine:
+    """One part of a box; one of `depth` 1 is a part of the last one of depth 0."""
+
+    text: str
+    n: int | None = None
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box: what it holds, how many records, and their parts."""
+
+    title: str
+    n: int
+    lines: tuple[BoxLine, ...] = ()
+    counted: bool = True  # False: in the drawing its parts alone say how many
+
+
+@dataclass(frozen=True)
+class Step:
+    """A box of the main column with the boxes that leave it to the side."""
+
+    phase: str
+    box: Box
+    sides: tuple[Box, ...] = ()
+    column: str = ""  # of a figure with several columns, the heading of this one
+
+    @property
+    def boxes(self) -> tuple[Box, ...]:
+        """The main box first."""
+        return self.box, *self.sides
+
+    @property
+    def place(self) -> str:
+        """The phase, and in a figure with several columns which of them."""
+        return f"{self.phase}: {self.column}" if self.column else self.phase
+
+
+@dataclass(frozen=True)
+class FlowTemplate:
+    """The figure of a flow: columns side by side, and below them the steps in which all of them end."""
+
+    columns: tuple[tuple[Step, ...], ...]
+    headings: tuple[str, ...]  # of each column; empty where nothing is known of the sources
+    joint: tuple[Step, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps from top to bottom, column by column."""
+        return (*(step for column in self.columns for step in column), *self.joint)
+
+    @property
+    def boxes(self) -> list[tuple[str, Box]]:
+        """Every box with its place, in the order of a table."""
+        return [(step.place, box) for step in self.steps for box in step.boxes]
+
+
+def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
+    """Return the boxes of a flow and their places.
+
+    `most`: for the drawing. Of more reasons, rules or kinds, the rarest are taken together, and a figure that goes on
+    to full texts ends with what is included, as PRISMA's does. None: everything, for a table.
+    """
+    if not flow.sources and flow.reports is None and flow.previous is None:
+        return FlowTemplate((tuple(_screening_alone(flow, most)),), ("",))
+    joint = _joint(flow, most)
+    if most is not None and flow.reports is not None:
+        joint = joint[: 1 if flow.previous is None else 2]
+    columns, headings = [], []
+    for one in flow.columns or (flow,):
+        way = OTHERS if one.other_methods else SEARCHES
+        column = way if flow.columns else ""
+        columns.append(tuple(replace(step, column=column) for step in _column(one, most)))
+        headings.append(f"Identification of studies {way}" if one.sources else "")
+    return FlowTemplate(tuple(columns), tuple(headings), joint)
+
+
+def flow_lines(flow: Flow) -> Iterator[BoxLine]:
+    """The flow as a short list, for a terminal: the main column, at depth 1 what leaves it, at depth 2 why.
+
+    Reasons, rules and kinds of errors are left out, and so is what no record is counted in.
+    """
+    for step in flow_template(flow).steps:
+        yield BoxLine(step.box.title.removesuffix(":"), step.box.n)
+        for side in step.sides:
+            if side.n:
+                yield BoxLine(side.title.removesuffix(":"), side.n, 1)
+                yield from (BoxLine(line.text, line.n, 2) for line in side.lines if line.n and not line.depth)
+
+
+def _screening_alone(flow: Flow, most: int | None) -> Iterator[Step]:
+    """Yield the flow of one file through what a model was asked."""
+    rules = _rules(flow)
+    removed = (
+        BoxLine("duplicate records", flow.duplicates),
+        BoxLine("marked as ineligible by automation tools (initial filter)", total(rules)),
+        *_parts(rules, 1, most),
+        *_counted(("removed for other reasons", flow.removed_otherwise)),
+    )
+    yield Step(
+        IDENTIFICATION,
+        Box("Records identified", flow.n_identified, _parts(flow.identified, 0, most)),
+        (Box("Records removed before screening", flow.n_removed, removed),),
+    )
+    for number, (stage, later) in enumerate(_with_next(flow.stages)):
+        if not stage.decides:
+            yield from _evaluation(stage, later, most)
+            continue
+        given = Box("Records screened by a language model", stage.entered, _entered(stage))
+        yield Step(SCREENING, given, (*_decided(stage, most), *_waiting(stage)))
+        phase = INCLUDED if later is None or number == 0 else SCREENING
+        yield Step(phase, _passed(stage, later), _held_back(later))
+
+
+def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
+    """Return the boxes for what is excluded, and for what a human has to decide."""
+    failed, excluded = _failed(stage), total(stage.excluded)
+    lines = (
+        BoxLine("by automation (language model)", excluded),
+        *_parts(stage.excluded, 1, most),
+        BoxLine("by a human", stage.excluded_by_human),
+    )
+    referred = (
+        BoxLine("no clear decision (uncertain)", stage.uncertain),
+        *_unverified(stage),
+        *_counted(("decided differently by people (conflict)", stage.conflicts)),
+        BoxLine("no decision because of an error", total(failed)),
+        *_parts(failed, 1, most),
+    )
+    return (
+        Box("Records excluded", excluded + stage.excluded_by_human, lines),
+        Box("Records referred to a human", stage.referred, referred),
+    )
+
+
+def _column(flow: Flow, most: int | None) -> Iterator[Step]:
+    """Yield a column of the template: down to the screening's end, or to the assessment of reports."""
+    yield Step(IDENTIFICATION, _identified(flow), (_removed(flow, most),))
+    stages = flow.stages if flow.screening is None else flow.stages[: flow.screening + 1]
+    several = sum(stage.decides for stage in stages) > 1
+    for number, (stage, later) in enumerate(_with_next(stages), 1):
+        if stage.decides:
+            yield _screened(stage, later, f" (stage {number})" if several else "", flow, most)
+        else:
+            yield from _evaluation(stage, later, most)
+    if flow.reports is not None:
+        yield from _reports(flow.reports, stages[-1], most)
+
+
+def _joint(flow: Flow, most: int | None) -> tuple[Step, ...]:
+    """Return the boxes below the columns: what is included, and after it what else a model was asked about."""
+    included: list[Step] = []
+    further: list[Step] = []
+    rest = () if flow.screening is None else flow.stages[flow.screening + 1 :]
+    for stage, later in _with_next(rest):
+        further += _evaluation(stage, later, most)
+    if flow.reports is not None:
+        reports = (BoxLine("Reports of included studies", flow.reports.included),)
+        included.append(Step(INCLUDED, Box("Studies included in review", flow.reports.studies, reports)))
+    elif flow.screening is not None:
+        later = rest[0] if rest else None
+        included.append(Step(INCLUDED, _passed(flow.stages[flow.screening], later), _held_back(later)))
+    together = [] if flow.previous is None else [Step(INCLUDED, _together(flow, flow.previous))]
+    if flow.reports is None:
+        return (*included, *further, *together)
+    # Behind what is included in the end; what a model is asked about further records is of this version alone.
+    return (*included, *together, *further)
+
+
+def _together(flow: Flow, before: PreviousVersion) -> Box:
+    """The last box of the template for updated reviews: what its versions include together."""
+    if flow.reports is None:
+        title, old, new = "Records included by screening in all versions", before.included, flow.included
+    else:
+        title, old, new = "Total studies included in review", before.studies, flow.studies
+    lines = [BoxLine("in the previous version of the review", old), BoxLine("new in this version", new)]
+    if flow.reports is not None:
+        lines.append(BoxLine("Reports of total included studies", before.included + flow.included))
+    return Box(title, old + new, tuple(lines))
+
+
+def _identified(flow: Flow) -> Box:
+    lines = [] if flow.sources else [*_parts(flow.identified, 0, None)]
+    of_kind = {
+        kind: tuple(Tally(name=one.name, n=one.identified) for one in flow.sources if one.kind is kind)
+        for kind in SourceKind
+    }
+    for kind, group in _GROUPS.items():
+        if of_kind[kind]:
+            lines += [BoxLine(group, total(of_kind[kind])), *_parts(of_kind[kind], 1, None)]
+    lines += _parts(of_kind[SourceKind.OTHER], 0, None)
+    return Box("Records identified from:", flow.n_identified, tuple(lines), counted=False)
+
+
+def _removed(flow: Flow, most: int | None) -> Box:
+    rules = _rules(flow)
+    lines = (
+        BoxLine("Duplicate records removed", flow.duplicates),
+        BoxLine("Records marked as ineligible by automation tools", total(rules)),
+        *_detail(rules, flow, most),
+        BoxLine("Records removed for other reasons", flow.removed_otherwise),
+    )
+    return Box("Records removed before screening:", flow.n_removed, lines, counted=False)
+
+
+def _screened(stage: FlowStage, later: FlowStage | None, which: str, flow: Flow, most: int | None) -> Step:
+    excluded = total(stage.excluded)
+    lines = (
+        BoxLine("by a human", stage.excluded_by_human + stage.excluded_confirmed),
+        BoxLine("by automation tools (a language model alone)", excluded - stage.excluded_confirmed),
+        *_reasons(stage, flow, most),
+    )
+    sides = (
+        Box("Records excluded", excluded + stage.excluded_by_human, lines),
+        *_undecided(stage),
+        *_held_back(later),
+    )
+    return Step(SCREENING, Box(f"Records screened{which}", stage.entered, _entered(stage)), sides)
+
+
+def _reasons(stage: FlowStage, flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
+    """Lines for the model's reasons, under a heading of their own where people confirmed some of its exclusions."""
+    detail = _detail(stage.excluded, flow, most)
+    if not detail or not stage.excluded_confirmed:
+        return detail
+    return (BoxLine("reasons that the model gave", total(stage.excluded)), *detail)
+
+
+def _detail(tallies: tuple[Tally, ...], flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
+    """Lines for rules and reasons before full texts; a drawing that goes on to full texts leaves them to the table."""
+    return () if most is not None and flow.reports is not None else _parts(tallies, 1, most)
+
+
+def _undecided(stage: FlowStage) -> tuple[Box, ...]:
+    failed = _failed(stage)
+    lines = (
+        *_counted(
+            ("reviewers disagree", stage.conflicts),
+            ("no clear decision of the model (uncertain)", stage.uncertain),
+        ),
+        *_unverified(stage),
+        *_counted(("no decision because of an error", total(failed))),
+        *_parts(failed, 1, None),
+        *_counted(("waiting or in progress", stage.open), ("cancelled", stage.cancelled)),
+    )
+    n = stage.referred + stage.open + stage.cancelled
+    return (Box("Records not decided yet", n, lines),) if n else ()
+
+
+def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterator[Step]:
+    waiting = _counted(
+        ("nobody has said whether they were retrieved", reports.awaited),
+        ("retrieved and not assessed yet", reports.unassessed),
+    )
+    reasoned = any(tally.name != NO_REASON for tally in reports.not_retrieved)
+    lost = Box(
+        "Reports not retrieved",
+        total(reports.not_retrieved),
+        _parts(reports.not_retrieved, 0, most) if reasoned else (),
+    )
+    sought = Box("Reports sought for retrieval", reports.sought, _by_human(stage) if most is None else ())
+    yield Step(
+        SCREENING, sought, (lost, *_if_any("Reports not assessed yet", reports.awaited + reports.unassessed, waiting))
+    )
+    undecided = _counted(("reviewers disagree", reports.conflicts), ("left open (uncertain)", reports.uncertain))
+    excluded = Box("Reports excluded", total(reports.excluded), _parts(reports.excluded, 0, most))
+    left = _if_any("Reports not decided yet", reports.conflicts + reports.uncertain, undecided)
+    yield Step(SCREENING, Box("Reports assessed for eligibility", reports.assessed), (excluded, *left))
+
+
+def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> Iterator[Step]:
+    """Yield a stage that neither includes nor excludes: the records given to a model, and those with a result."""
+    noun, failed = kind_of(stage.operation).report_noun, _failed(stage)
+    sides = (
+        *_if_any("No result because of an error", total(failed), _parts(failed, 0, most)),
+        *([Box("Decided differently by people", stage.conflicts)] if stage.conflicts else []),
+        *_waiting(stage),
+    )
+    yield Step(EVALUATION, Box(f"Records given to the {noun}", stage.entered, _entered(stage)), sides)
+    marked = _counted(("of these, evidence found too weak to keep", stage.marked))
+    result = Box(f"Records with a result of the {noun}", stage.passed, (*marked, *_by_human(stage)))
+    yield Step(EVALUATION, result, _held_back(later))
+
+
+def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
+    """The box for what a screening includes; `later`: the stage after it, None where people go on."""
+    so_far = "" if stage.open == 0 else " so far"
+    sought = [BoxLine("reports to be sought for full-text assessment")] if later is None else []
+    return Box(f"Records included by screening{so_far}", stage.passed, (*_by_human(stage), *sought))
+
+
+def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
+    """Lines on records that came to a stage by another way than through the one before."""
+    return _counted(
+        ("of these, not passed by the stage before", stage.admitted),
+        ("of these, kept out by software and decided by a human", stage.taken_back),
+    )
+
+
+def _by_human(stage: FlowStage) -> tuple[BoxLine, ...]:
+    """A line on those that passed because a human said so."""
+    return _counted(("of these, by a human", stage.passed_by_human))
+
+
+def _unverified(stage: FlowStage) -> tuple[BoxLine, ...]:
+    return _counted(("excluded by the model without a verified quote", stage.unverified), depth=1)
+
+
+def _waiting(stage: FlowStage) -> tuple[Box, ...]:
+    """A box for records without a result, where there are any."""
+    lines = _counted(("waiting or in progress", stage.open), ("cancelled", stage.cancelled))
+    word = "screened" if stage.decides else "evaluated"
+    return _if_any(f"Records not {word}", stage.open + stage.cancelled, lines)
+
+
+def _held_back(later: FlowStage | None) -> tuple[Box, ...]:
+    """A box for records that passed and are not in the next stage, where there are any."""
+    return () if later is None or not later.held_back else (Box("Not taken to the next stage", later.held_back),)
+
+
+def _if_any(title: str, n: int, lines: tuple[BoxLine, ...]) -> tuple[Box, ...]:
+    """A box that is there only with lines."""
+    return (Box(title, n, lines),) if lines else ()
+
+
+def _failed(stage: FlowStage) -> tuple[Tally, ...]:
+    return tuple(Tally(name=error_words(kind.name), n=kind.n) for kind in stage.failed)
+
+
+def _rules(flow: Flow) -> tuple[Tally, ...]:
+    return tuple(Tally(name=spaced(rule.name), n=rule.n) for rule in flow.ineligible)
+
+
+def _with_next(stages: Sequence[FlowStage]) -> Iterator[tuple[FlowStage, FlowStage | None]]:
+    """Each stage with the one after it."""
+    return zip(stages, (*stages[1:], None), strict=False)
+
+
+def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[BoxLine, ...]:
+    """A line for each kind; of more than `most` the last ones are taken together."""
+    lines = [BoxLine(tally.name, tally.n, depth) for tally in tallies]
+    if most is None or len(lines) <= most:
+        return tuple(lines)
+    rest = tallies[most - 1 :]
+    return (*lines[: most - 1], BoxLine(f"{len(rest)} further", total(rest), depth))
+
+
+def _counted(*lines: tuple[str, int], depth: int = 0) -> tuple[BoxLine, ...]:
+    """A line for each number that is not 0."""
+    return tuple(BoxLine(text, n, depth) for text, n in lines if n)

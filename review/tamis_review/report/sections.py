@@ -1,0 +1,207 @@
+"""The sections of a report that page and Markdown show alike: panels, sources, people's decisions, rounds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tamis_schemas import HumanStage, dollars
+from tamis_schemas.batches.flow import FlowSource
+from tamis_schemas.batches.retry_bias import Comparison, RoundFailures
+from tamis_schemas.operations import kind_of
+
+from ..decisions.human_agreement import two_places
+from ..quality.agreement import Agreement
+from ..quality.panel_figures import Differing, PanelFigures, PanelMember, PanelPair
+from ..quality.panel_words import panel_sentences, shared_count
+from .figures import BatchFigures, Figures, HumanFigures
+from .wording import error_words
+
+NONE = "–"
+MEMBERS = ("model", "include", "exclude", "uncertain", "failed", "tokens", "cost", "missed of people's")
+PAIRS = ("models", "records", "differ", "kappa", "AC1", "joint errors", "expected", "verdict")
+
+
+@dataclass(frozen=True)
+class PanelPart:
+    """The panel of one stage."""
+
+    heading: str
+    sentences: tuple[str, ...]
+    members: tuple[tuple[str, ...], ...]  # rows under `MEMBERS`
+    pairs: tuple[tuple[str, ...], ...]  # rows under `PAIRS`
+    differing: tuple[Differing, ...]
+
+
+def panel_parts(figures: Figures) -> tuple[PanelPart, ...]:
+    """A part for every stage whose records several models judged; none of any other."""
+    many = len(figures.batches) > 1
+    return tuple(
+        panel_part(batch.panel, f"Stage {stage}" if many else "")
+        for stage, batch in enumerate(figures.batches, 1)
+        if batch.panel is not None
+    )
+
+
+def panel_part(panel: PanelFigures, heading: str = "") -> PanelPart:
+    """The tables and sentences of one panel."""
+    return PanelPart(
+        heading=heading,
+        sentences=panel_sentences(panel),
+        members=tuple(_member(one) for one in panel.members),
+        pairs=tuple(_pair(one) for one in panel.pairs),
+        differing=panel.differing,
+    )
+
+
+def _member(one: PanelMember) -> tuple[str, ...]:
+    counts = (one.include, one.exclude, one.uncertain, one.failed, one.tokens)
+    cost = NONE if one.cost is None else dollars(one.cost)
+    missed = shared_count(one.missed) if one.missed.total else NONE
+    return (one.model, *(f"{count:,}" for count in counts), cost, missed)
+
+
+def _pair(one: PanelPair) -> tuple[str, ...]:
+    agreed = one.agreement
+    kappa, ac1 = (NONE if value is None else two_places(value) for value in (agreed.kappa, agreed.ac1))
+    errors = one.errors
+    joint: Sequence[str] = (NONE, NONE, NONE)
+    if errors is not None:
+        joint = (f"{errors.joint:,}", f"{errors.expected:.1f}", errors.sharing.value)
+    return (f"{one.first}, {one.second}", f"{agreed.n:,}", f"{one.differ:,}", kappa, ac1, *joint)
+
+
+def source_rows(figures: Figures) -> list[tuple[FlowSource, str]]:
+    """Each source, as they were named, with the day on which it was searched; none where nothing is known of them."""
+    if not figures.flow.sources:
+        return []
+    pairs = zip(figures.flow.sources, figures.screening.sources, strict=True)
+    return [(flow, NONE if source.searched is None else source.searched.isoformat()) for flow, source in pairs]
+
+
+@dataclass(frozen=True)
+class AgreementRow:
+    """The agreement on some records."""
+
+    name: str
+    n: int
+    observed: str
+    kappa: str
+    kappa_range: str
+    ac1: str
+    ac1_range: str
+
+
+@dataclass(frozen=True)
+class HumanPart:
+    """The human decisions of one stage."""
+
+    heading: str
+    counts: tuple[tuple[str, int], ...]
+    reviewers: str
+    audits: tuple[tuple[str, str], ...]  # of each: when, by whom and how drawn; what it says
+    agreement: tuple[AgreementRow, ...]
+    undecided: int  # left out of the agreement
+    pairs: int  # of two people, among the rows of the agreement
+
+
+def human_parts(figures: Figures) -> tuple[HumanPart, ...]:
+    """A part for every stage in which people decided about records or judged a sample; none of any other."""
+    many = len(figures.batches) > 1
+    return tuple(
+        _part(f"Stage {stage}" if many else "", batch)
+        for stage, batch in enumerate(figures.batches, 1)
+        if batch.humans.reviewers or batch.humans.audits
+    )
+
+
+def _part(heading: str, batch: BatchFigures) -> HumanPart:
+    humans, agreement = batch.humans, batch.humans.agreement
+    rows = []
+    if agreement is not None:
+        named = (("overridden or confirmed", agreement.overrides), ("audited exclusions", agreement.audits))
+        rows = [_row(name, one) for name, one in named if one.n]
+        if len(rows) > 1:
+            rows.append(_row("together", agreement.together))
+        for pair in agreement.people:
+            stage = "" if pair.stage is HumanStage.OWN else f" ({pair.stage.replace('-', ' ')})"
+            rows.append(_row(f"{pair.first} and {pair.second}{stage}", pair.agreement))
+    return HumanPart(
+        heading=heading,
+        counts=_counts(humans, deciding=kind_of(batch.operation).decides()) if humans.reviewers else (),
+        reviewers=", ".join(humans.reviewers),
+        audits=tuple(
+            (
+                f"Audit {audit.id[:8]}, drawn on {audit.created_at:%Y-%m-%d %H:%M %Z}"
+                + (f", judged by {', '.join(audit.reviewers)}" if audit.reviewers else ""),
+                audit.verdict.sentence,
+            )
+            for audit in humans.audits
+        ),
+        agreement=tuple(rows),
+        undecided=0 if agreement is None else agreement.undecided,
+        pairs=0 if agreement is None else len(agreement.people),
+    )
+
+
+def _counts(humans: HumanFigures, *, deciding: bool) -> tuple[tuple[str, int], ...]:
+    otherwise = "the opposite of what the software said" if deciding else "another value than the model gave"
+    return (
+        ("records decided by a human", humans.decided),
+        ("as the software said", humans.confirmed),
+        (otherwise, humans.reversed),
+        ("the software had not decided", humans.settled),
+        *([("decided differently by people, not settled yet", humans.conflicts)] if humans.conflicts else []),
+    )
+
+
+def _row(name: str, one: Agreement) -> AgreementRow:
+    observed = NONE if one.observed is None else f"{one.observed:.1%}"
+    kappa, ac1 = (NONE if value is None else two_places(value) for value in (one.kappa, one.ac1))
+    return AgreementRow(
+        name, one.n, observed, kappa, _range(one.kappa_low, one.kappa_high), ac1, _range(one.ac1_low, one.ac1_high)
+    )
+
+
+def _range(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{two_places(low)} to {two_places(high)}"
+
+
+ABOUT_ROUNDS = (
+    "A record that failed may be asked about again in a later round. Where failing depends on what a record is, the "
+    "records without a decision, and those decided late, are no random part of all. The test is Pearson's chi-square "
+    "test of independence; it is left out where fewer than four fifths of the expected counts are 5 or more, or any is "
+    "below 1 (Cochran). A difference is named from p < 0.01 on, because each round is looked at in up to three ways."
+)
+
+
+@dataclass(frozen=True)
+class RoundPart:
+    """One round of one stage."""
+
+    heading: str
+    text: str
+    comparisons: tuple[Comparison, ...]
+
+
+def round_parts(figures: Figures) -> tuple[RoundPart, ...]:
+    """The rounds of every batch in which something failed, or which has more than one; none of any other."""
+    many = len(figures.batches) > 1
+    return tuple(
+        RoundPart(
+            f"Stage {stage}, round {one.round}" if many else f"Round {one.round}", _round_text(one), one.comparisons
+        )
+        for stage, batch in enumerate(figures.batches, 1)
+        if batch.failures.worth_telling
+        for one in batch.failures.rounds
+    )
+
+
+def _round_text(one: RoundFailures) -> str:
+    kinds = ", ".join(f"{error_words(kind)} ({n:,})" for kind, n in one.kinds.items())
+    failed = f"{one.failed:,} of {one.evaluated:,} records failed" + (f": {kinds}." if kinds else ".")
+    share = one.pass_rate
+    if share.estimate is None or share.low is None or share.high is None:
+        return failed
+    return (
+        f"{failed} Of the {share.total:,} decided in it, {share.count:,} passed ({share.estimate:.1%}, "
+        f"{share.level:.0%} interval {share.low:.1%} to {share.high:.1%})."
+    )
