@@ -7,9 +7,8 @@ from typing import Any
 
 from sqlalchemy import text
 
-from tamis_producer.retention.purge import purge
-from tamis_producer.retention.restoration import restore
-from tamis_producer.retention.space import give_back, space_taken
+from stage.restored import restore
+from tamis_producer.retention.purge import give_back, purge, space_taken
 from tamis_producer.retention.subjects import find_subjects
 
 from .options import Options
@@ -52,12 +51,12 @@ def retention(parts: Parts, options: Options) -> list[Table]:
         (purged,) = measured("one is archived and purged", lambda: list(purge(engine, subjects, archive=folder)))
         measured("VACUUM, as autovacuum does", lambda: _vacuum(ledger))
         second = measured("another one is submitted", lambda: _ended(ledger, given))
-        measured("the archived one is restored", lambda: restore(engine, folder / f"batch-{first}"))
+        measured("the archived one is restored", lambda: restore(ledger.settings.database, folder / f"batch-{first}"))
         with engine.connect() as connection:
             subjects = find_subjects(connection, ids=[first, second])
         measured("two are purged", lambda: list(purge(engine, subjects)))
         measured("VACUUM FULL, as --give-back does", lambda: give_back(engine))
-    archived = 0 if purged.archive is None else purged.archive.bytes / 1e6
+    archived = sum(path.stat().st_size for path in purged.archive.iterdir()) / 1e6
     note = f"batches of {len(given):,} items of 1.7 kB with a result each; the archive has {archived:,.1f} MB"
     return [Table("Retention", COLUMNS, rows, [note])]
 

@@ -1,4 +1,4 @@
-from .client.async_batch import AsyncBatch as AsyncBatch
+from .client.async_client import AsyncBatch as AsyncBatch
 from .client.async_client import AsyncClient as AsyncClient
 from .client.batch import Batch as Batch
 from .client.client import Client as Client

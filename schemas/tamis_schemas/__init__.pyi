@@ -67,15 +67,15 @@ from .batches.steering import TierFallback as TierFallback
 from .batches.summary import ConfidenceDistribution as ConfidenceDistribution
 from .batches.summary import Counts as Counts
 from .batches.summary import MetricFigures as MetricFigures
+from .batches.summary import PossiblyUnbilled as PossiblyUnbilled
 from .batches.summary import Summary as Summary
+from .batches.summary import possibly_unbilled_cost as possibly_unbilled_cost
 from .costs.prices import ModelPrice as ModelPrice
 from .costs.prices import Prices as Prices
 from .costs.prices import PriceTable as PriceTable
 from .costs.prices import TierPrice as TierPrice
 from .costs.prices import packaged_prices as packaged_prices
 from .costs.prices import tier_name as tier_name
-from .costs.unbilled import PossiblyUnbilled as PossiblyUnbilled
-from .costs.unbilled import possibly_unbilled_cost as possibly_unbilled_cost
 from .errors import AllowanceSpent as AllowanceSpent
 from .errors import BatchPaused as BatchPaused
 from .errors import Blinded as Blinded

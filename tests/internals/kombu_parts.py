@@ -12,7 +12,7 @@ from kombu.asynchronous import Hub
 from kombu.common import QoS
 from kombu.transport import redis, virtual
 
-from tamis_producer.transport.fair_queues import WeightedOrder
+from tamis_producer.transport.broker import WeightedOrder
 from tamis_worker.celery_adapter.mailbox import ThreadMailbox
 from tamis_worker.celery_adapter.redis_channel import ResilientQoS
 

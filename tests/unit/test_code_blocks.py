@@ -103,6 +103,7 @@ ELSEWHERE = {
     "pg_dump": "of Postgres",
     "pg_restore": "of Postgres",
     "pip": ".ci/run installs with it",
+    "psql": "tests/integration/producer/retention/test_archives.py runs it on this script",
     "ruff": ".ci/run runs it",
     "uv": ".ci/run installs with it",
 }

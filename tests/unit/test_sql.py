@@ -20,8 +20,9 @@ TAKES_SQL = frozenset(
 ALLOWED = {
     "benchmarks/parts.py": "names of its own throw-away databases, which no statement takes as a parameter",
     "benchmarks/ledger_cost.py": "numbers of its own, and the statements whose plan it asks for",
-    "producer/tamis_producer/calls/notifications.py": "names of channels of ours, in LISTEN",
-    "producer/tamis_producer/retention/space.py": "tables of ours, as the driver quotes them, in VACUUM",
+    "producer/tamis_producer/calls/call_results.py": "names of channels of ours, in LISTEN",
+    "producer/tamis_producer/retention/archive.py": "statements that SQLAlchemy writes, in COPY",
+    "producer/tamis_producer/retention/purge.py": "tables of ours, as the driver quotes them, in VACUUM",
     "schemas/tamis_schemas/ledger/migrations/versions/0001_ledger.py": "columns and states of ours, in triggers",
     "schemas/tamis_schemas/ledger/rights.py": "tables of ours, and a role's name as the driver quotes it, in GRANT",
 }

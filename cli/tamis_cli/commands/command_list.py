@@ -111,9 +111,7 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "with them.",
         "status workers": "List the workers that are there: what each does, and why, where it does nothing.",
         "purge purge": "Delete finished batches and reviews and everything that belongs to them; with --archive they "
-        "can come back.",
-        "purge restore": "Bring back what `tamis purge --archive` has put into a folder, whole; what is there already "
-        "stays as it is.",
+        "psql can restore them.",
         "serve serve": "Answer HTTP requests: the gateway, in the foreground, until Ctrl-C.",
         "serve keys": "Keys of the HTTP gateway.",
         "webhooks webhooks": "What was told to whom by webhooks, and tell it again.",

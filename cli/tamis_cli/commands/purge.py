@@ -1,4 +1,4 @@
-"""`tamis purge` and `tamis restore`: delete finished batches, and bring archived ones back."""
+"""`tamis purge`: delete finished batches, into an archive first."""
 
 import re
 import sys
@@ -12,17 +12,13 @@ from rich.markup import escape
 from tamis_producer.client.client import Client
 from tamis_producer.ledger import ledger_errors
 from tamis_producer.retention.answers import prune_all_answers
-from tamis_producer.retention.archive import find_archives
-from tamis_producer.retention.purge import Purged, purge
-from tamis_producer.retention.restoration import restore
-from tamis_producer.retention.row_files import ArchiveFormat
-from tamis_producer.retention.space import give_back, space_taken
+from tamis_producer.retention.purge import Purged, give_back, purge, space_taken
 from tamis_producer.retention.subjects import Subject, find_subjects, measure
 from tamis_schemas import InvalidParameters, InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err, out
-from .exit_codes import EXIT_FAILED, EXIT_OK
+from .exit_codes import EXIT_FAILED
 from .json_document import AsJson, print_json
 from .tables import listing
 
@@ -36,7 +32,7 @@ LISTED = 20  # of many batches
     examples=(
         "tamis purge --older-than 90d --dry-run",
         "tamis purge --older-than 90d --archive /srv/tamis-archive --yes",
-        "tamis purge 3f2a91c0 --archive old --format parquet",
+        "tamis purge 3f2a91c0 --archive old",
         "tamis purge --answers-older-than 30d --yes",
     ),
 )
@@ -54,18 +50,15 @@ def purge_command(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")] = False,
     archive: Annotated[
-        Path | None, typer.Option("--archive", metavar="DIR", help="Archive there first, for `tamis restore`.")
+        Path | None, typer.Option("--archive", metavar="DIR", help="Archive there first, each in a folder of its own.")
     ] = None,
-    form: Annotated[
-        ArchiveFormat, typer.Option("--format", help="Of the archive; parquet needs the extra of that name.")
-    ] = ArchiveFormat.JSONL,
     space: Annotated[
         bool, typer.Option("--give-back", help="Give free space back to the disk; all work stands still meanwhile.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete finished batches and reviews and everything that belongs to them; with --archive they can come back.
+    """Delete finished batches and reviews and everything that belongs to them; with --archive psql can restore them.
 
     What is running, paused or pending stays, and so does a review that goes on. A purge that is interrupted is ended by
     the next one; nobody is shown what is left meanwhile.
@@ -98,7 +91,7 @@ def purge_command(
                 gone += items
                 status.update(f"purging: {gone:,} items are gone")
 
-            for one in purge(client.engine, subjects, archive=archive, form=form, progress=progress):
+            for one in purge(client.engine, subjects, archive=archive, progress=progress):
                 done.append(one)
         answers = 0 if answers_age is None else prune_all_answers(client.engine, answers_age)
         after = give_back(client.engine) if space else before
@@ -108,46 +101,17 @@ def purge_command(
         print_json(
             _facts(told, [sizes_of[one.id] for one in told])
             | {"dry_run": False, "answers": answers, "disk_before": before, "disk_after": after}
-            | {"archives": [] if archive is None else [f"{archive}/{one.noun}-{one.id}" for one in told]}
+            | {"archives": [str(one.archive) for one in done if one.archive is not None]}
         )
         return
     if wanted:
-        where = (
-            ""
-            if archive is None
-            else f", archived in {escape(str(archive))}: [bold]tamis restore {escape(str(archive))}[/]"
-        )
+        where = "" if archive is None else f", archived in {escape(str(archive))}: psql runs [bold]restore.sql[/] there"
         items = sum(one.items for one in told)
         out.say(f"purged {_subjects(told)} with {items:,} items{where}")
     if answers_age is not None:
         out.print(f"deleted {answers:,} answers of the cache")
     if space:
         out.print(f"the tables take {_bytes(after)} on the disk; they took {_bytes(before)}")
-
-
-@app.command("restore", examples=("tamis restore /srv/tamis-archive", "tamis restore old/batch-3f2a91c0-..."))
-def restore_command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An archive, or a folder with several.")],
-    as_json: AsJson = False,
-) -> None:
-    """Bring back what `tamis purge --archive` has put into a folder, whole; what is there already stays as it is."""
-    told = []
-    with Client() as client:
-        for path in find_archives(folder):
-            one = restore(client.engine, path)
-            archive = one.archive
-            told.append(
-                {"id": archive.id, "kind": archive.noun, "items": archive.items, "restored": not one.there}
-                | {"notes": one.notes}
-            )
-            if not as_json:
-                what = "is there already: nothing is done" if one.there else f"is back, with {archive.items:,} items"
-                notes = "".join(f"; {note}" for note in one.notes)
-                name = "" if archive.label is None else f" ({escape(archive.label)})"
-                out.say(f"{archive.noun} {archive.id}{name} {what}{notes}")
-    if as_json:
-        print_json(told)
-    raise typer.Exit(EXIT_OK)
 
 
 def _age(given: str | None, option: str) -> timedelta | None:

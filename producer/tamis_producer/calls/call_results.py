@@ -5,8 +5,12 @@ import logging
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from secrets import token_hex
 from uuid import UUID
 
+import psycopg
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas import ItemStatus, LedgerUnavailable, WaitTimeout
@@ -20,7 +24,9 @@ from ..ledger import (
     read_call_results,
     read_hindrance,
 )
-from .notifications import Notifications
+
+CHANNELS = (wire.BATCHES_CHANNEL, wire.CALLS_CHANNEL)
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two tries to connect
 
 # Seconds.
 LOOK_ANYWAY = 1.0  # between two looks where notifications arrive: one may be lost with its connection
@@ -31,6 +37,63 @@ EACH_PENDING = 0.0002  # between two looks for each item that is waited for: man
 LINGER = 30.0  # after the last result, before the connections are given back
 
 log = logging.getLogger(__name__)
+
+
+class Notifications:
+    """One connection on which Postgres tells, with the commit, that something of a batch has ended; on one event loop.
+
+    Nothing depends on it: whoever hears nothing looks, only later. Behind a pooler that hands connections on with each
+    transaction, nothing is ever heard.
+    """
+
+    def __init__(self, engine: AsyncEngine, on_event: Callable[[str, UUID], None]) -> None:
+        """`engine` commits each statement by itself, and gives two connections at once.
+
+        `on_event` is called with the channel and the batch's id.
+        """
+        self._engine = engine
+        self._told = on_event
+        self.heard = False  # notifications arrive: one of our own did, over the connection that listens now
+
+    async def listen(self) -> None:
+        """Listen until cancelled, over a new connection whenever one is lost."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                await self._listen()
+            except (SQLAlchemyError, psycopg.Error, OSError) as error:
+                log.debug("nothing is heard of batches: %s", type(error).__name__)
+            if self.heard:
+                pause = FIRST_PAUSE
+            self.heard = False
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE, 2 * pause)
+
+    async def _listen(self) -> None:
+        own = token_hex(16)
+        async with connected(self._engine) as connection:
+            driver = (await connection.get_raw_connection()).driver_connection
+            assert isinstance(driver, psycopg.AsyncConnection)  # noqa: S101 - the ledger's driver
+            try:
+                for channel in CHANNELS:
+                    await driver.execute(f"LISTEN {channel}")
+                # Over another connection: a pooler may well bring back what the same one said.
+                async with connected(self._engine) as other:
+                    await other.execute(select(func.pg_notify(wire.BATCHES_CHANNEL, own)))
+                async for notification in driver.notifies():
+                    if notification.payload == own:
+                        self.heard = True
+                    else:
+                        self._tell(notification)
+            finally:
+                await connection.invalidate()  # else the pool would hand on a connection that listens
+
+    def _tell(self, notification: psycopg.Notify) -> None:
+        try:
+            batch_id = UUID(notification.payload)
+        except ValueError:
+            return  # another's token, or a foreign word: anybody may notify
+        self._told(notification.channel, batch_id)
 
 
 class FollowedBatch:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from tamis_schemas import (
@@ -21,13 +21,14 @@ from tamis_schemas import (
 from tamis_schemas.values.checked_generic import V_co
 
 from .. import ledger, runs
-from ..ledger.batch_view import BatchView
+from ..ledger.batch_view import BatchView, ReviewView
 from ..process.waiting import poll
 
 if TYPE_CHECKING:
     from .session import Session
 
 
+View = TypeVar("View", BatchView, ReviewView)
 MaybeNone: TypeAlias = Any  # None before there is one: who has waited need not ask
 
 
@@ -77,15 +78,15 @@ class Batch(Generic[V_co]):
 
         Raises as `wait` does.
         """
-        for view in poll(self.status, timeout, self.session.waiting.sleep):
-            yield view
-            if view.finished:
-                return
-            if view.stuck is not None:
-                raise BatchPaused(self.id, view.stuck)
-        raise WaitTimeout(
-            f"batch {self.id}: {view.counts.finished} of {view.counts.n_items} items done after {timeout:g} s; it goes "
-            f"on: `tamis status {self.id} --watch` follows it"
+        return watch_to_end(
+            self.session,
+            self.status,
+            timeout,
+            stage=lambda view: view,
+            late=lambda view: (
+                f"batch {self.id}: {view.counts.finished} of {view.counts.n_items} items done after {timeout:g} s; it "
+                f"goes on: `tamis status {self.id} --watch` follows it"
+            ),
         )
 
     def pause(self) -> None:
@@ -187,3 +188,32 @@ class Batch(Generic[V_co]):
 
     def __repr__(self) -> str:
         return f"Batch({self.id!r})"
+
+
+def watch_to_end(
+    session: Session,
+    look: Callable[[], View],
+    timeout: float | None,
+    *,
+    stage: Callable[[View], BatchView],
+    late: Callable[[View], str],
+) -> Iterator[View]:
+    """Yield what `look` sees again and again (at first quickly, then every second), until nothing more happens.
+
+    Args:
+        session: whose way of waiting is used.
+        look: the present state.
+        timeout: seconds to wait at most; None waits as long as it takes.
+        stage: the batch of a view that may keep it from going on.
+        late: the message of `WaitTimeout`.
+
+    Raises `BatchPaused`, `WaitTimeout`, and what `look` raises.
+    """
+    for view in poll(look, timeout, session.waiting.sleep):
+        yield view
+        if view.finished:
+            return
+        batch = stage(view)
+        if batch.stuck is not None:
+            raise BatchPaused(batch.id, batch.stuck)
+    raise WaitTimeout(late(view))

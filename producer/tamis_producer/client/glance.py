@@ -18,9 +18,7 @@ from ..ledger.direct import DirectConnection, direct_connection, driver_argument
 from ..ledger.finding import find_batch
 from ..ledger.live_workers import read_live_workers
 from ..ledger.pool_kinds import CLIENT
-from ..ledger.service_traffic import read_service_traffic
-from ..ledger.summaries import read_summaries
-from ..ledger.views import read_views
+from ..ledger.views import read_service_traffic, read_summaries, read_views
 from ..ledger.worker_view import WorkerView
 
 if TYPE_CHECKING:

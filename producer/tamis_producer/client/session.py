@@ -15,14 +15,35 @@ from .. import ledger
 from ..config.settings import ProducerSettings
 from ..ledger.pool_kinds import CLIENT, PoolKind
 from ..process.waiting import ON_THREAD, Waiting
-from ..transport.broker_absence import BrokerAbsence
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
     from ..transport.dispatch import Dispatcher
+import time
 
+LASTS = 5.0  # s; meanwhile the workers dispatch what is submitted
 log = logging.getLogger(__name__)
+
+
+class BrokerAbsence:
+    """The broker's absence, as far as one process knows of it.
+
+    A broker that was away a moment ago is taken to be away still: not every call waits to find it out.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._until: float | None = None
+
+    def begins(self) -> None:
+        """Note that the broker did not answer just now."""
+        self._until = self._clock() + LASTS
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it did not answer within the last `LASTS` seconds."""
+        return self._until is not None and self._clock() < self._until
 
 
 class Closable(Protocol):

@@ -1,5 +1,6 @@
 """The application: its routes, how it tells errors, and whether it is there."""
 
+import time
 from collections.abc import Callable
 from functools import cache, partial
 from http import HTTPStatus
@@ -11,7 +12,8 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import PlainTextResponse, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
-from sqlalchemy import text
+from sqlalchemy import Engine, event, text
+from sqlalchemy.pool import QueuePool
 
 from tamis_schemas import LedgerUnavailable
 
@@ -20,21 +22,19 @@ from ..config.redaction import Redaction
 from ..ledger import ledger_errors
 from ..process.waiting import BesideLoop
 from . import batches, overview, problems, services
-from .compression import Compressed
 from .description import SERVERS, Described
 from .etag import EntityTags
 from .extension import Application
-from .frame import Frame
+from .frame import Compressed, Frame, Turns
 from .lookout import Lookout, look
 from .metrics import CONTENT_TYPE, GatewayMetrics
 from .pages import Pages
-from .pool_watch import STUCK_AFTER, PoolWatch
 from .streams import OpenStreams
-from .turns import Turns
 from .wrong_keys import WrongKeys
 
 _UNREADY = problems.described(HTTPStatus.SERVICE_UNAVAILABLE)
 KEYLESS = 2  # threads for callers without a key
+STUCK_AFTER = 60.0  # s
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
 ROUTERS = (batches.router, overview.router, services.router)
 
@@ -57,6 +57,28 @@ class Health(BaseModel):
     """The answer of a process that is alive, or whose ledger is."""
 
     status: str = "ok"
+
+
+class PoolWatch:
+    """Watches an engine's pool. It is stuck where all its connections are lent, and for a minute none changed hands."""
+
+    def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
+        """`engine` has a pool of its own, with a bound."""
+        assert isinstance(engine.pool, QueuePool)  # noqa: S101 - as every engine for Postgres has
+        self._pool = engine.pool
+        self._clock = clock
+        self._moved = clock()
+        event.listen(self._pool, "checkout", self._changed_hands)
+        event.listen(self._pool, "checkin", self._changed_hands)
+
+    @property
+    def stuck(self) -> bool:
+        """True where nobody could have had a connection for that long."""
+        lent = self._pool.checkedout() >= self._pool.size() + self._pool._max_overflow
+        return lent and self._clock() - self._moved >= STUCK_AFTER
+
+    def _changed_hands(self, *_: object) -> None:
+        self._moved = self._clock()
 
 
 def create_app(

@@ -1,6 +1,6 @@
 """Routes of batches: submit, list, look, read, control."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated
@@ -180,9 +180,7 @@ def get_summary(batch_id: BatchId, client: Of, _: Reader) -> Summary:
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
 def pause_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
-    batch = client.batch(batch_id)
-    batch.pause()
-    return BatchStatusView.of(batch.status())
+    return _changed(client.batch(batch_id), Batch.pause)
 
 
 @router.post(
@@ -194,8 +192,7 @@ def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget
     batch = client.batch(batch_id)
     if budget is not None and budget.max_cost is not None:
         check_spending(key, batch)
-    batch.resume(None if budget is None else budget.max_cost)
-    return BatchStatusView.of(batch.status())
+    return _changed(batch, lambda batch: batch.resume(None if budget is None else budget.max_cost))
 
 
 @router.post(
@@ -204,9 +201,7 @@ def resume_batch(batch_id: BatchId, client: Of, key: Operator, budget: NewBudget
     responses=problems.UNKNOWN | problems.CONFLICT,
 )
 def cancel_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
-    batch = client.batch(batch_id)
-    batch.cancel()
-    return BatchStatusView.of(batch.status())
+    return _changed(client.batch(batch_id), Batch.cancel)
 
 
 @router.post(
@@ -217,8 +212,7 @@ def cancel_batch(batch_id: BatchId, client: Of, _: Operator) -> BatchStatusView:
 def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | None = None) -> BatchStatusView:
     batch, terms = client.batch(batch_id), again or Again()
     check_spending(key, batch)
-    batch.retry(terms.kinds, cancelled=terms.cancelled, max_cost=terms.max_cost)
-    return BatchStatusView.of(batch.status())
+    return _changed(batch, partial(Batch.retry, kinds=terms.kinds, cancelled=terms.cancelled, max_cost=terms.max_cost))
 
 
 @router.put(
@@ -227,8 +221,12 @@ def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | Non
     responses=problems.UNKNOWN | problems.CONFLICT | problems.OF_BODIES,
 )
 def set_priority(batch_id: BatchId, wanted: NewPriority, client: Of, _: Operator) -> BatchStatusView:
-    batch = client.batch(batch_id)
-    batch.set_priority(wanted.priority)
+    return _changed(client.batch(batch_id), lambda batch: batch.set_priority(wanted.priority))
+
+
+def _changed(batch: Batch, change: Callable[[Batch], object]) -> BatchStatusView:
+    """How a batch stands after a change."""
+    change(batch)
     return BatchStatusView.of(batch.status())
 
 

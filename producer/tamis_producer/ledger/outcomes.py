@@ -7,10 +7,25 @@ from itertools import compress
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Connection, Engine, Integer, Row, Table, any_, literal, select, true
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Engine,
+    Integer,
+    Row,
+    Table,
+    any_,
+    case,
+    func,
+    literal,
+    select,
+    true,
+)
 
 from tamis_schemas import (
     ErrorKind,
+    Evaluation,
     EvaluationResult,
     Exclusion,
     ExtractFields,
@@ -24,12 +39,12 @@ from tamis_schemas import (
     Provenance,
     Usage,
 )
+from tamis_schemas.answers.evaluation import metric_rank
 from tamis_schemas.answers.exclusion import DUPLICATE
-from tamis_schemas.ledger import batches, exclusions, items, payloads, remarks, results
-from tamis_schemas.operations import operation_name
+from tamis_schemas.ledger import batches, evaluations, exclusions, items, payloads, remarks, results
+from tamis_schemas.operations import OPERATIONS, operation_name
 
 from .connection import ledger_errors
-from .evaluations import evaluations_json, evaluations_of
 from .exclusion_reasons import exclusion_reason
 from .overrides import overrides_of, standing_at
 from .remarks import listed_remarks
@@ -40,6 +55,7 @@ PAGE = 200  # items that are read at once where many are: of full texts they are
 PANEL = "panel"  # the name in a result's detail under which the words of a panel's models stand
 BEHIND_ALL = 2**31 - 1  # the largest number that a column of places holds
 _ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # of the others, what stands in `results` is of an earlier round
+MEASURED = tuple(operation_name(kind) for kind in OPERATIONS if kind.reads_chunks)
 
 
 def stream_results(
@@ -219,3 +235,35 @@ def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
     if row.operation == operation_name(ExtractFields):
         return FieldsResult(fields=row.value, **shared)
     return EvaluationResult(value=row.value, **shared)
+
+
+def evaluations_json() -> ColumnElement[Any]:
+    """The evaluations of each item, as a list of objects; looked up only for operations that have metrics."""
+    of = evaluations.c
+    each = func.json_build_object(
+        *("label", of.label, "metric_type", of.metric_type, "score", of.score),
+        *("category", of.category, "reason", of.reason, "field", of.field),
+    )
+    listed = (
+        select(func.json_agg(each))
+        .where(of.batch_id == items.c.batch_id, of.idx == items.c.idx)
+        .correlate(items)
+        .scalar_subquery()
+    )
+    return case((batches.c.operation.in_(MEASURED), listed))
+
+
+def evaluations_of(rows: Sequence[dict[str, Any]] | None, fields: Sequence[str] = ()) -> list[Evaluation]:
+    """First what is said of the result as a whole, then of each of its fields in their order."""
+    ranks = {name: place for place, name in enumerate(["", *fields])}
+    in_order = sorted(rows or (), key=lambda one: (ranks.get(one["field"], len(ranks)), *metric_rank(one["label"])))
+    return [
+        Evaluation(
+            label=one["label"],
+            metric_type=one["metric_type"],
+            value=one["category"] if one["score"] is None else float(one["score"]),
+            reason=one["reason"],
+            field=one["field"] or None,
+        )
+        for one in in_order
+    ]

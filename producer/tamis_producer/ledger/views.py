@@ -1,4 +1,4 @@
-"""The state of batches and reviews, read."""
+"""The state of batches and reviews, read: their pace, their summaries, and the traffic of services."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,15 +8,33 @@ from tamis_schemas import (
     ItemStatus,
     Steering,
     SteeringView,
+    Summary,
     UnknownBatch,
     possibly_unbilled_cost,
 )
 
-from .batch_view import BatchView, ReviewView
-from .pace import PACE, pace
+from .batch_view import BatchView, ReviewView, ServiceTraffic
 from .statements import RunsStatements
 from .worker_view import WorkerState
 
+WINDOW = 600  # s looked back at most
+LOOKED_AT = 500  # results at most: those of the highest places, which ended last, as places are taken in their order
+
+# A pause takes the shards in flight back, and they are dispatched anew when it goes on: what lies before the first
+# dispatch of those in flight may be a pause. Of a batch that does not run nothing is looked at.
+PACE = f"""LEFT JOIN LATERAL (
+       SELECT greatest(min(dispatched_at), now() - interval '{WINDOW} seconds') AS since, max(end_idx) AS behind
+         FROM shards
+        WHERE shards.batch_id = b.id AND shards.round = b.round AND shards.state = 'dispatched' AND b.state = 'running'
+       ) AS flight ON true
+  LEFT JOIN LATERAL (
+       SELECT count(*) AS ended, extract(epoch FROM max(created_at) - min(created_at)) AS spread,
+              extract(epoch FROM now() - min(created_at)) AS since_first, min(latency_ms) / 1000.0 AS shortest_call
+         FROM (SELECT created_at, latency_ms, round = b.round AS own
+                 FROM results
+                WHERE results.batch_id = b.id AND results.idx < flight.behind
+                ORDER BY results.idx DESC LIMIT {LOOKED_AT}) AS last
+        WHERE own AND created_at >= flight.since) AS recent ON true"""  # noqa: S608 - of numbers that stand in the code
 SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", "lost_claims")  # columns of `tallies`
 # One statement, so that all of it is one snapshot and the accounting identity holds in every read. Of items and results
 # their counters are read, and a few results for the pace: that costs the same however many there are. As text, because
@@ -59,6 +77,42 @@ SELECT * FROM reviews
    AND (CAST(%(after)s AS uuid) IS NULL OR (created_at, id) < (SELECT created_at, id FROM reviews WHERE id = %(after)s))
  ORDER BY created_at DESC, id DESC LIMIT %(limit)s
 """
+TRAFFIC_COLUMNS = tuple(ServiceTraffic.model_fields)
+TRAFFIC = """
+SELECT service, date_trunc('hour', created_at) AS hour, sum(n_items) AS calls,
+       coalesce(sum(tallied.failed), 0) AS failed, coalesce(sum(tallied.open), 0) AS open,
+       coalesce(sum(tallied.cost), 0) AS cost, coalesce(sum(tallied.unpriced), 0) AS unpriced
+  FROM batches
+  JOIN LATERAL (
+       SELECT sum(failed) AS failed, sum(pending + running) AS open, sum(cost) AS cost, sum(unpriced) AS unpriced
+         FROM tallies WHERE tallies.batch_id = batches.id) AS tallied ON true
+ WHERE service IS NOT NULL AND purging_at IS NULL
+   AND created_at >= date_trunc('hour', now()) - make_interval(hours => %(before)s)
+ GROUP BY service, hour
+ ORDER BY hour DESC, service
+"""
+
+
+def pace(ended: int, spread: float | None, since_first: float | None, shortest_call: float | None) -> float | None:
+    """Return the items that ended a second after the first one; None where no second one ended, or no time has passed.
+
+    They are those of the last minutes of work, never over a pause. The time begins with the first result, so that
+    nothing counts of the start: not the wait for a worker, nor a first call that loads a model or finds out alone how
+    the endpoint is asked.
+
+    Calls in flight together end together: the time is that of the shortest call at least. While nothing ends, the
+    endpoint may be busy with the next calls for as long as the results took so far; then the pace falls.
+
+    Args:
+        ended: the results that are looked at.
+        spread: seconds from the first of them to the last.
+        since_first: seconds from the first of them to now.
+        shortest_call: seconds that the shortest of their calls took; None where all came from the cache.
+    """
+    if ended < 2 or spread is None or since_first is None:
+        return None
+    seconds = max(float(spread), float(since_first) / 2, float(shortest_call or 0))
+    return (ended - 1) / seconds if seconds else None
 
 
 def read_reviews(
@@ -138,3 +192,27 @@ def _view(row: Any) -> BatchView:
         "pace": pace(row.ended, row.spread, row.since_first, row.shortest_call),
     }
     return BatchView.model_validate(row._asdict() | worked_out)
+
+
+def read_summary(connection: RunsStatements, batch_id: UUID, round_: int | None = None) -> Summary | None:
+    """The summary of a batch's round, or of its latest finished one; None where there is none."""
+    summaries = read_summaries(connection, batch_id)
+    wanted = [summary for summary in summaries if round_ is None or summary.round == round_]
+    return wanted[-1] if wanted else None
+
+
+def read_summaries(connection: RunsStatements, batch_id: UUID) -> list[Summary]:
+    """The summaries of a batch's finished rounds, the first one first."""
+    statement = "SELECT summary FROM summaries WHERE batch_id = %(batch_id)s ORDER BY round"
+    return [
+        Summary.model_validate(row.summary) for row in connection.exec_driver_sql(statement, {"batch_id": batch_id})
+    ]
+
+
+def read_service_traffic(connection: RunsStatements, *, hours: int = 24) -> list[ServiceTraffic]:
+    """Single calls, counted by service and hour: nobody wants to see a batch for each.
+
+    Those of the last so many hours, this one among them; the latest hour first, services by their names.
+    """
+    rows = connection.exec_driver_sql(TRAFFIC, {"before": hours - 1})
+    return [ServiceTraffic.model_validate({name: getattr(row, name) for name in TRAFFIC_COLUMNS}) for row in rows]

@@ -1,1 +1,1 @@
-"""Retention: what may be deleted, archived and verified before, and brought back."""
+"""Retention: what may be deleted, and archived before."""

@@ -1,191 +1,146 @@
-"""An archive: a folder with a file of rows for each table, and a manifest with their counts and sums.
+"""An archive: a folder with a file for each table, in Postgres's COPY text format, and the script that restores them.
 
-It is written beside its place and put there in one step, after every file has been read back.
+It is written beside its place, read back, and put there in one step. psql restores it, without Tamis.
 """
 
-import hashlib
-import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
-from uuid import UUID
+from typing import Any
 
-from pydantic import ValidationError
-from sqlalchemy import Connection
+from sqlalchemy import ClauseElement, Column, ColumnElement, Connection, Text, cast, func, literal, null, select, update
 
-from tamis_schemas import InputError, OperationFailed
+from tamis_schemas import OperationFailed
+from tamis_schemas.ledger import batches, reviews
 from tamis_schemas.ledger.revisions import head
-from tamis_schemas.values.frozen import Frozen
 
-from .holdings import holdings
-from .row_files import ArchiveFormat, check, read_file, write_file
-from .rows import Row, archived_columns, in_one_notation, read_rows
+from .holdings import Holding, holdings
 from .subjects import Subject
 
-MANIFEST = "manifest.json"
+SCRIPT = "restore.sql"
+ENCODING = "(ENCODING 'UTF8')"  # of every file, however a session is set
+BLOCK = 1_000_000  # bytes that are read back at once
+
+# The values of restored rows that differ: so that they collide with no other row, and no trigger announces them again.
+INSTEAD: dict[ColumnElement[Any], ColumnElement[Any]] = {
+    batches.c.idempotency_key: null(),
+    batches.c.restored_at: func.now(),
+    reviews.c.content_sha256: literal("restored ").concat(cast(reviews.c.id, Text)),
+}
 
 
-class TableFile(Frozen):
+@dataclass(frozen=True)
+class TableFile:
     """The rows of one table."""
 
-    table: str
-    file: str
-    columns: tuple[str, ...]
+    holding: Holding
     rows: int
-    bytes: int
-    sha256: str  # of the file
-    rows_sha256: str  # of what stands in it, whatever the format
-
-
-class Archive(Frozen):
-    """The manifest: what is in an archive, and what its files must be to be whole."""
-
-    noun: Literal["batch", "review"]
-    id: UUID
-    label: str | None
-    batches: tuple[UUID, ...]
-    review: UUID | None
-    items: int
-    format: ArchiveFormat
-    revision: str  # of the ledger's tables
-    tables: tuple[TableFile, ...]
 
     @property
-    def bytes(self) -> int:
-        """The size of all files."""
-        return sum(one.bytes for one in self.tables)
+    def name(self) -> str:
+        return f"{self.holding.table.name}.copy"
 
 
 def archive_rows(
-    connection: Connection,
-    subject: Subject,
-    folder: Path,
-    form: ArchiveFormat = ArchiveFormat.JSONL,
-    *,
-    going_on: Callable[[], None] = lambda: None,
-) -> Archive:
-    """Archive what is locked by this transaction into a folder of its own within `folder`, and read it back.
+    connection: Connection, subject: Subject, folder: Path, *, going_on: Callable[[], None] = lambda: None
+) -> Path:
+    """Archive what is locked by this transaction into a folder of its own within `folder`, and return that folder.
 
-    One of the same batch that is there already is replaced. `going_on` is called for each row, and may raise.
+    An older archive of the same batch or review is replaced. `going_on` is called for each piece of a file, and may
+    raise.
 
-    Raises:
-        OperationFailed: it could not be written, or what was read back is not what was written.
-        ConfigurationError: Parquet is asked for, and its extra is not installed.
+    Raises `OperationFailed`: it could not be written, or a file does not hold the rows that were written to it.
     """
-    check(form)
-    in_one_notation(connection)
+    _in_one_notation(connection)
     place = folder / f"{subject.noun}-{subject.id}"
     draft = folder / f".{place.name}.{os.getpid()}"
     try:
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True, mode=0o700)
-        archive = Archive(
-            noun="batch" if subject.review_id is None else "review",
-            id=subject.id,
-            label=subject.label,
-            batches=subject.batch_ids,
-            review=subject.review_id,
-            items=subject.items,
-            format=form,
-            revision=head(),
-            tables=tuple(_write_tables(connection, subject, draft, form, going_on)),
-        )
-        _write_synced(draft / MANIFEST, archive.model_dump_json(indent=2) + "\n")
-        verify(draft)
+        archived = (holding for holding in holdings(subject.batch_ids, subject.review_id) if holding.archived)
+        files = [_write(connection, holding, draft, going_on) for holding in archived]
+        (draft / SCRIPT).write_text("\n".join(_script(connection, subject, files)) + "\n", "utf-8")
+        _sync(draft / SCRIPT)
+        _sync(draft)
         _put_in_place(draft, place)
-    except (OSError, InputError) as error:
+    except OSError as error:
         raise OperationFailed(f"the archive {place} could not be written, so nothing is deleted: {error}") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return archive
+    return place
 
 
-def read_archive(folder: Path) -> Archive:
-    """The manifest of an archive. Raises `InputError` where there is none, or it is none of ours."""
-    path = folder / MANIFEST
-    try:
-        return Archive.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"there is no archive: {error.strerror}", path=path) from error
-    except ValidationError as error:
-        raise InputError("it is no manifest of an archive of Tamis", path=path) from error
+def _write(connection: Connection, holding: Holding, draft: Path, going_on: Callable[[], None]) -> TableFile:
+    """Write the rows of a table in the order of its primary key. Raises `OSError`."""
+    table = holding.table
+    rows = select(*(INSTEAD.get(column, column) for column in _columns(holding))).where(holding.condition)
+    statement = f"COPY ({_sql(connection, rows.order_by(*table.primary_key.columns))}) TO STDOUT {ENCODING}"
+    driver = connection.connection.driver_connection
+    assert driver is not None  # noqa: S101 - an open SQLAlchemy connection has one
+    with driver.cursor() as cursor:
+        path = draft / f"{table.name}.copy"
+        with path.open("wb") as stream, cursor.copy(statement) as pieces:
+            for piece in pieces:
+                going_on()
+                stream.write(piece)
+        file = TableFile(holding, cursor.rowcount)
+    _sync(path)
+    lines = _count_lines(path)
+    if lines != file.rows:
+        raise OSError(f"{path.name} holds {lines:,} of {file.rows:,} rows")
+    return file
 
 
-def find_archives(folder: Path) -> list[Path]:
-    """The archives in a folder, or the folder itself where it is one. Raises `InputError` where there is none."""
-    if (folder / MANIFEST).exists():
-        return [folder]
-    folders = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith("."))
-    if not folders:
-        raise InputError(f"there is no archive: neither {MANIFEST} nor a folder with one", path=folder)
-    return folders
+def _script(connection: Connection, subject: Subject, files: Sequence[TableFile]) -> Iterator[str]:
+    """The lines that restore all rows or none. What is referred to comes first, as in `files`."""
+    name = connection.dialect.identifier_preparer.quote
+    yield f"-- {subject.noun.capitalize()} {subject.id}, {subject.items:,} items; tables of revision {head()}."
+    yield '-- In this folder, as the owner of the tables: psql "$LEDGER" --file restore.sql'
+    yield "-- It restores everything or nothing; where the batch is there already, it ends with an error."
+    yield "\\set ON_ERROR_STOP on"
+    yield "BEGIN;"
+    yield "SET LOCAL statement_timeout = 0;"
+    for file in files:
+        columns = ", ".join(name(column.name) for column in _columns(file.holding))
+        yield f"\\copy {name(file.holding.table.name)} ({columns}) FROM '{file.name}' {ENCODING}"
+    restored = update(batches).where(batches.c.id.in_(subject.batch_ids)).values(restored_at=func.now())
+    yield f"{_sql(connection, restored)};"
+    yield "DO $$ BEGIN"
+    for file in files:
+        count = select(func.count()).select_from(file.holding.table).where(file.holding.condition)
+        yield f"ASSERT ({_sql(connection, count)}) = {file.rows}, '{file.name} does not hold its {file.rows} rows';"
+    yield "END $$;"
+    yield "COMMIT;"
 
 
-def verify(folder: Path) -> Archive:
-    """The manifest, once every file is found to be what it says. Raises `InputError` naming the file that is not."""
-    archive = read_archive(folder)
-    for one in archive.tables:
-        path = folder / Path(one.file).name
-        try:
-            if _sum_of(path) != one.sha256:
-                raise InputError("it is not the file that was archived: its SHA-256 is another", path=path)
-            read = _Summed(read_file(path, archive.format, one.columns))
-            for _ in read:
-                pass
-        except (OSError, EOFError, ValueError, KeyError) as error:
-            raise InputError(f"it cannot be read: {error}", path=path) from error
-        if (read.rows, read.sha256) != (one.rows, one.rows_sha256):
-            raise InputError(f"it holds {read.rows:,} rows that are not the {one.rows:,} archived ones", path=path)
-    return archive
+def _columns(holding: Holding) -> list[Column[Any]]:
+    """The columns that are kept; numbers which a ledger gives by itself are given anew, in the same order."""
+    return [column for column in holding.table.c if column.identity is None]
 
 
-def _write_tables(
-    connection: Connection, subject: Subject, draft: Path, form: ArchiveFormat, going_on: Callable[[], None]
-) -> Iterator[TableFile]:
-    for holding in holdings(subject.batch_ids, subject.review_id):
-        if not holding.archived:
-            continue
-        columns = archived_columns(holding)
-        path = draft / f"{holding.table.name}{form.suffix}"
-        rows = _Summed(_told(read_rows(connection, holding), going_on))
-        write_file(path, form, columns, rows)
-        _sync(path)
-        yield TableFile(
-            table=holding.table.name,
-            file=path.name,
-            columns=tuple(column.name for column in columns),
-            rows=rows.rows,
-            bytes=path.stat().st_size,
-            sha256=_sum_of(path),
-            rows_sha256=rows.sha256,
-        )
+def _sql(connection: Connection, clause: ClauseElement) -> str:
+    compiled = clause.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
+    return str(compiled).replace("\n", "")  # where a line ends, a space is before it
 
 
-class _Summed:
-    """Rows that are counted and summed up while they pass."""
-
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._given = rows
-        self._sum = hashlib.sha256()
-        self.rows = 0
-
-    def __iter__(self) -> Iterator[Row]:
-        for row in self._given:
-            self._sum.update(json.dumps(row).encode() + b"\n")
-            self.rows += 1
-            yield row
-
-    @property
-    def sha256(self) -> str:
-        return self._sum.hexdigest()
+def _in_one_notation(connection: Connection) -> None:
+    """Have times and numbers written in one way, and a long transaction not ended, to the end of this transaction."""
+    settings = {
+        "TimeZone": "UTC",
+        "DateStyle": "ISO",
+        "extra_float_digits": "1",
+        "statement_timeout": "0",
+        "idle_in_transaction_session_timeout": "0",
+    }
+    connection.execute(select(*(func.set_config(name, value, True) for name, value in settings.items())))
 
 
-def _told(rows: Iterator[Row], going_on: Callable[[], None]) -> Iterator[Row]:
-    for row in rows:
-        going_on()
-        yield row
+def _count_lines(path: Path) -> int:
+    with path.open("rb") as stream:
+        return sum(block.count(b"\n") for block in iter(partial(stream.read, BLOCK), b""))
 
 
 def _put_in_place(draft: Path, place: Path) -> None:
@@ -199,12 +154,6 @@ def _put_in_place(draft: Path, place: Path) -> None:
     shutil.rmtree(former, ignore_errors=True)
 
 
-def _write_synced(path: Path, text: str) -> None:
-    path.write_text(text, "utf-8")
-    _sync(path)
-    _sync(path.parent)
-
-
 def _sync(path: Path) -> None:
     """Have the disk hold it, before what it holds is deleted elsewhere."""
     handle = os.open(path, os.O_RDONLY)
@@ -212,8 +161,3 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _sum_of(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -24,7 +24,7 @@ from tamis_schemas import (
     Steering,
     resolve_item_id,
 )
-from tamis_schemas.batches.on_complete import OnComplete
+from tamis_schemas.batches.callback import OnComplete
 from tamis_schemas.operations import OPERATIONS, as_asked_for
 from tamis_schemas.records.item import ID_FIELDS
 from tamis_schemas.values.unstorable import UNSTORABLE, to_json

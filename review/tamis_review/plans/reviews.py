@@ -8,19 +8,17 @@ from uuid import UUID
 from sqlalchemy import Connection, select
 
 from tamis_producer import ledger
-from tamis_producer.client.batch import Batch
+from tamis_producer.client.batch import Batch, watch_to_end
 from tamis_producer.client.client import Client
 from tamis_producer.client.session import Session
 from tamis_producer.ledger.batch_view import ReviewView
 from tamis_producer.process import tracing
-from tamis_producer.process.waiting import poll
 from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.budget import budget_of
 from tamis_producer.submission.frames import Frame
 from tamis_producer.submission.new_batch import NewBatch, as_sources, parameters, rows_of
 from tamis_schemas import (
     NO_STEERING,
-    BatchPaused,
     BatchStatus,
     Callback,
     Exclusion,
@@ -30,7 +28,6 @@ from tamis_schemas import (
     ReviewPlan,
     Source,
     Steering,
-    WaitTimeout,
 )
 from tamis_schemas.ledger import batches, reviews
 from tamis_schemas.operations import models_of
@@ -68,15 +65,15 @@ class Review:
             WaitTimeout: it took longer than `timeout` seconds; the review goes on.
             LedgerUnavailable: the ledger does not answer.
         """
-        for view in poll(self.status, timeout, self.session.waiting.sleep):
-            yield view
-            if view.finished:
-                return
-            if view.stages[-1].stuck is not None:
-                raise BatchPaused(view.stages[-1].id, view.stages[-1].stuck)
-        raise WaitTimeout(
-            f"review {self.id}: in stage {len(view.stages)} of {len(view.planned)} after {timeout:g} s; it goes on: "
-            f"`tamis review status {self.id} --watch` follows it"
+        return watch_to_end(
+            self.session,
+            self.status,
+            timeout,
+            stage=lambda view: view.stages[-1],
+            late=lambda view: (
+                f"review {self.id}: in stage {len(view.stages)} of {len(view.planned)} after {timeout:g} s; it goes "
+                f"on: `tamis review status {self.id} --watch` follows it"
+            ),
         )
 
     def wait(self, timeout: float | None = None) -> ReviewView:

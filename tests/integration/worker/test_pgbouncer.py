@@ -12,13 +12,13 @@ from llm_double import Double
 from stage import WorkerProcess, abstracts
 from stage.pgbouncer import PgBouncer, needs_pgbouncer
 from stage.proven_dialect import prove_dialect
+from stage.restored import restore
 from tamis_cli.doctor.examination import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
 from tamis_cli.doctor.finding import Level
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import connect
 from tamis_producer.ledger.connection import CLIENT
 from tamis_producer.retention.purge import purge
-from tamis_producer.retention.restoration import restore
 from tamis_producer.retention.subjects import find_subjects
 from tamis_review import override
 from tamis_schemas import Filter
@@ -55,7 +55,7 @@ def test_a_batch_is_submitted_evaluated_purged_and_restored_through_it(
         with client.engine.connect() as connection:
             subjects = find_subjects(connection, ids=[batch.id])
         assert len(list(purge(client.engine, subjects, archive=tmp_path / "old"))) == 1
-        assert not restore(client.engine, tmp_path / "old" / f"batch-{batch.id}").there
+        restore(pgbouncer.url(), tmp_path / "old" / f"batch-{batch.id}")
         assert [one.model_dump_json() for one in client.batch(batch.id).results()] == before
     assert worker.stop() == 0
     for sign in ("Traceback", "prepared statement", "startup parameter"):

@@ -8,7 +8,7 @@ from typing import Any
 from tamis_producer.services.named_tasks import EvaluateRequest, SubmitRequest
 from tamis_schemas import parse_operation
 from tamis_schemas.batches import wire
-from tamis_schemas.batches.on_complete import OnComplete
+from tamis_schemas.batches.callback import OnComplete
 from tamis_schemas.operations import OPERATIONS, operation_name
 
 TEXT = (Path(__file__).parents[3] / "docs" / "plain-celery.md").read_text("utf-8")

@@ -14,7 +14,7 @@ from sqlalchemy import Row, and_, delete, func, null, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tamis_schemas import BatchEvent, Counts, ItemStatus
-from tamis_schemas.batches.on_complete import SCHEME
+from tamis_schemas.batches.callback import SCHEME
 from tamis_schemas.ledger import batches, summaries, tallies, webhooks
 from tamis_schemas.ledger.tables import WebhookState
 

@@ -10,7 +10,7 @@ from celery import Celery
 
 from tamis_producer.transport.broker import broker_errors
 from tamis_schemas import BrokerUnavailable
-from tamis_schemas.batches.on_complete import SCHEME, OnComplete
+from tamis_schemas.batches.callback import SCHEME, OnComplete
 
 from .schedule import Answer
 

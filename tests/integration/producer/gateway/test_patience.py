@@ -12,7 +12,7 @@ from stage.gateway import gateway, signed_in
 from stage.plain_http import http_client
 from stage.strangers import Strangers, first_bytes, status_of, strangers
 from tamis_producer import Client
-from tamis_producer.gateway import api_keys, frame, pool_watch
+from tamis_producer.gateway import api_keys, app, frame
 from tamis_producer.gateway import server as protocol
 from tamis_producer.gateway.api_keys import Scope
 from tamis_producer.gateway.wrong_keys import BURST
@@ -93,7 +93,7 @@ def test_healthz_turns_red_without_a_connection_when_the_pool_is_stuck(
         for _ in range(15):  # all that the pool may have
             lent.enter_context(client.engine.connect())
         assert http.get("/healthz").status_code == 200
-        monkeypatch.setattr(pool_watch, "STUCK_AFTER", 0.0)
+        monkeypatch.setattr(app, "STUCK_AFTER", 0.0)
         answer = http.get("/healthz")
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
         lent.close()

@@ -1,10 +1,10 @@
-"""Archives: what is restored is what was there, and nothing is deleted that could not be read back."""
+"""Archives: what psql restores is what was there, and nothing is deleted that could not be read back."""
 
-import gzip
 import io
 import json
-import shutil
-import sys
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,40 +13,37 @@ import pytest
 from sqlalchemy import Engine, Text, cast, func, select, text, update
 
 from stage.kept import QUESTION, finish, write_kept_review
+from stage.restored import restore, run_psql
 from stage.screened import Ledgered, write_batch
 from tamis_producer.ledger import read_overrides, read_summaries, stream_results
 from tamis_producer.ledger.audits import read_audits
 from tamis_producer.retention import archive as archive_module
-from tamis_producer.retention import row_files as row_files_module
-from tamis_producer.retention import rows as rows_module
-from tamis_producer.retention.archive import find_archives, read_archive
 from tamis_producer.retention.holdings import holdings
-from tamis_producer.retention.purge import Purged, purge
-from tamis_producer.retention.restoration import restore
-from tamis_producer.retention.row_files import ArchiveFormat
+from tamis_producer.retention.purge import purge
 from tamis_producer.retention.subjects import find_subjects
 from tamis_review.decisions import record_overrides
 from tamis_review.explanation import read_explanation
 from tamis_review.report import ReportForm, write_report
-from tamis_schemas import ConfigurationError, IllegalTransition, InputError, OperationFailed
-from tamis_schemas.ledger import batches, items, reviews
+from tamis_schemas import OperationFailed
+from tamis_schemas.ledger import batches, items, reviews, webhooks
 
 from .conftest import left
 
-FORMS = list(ArchiveFormat)
+Rows = dict[str, list[tuple[object, ...]]]
 
 
-def all_rows(engine: Engine, review_id: UUID) -> dict[str, list[tuple[object, ...]]]:
-    """Every row as Postgres writes it, but for numbers that a ledger gives by itself and the time of a return."""
+def all_rows(engine: Engine, review_id: UUID) -> Rows:
+    """Every row as Postgres writes it, but for numbers that a ledger gives by itself and what restoring changes."""
+    changed = {batches.c.restored_at, reviews.c.content_sha256}
     with engine.connect() as connection:
         batch_ids = connection.execute(select(batches.c.id)).scalars().all()
         return {
             one.table.name: [
                 tuple(row)
                 for row in connection.execute(
-                    select(
-                        *(cast(c, Text) for c in one.table.c if c.identity is None and c.name != "restored_at")
-                    ).order_by(*one.table.primary_key)
+                    select(*(cast(c, Text) for c in one.table.c if c.identity is None and c not in changed)).order_by(
+                        *one.table.primary_key
+                    )
                 )
             ]
             for one in holdings(batch_ids, review_id)
@@ -76,55 +73,67 @@ def told(engine: Engine, review_id: UUID) -> list[Any]:
         ]
 
 
-def purged(engine: Engine, review_id: UUID, folder: Path, form: ArchiveFormat = ArchiveFormat.JSONL) -> Purged:
+def purged(engine: Engine, review_id: UUID, folder: Path) -> Path:
+    """The folder of the archive, once nothing is left in the ledger."""
     with engine.connect() as connection:
         subjects = find_subjects(connection, ids=[str(review_id)])
-    (one,) = purge(engine, subjects, archive=folder, form=form)
+    (one,) = purge(engine, subjects, archive=folder)
     with engine.connect() as connection:
         assert set(left(connection).values()) == {0}
-    return one
+    assert one.archive == folder / f"review-{review_id}"
+    return one.archive
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_what_is_restored_is_what_was_there(
-    engine: Engine, review_id: UUID, tmp_path: Path, form: ArchiveFormat
+def lines_of(folder: Path) -> dict[str, int]:
+    return {path.stem: path.read_bytes().count(b"\n") for path in folder.glob("*.copy")}
+
+
+@contextmanager
+def full_disk(room: int) -> Iterator[None]:
+    """No file of this process grows beyond so many bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_what_psql_restores_is_what_was_there(
+    engine: Engine, database_url: str, review_id: UUID, tmp_path: Path
 ) -> None:
     rows, before = all_rows(engine, review_id), told(engine, review_id)
-    done = purged(engine, review_id, tmp_path, form)
-    assert done.archive is not None
-    counted = {one.table: one.rows for one in done.archive.tables}
-    assert counted == {name: len(found) for name, found in rows.items()}
-    (folder,) = find_archives(tmp_path)
-    assert folder == tmp_path / f"review-{review_id}"
-    assert {path.name for path in folder.iterdir()} == {"manifest.json", *(one.file for one in done.archive.tables)}
-    assert sum(path.stat().st_size for path in folder.glob(f"*{form.suffix}")) == done.archive.bytes
-    restored = restore(engine, folder)
-    assert (restored.there, restored.notes) == (False, ())
+    folder = purged(engine, review_id, tmp_path)
+    assert lines_of(folder) == {name: len(found) for name, found in rows.items()}
+    assert {path.name for path in folder.iterdir()} == {"restore.sql", *(f"{name}.copy" for name in rows)}
+    restore(database_url, folder)
     assert all_rows(engine, review_id) == rows
     assert told(engine, review_id) == before
     with engine.connect() as connection:
         assert connection.execute(select(batches.c.restored_at)).scalars().all() != [None, None]
-    assert restore(engine, folder).there
+        assert connection.execute(select(reviews.c.content_sha256)).scalar_one() == f"restored {review_id}"
+    again = run_psql(database_url, folder)
+    assert (again.returncode, "duplicate key" in again.stderr) == (3, True)
     assert all_rows(engine, review_id) == rows
 
 
 def test_a_ledger_that_has_given_the_same_numbers_to_others_takes_it_all_the_same(
-    engine: Engine, review_id: UUID, tmp_path: Path
+    engine: Engine, database_url: str, review_id: UUID, tmp_path: Path
 ) -> None:
     before = told(engine, review_id)
-    purged(engine, review_id, tmp_path)
+    folder = purged(engine, review_id, tmp_path)
     with engine.begin() as connection:  # another ledger, which counts from 1
         for table in ("overrides", "audit_decisions"):
             connection.execute(text(f"ALTER TABLE {table} ALTER COLUMN id RESTART WITH 1"))
-    restore(engine, tmp_path / f"review-{review_id}")
+    restore(database_url, folder)
     assert told(engine, review_id) == before
 
 
-def test_what_others_use_since_stays_theirs(engine: Engine, review_id: UUID, tmp_path: Path) -> None:
+def test_what_others_use_since_stays_theirs(engine: Engine, database_url: str, review_id: UUID, tmp_path: Path) -> None:
     with engine.begin() as connection:
         connection.execute(update(batches).where(batches.c.stage == 0).values(idempotency_key="mine"))
         content = connection.execute(select(reviews.c.content_sha256)).scalar_one()
-    purged(engine, review_id, tmp_path)
+    folder = purged(engine, review_id, tmp_path)
     with engine.begin() as connection:
         connection.execute(
             text(
@@ -135,43 +144,54 @@ def test_what_others_use_since_stays_theirs(engine: Engine, review_id: UUID, tmp
             ),
             {"content": content},
         )
-        write_kept_review(connection)  # its batches have no key, as one of those to be restored
-    notes = restore(engine, tmp_path / f"review-{review_id}").notes
-    assert [note.split(" ")[0:3] for note in notes] == [["the", "same", "plan"], ["its", "idempotency", "key"]]
+        write_kept_review(connection)
+    restore(database_url, folder)
     with engine.connect() as connection:
         keys = connection.execute(select(batches.c.idempotency_key)).scalars().all()
     assert keys.count("mine") == 1
 
 
-def test_a_file_that_was_changed_is_not_restored(engine: Engine, review_id: UUID, tmp_path: Path) -> None:
-    purged(engine, review_id, tmp_path)
-    folder = tmp_path / f"review-{review_id}"
-    changed = folder / "items.jsonl.gz"
-    if not changed.exists():
-        changed = next(folder.glob("*states.jsonl.gz"))
-    whole = changed.read_bytes()
-    for wrong in (whole[:-20], gzip.compress(gzip.decompress(whole).replace(b"decided", b"failed")), None):
+def test_what_was_told_once_is_not_told_again(
+    engine: Engine, database_url: str, review_id: UUID, tmp_path: Path
+) -> None:
+    """Neither of a batch that takes its key's callback, nor of one that fails more than its callback allows."""
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO api_keys (id, label, secret_sha256, scopes, callback) "
+                """VALUES ('k', 'k', '', '{}', '{"url": "https://b.example/"}')"""
+            )
+        )
+        connection.execute(update(batches).where(batches.c.stage == 0).values(api_key_id="k"))
+        callback = {"url": "https://b.example/", "failed_share": 0.1}
+        connection.execute(update(batches).where(batches.c.stage == 1).values(callback=callback))
+        connection.execute(
+            text("UPDATE summaries SET summary = jsonb_set(summary::jsonb, '{counts,failed}', '5')::json")
+        )
+    rows = all_rows(engine, review_id)
+    restore(database_url, purged(engine, review_id, tmp_path))
+    assert all_rows(engine, review_id) == rows
+    with engine.connect() as connection:
+        assert connection.execute(select(webhooks.c.url)).scalars().all() == ["https://a.example/"]
+
+
+def test_a_file_that_is_not_whole_restores_nothing(
+    engine: Engine, database_url: str, review_id: UUID, tmp_path: Path
+) -> None:
+    folder = purged(engine, review_id, tmp_path)
+    changed = folder / "item_states.copy"
+    lines = changed.read_bytes().splitlines(keepends=True)
+    complaints = {
+        b"".join(lines[:-1]): "item_states.copy does not hold its 13 rows",
+        b"".join(lines)[:-20]: "item_states",
+        None: "item_states.copy: No such file",
+    }
+    for wrong, complaint in complaints.items():
         changed.unlink() if wrong is None else changed.write_bytes(wrong)
-        with pytest.raises(InputError, match=changed.name):
-            restore(engine, folder)
+        done = run_psql(database_url, folder)
+        assert (done.returncode, complaint in done.stderr) == (3, True), done.stderr
     with engine.connect() as connection:
         assert set(left(connection).values()) == {0}
-    with pytest.raises(InputError, match="there is no archive"):
-        find_archives(tmp_path / "elsewhere")
-    (folder / "manifest.json").write_text("{}")
-    with pytest.raises(InputError, match="no manifest"):
-        restore(engine, folder)
-
-
-def test_an_archive_of_a_release_with_other_tables_says_so(engine: Engine, review_id: UUID, tmp_path: Path) -> None:
-    purged(engine, review_id, tmp_path)
-    manifest = tmp_path / f"review-{review_id}" / "manifest.json"
-    written = json.loads(manifest.read_text())
-    written["tables"][0]["table"] = "of_tomorrow"
-    written["revision"] = "9999"
-    manifest.write_text(json.dumps(written))
-    with pytest.raises(InputError, match="revision 9999 wrote it, with 'of_tomorrow'"):
-        restore(engine, manifest.parent)
 
 
 def test_what_could_not_be_read_back_is_not_deleted(
@@ -180,18 +200,22 @@ def test_what_could_not_be_read_back_is_not_deleted(
     with engine.connect() as connection:
         before = left(connection)
         subjects = find_subjects(connection, ids=[str(review_id)])
+    sync = archive_module._sync
 
-    def lossy(path: Path, form: ArchiveFormat, columns: object, rows: Any) -> None:
-        read = list(rows)
-        write_file(path, form, columns, read[1:] if path.name.startswith("results") else read)  # type: ignore[arg-type]
+    def lossy(path: Path) -> None:
+        if path.name == "results.copy":
+            path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+        sync(path)
 
-    write_file = archive_module.write_file
-    monkeypatch.setattr(archive_module, "write_file", lossy)
-    with pytest.raises(OperationFailed, match=r"nothing is deleted.*results"):
+    monkeypatch.setattr(archive_module, "_sync", lossy)
+    with pytest.raises(OperationFailed, match=r"nothing is deleted.*results.copy holds \d+ of \d+ rows"):
         list(purge(engine, subjects, archive=tmp_path))
+    monkeypatch.undo()
     (tmp_path / "no-folder").write_text("")
     with pytest.raises(OperationFailed, match="nothing is deleted"):
         list(purge(engine, subjects, archive=tmp_path / "no-folder"))
+    with pytest.raises(OperationFailed, match=r"nothing is deleted.*File too large"), full_disk(1_000):
+        list(purge(engine, subjects, archive=tmp_path))
     with engine.connect() as connection:
         assert left(connection) == before
         assert connection.execute(select(func.count(batches.c.purging_at))).scalar_one() == 0
@@ -199,79 +223,44 @@ def test_what_could_not_be_read_back_is_not_deleted(
 
 
 def test_a_newer_archive_of_the_same_batch_takes_the_place_of_the_older(
-    engine: Engine, review_id: UUID, tmp_path: Path
+    engine: Engine, database_url: str, review_id: UUID, tmp_path: Path
 ) -> None:
-    purged(engine, review_id, tmp_path)
-    folder = tmp_path / f"review-{review_id}"
-    restore(engine, folder)
+    folder = purged(engine, review_id, tmp_path)
+    restore(database_url, folder)
     with engine.begin() as connection:
         stage = connection.execute(select(batches.c.id).where(batches.c.stage == 0)).scalar_one()
         record_overrides.record(connection, stage, [record_overrides.HumanDecision(9, "include", "Reviewer Z")])
     before = all_rows(engine, review_id)
-    purged(engine, review_id, tmp_path)
+    assert purged(engine, review_id, tmp_path) == folder
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]
-    restore(engine, folder)
+    restore(database_url, folder)
     assert all_rows(engine, review_id) == before
 
 
-def test_what_is_being_purged_is_not_restored_beside_itself(engine: Engine, review_id: UUID, tmp_path: Path) -> None:
-    purged(engine, review_id, tmp_path)
-    folder = tmp_path / f"review-{review_id}"
-    restore(engine, folder)
+def test_what_is_being_purged_is_not_restored_beside_itself(
+    engine: Engine, database_url: str, review_id: UUID, tmp_path: Path
+) -> None:
+    folder = purged(engine, review_id, tmp_path)
+    restore(database_url, folder)
     with engine.begin() as connection:
         connection.execute(update(batches).values(purging_at=func.now()))
-    with pytest.raises(IllegalTransition, match="run `tamis purge` again"):
-        restore(engine, folder)
-
-
-def test_more_rows_than_one_portion_come_back_in_their_order(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (rows_module, row_files_module):
-        monkeypatch.setattr(module, "PORTION", 200)
-    with engine.begin() as connection:
-        rows = [Ledgered({"id": f"r{n}"}, value=n % 2 == 0, confidence=n / 500) for n in range(450)]
-        batch_id = write_batch(connection, rows, operation=QUESTION)
-        finish(connection, batch_id, len(rows))
-    for form in FORMS:
-        with engine.connect() as connection:
-            before = [one.model_dump_json() for one in stream_results(connection, batch_id)]
-            (subject,) = find_subjects(connection, ids=[str(batch_id)])
-        folder = tmp_path / form.value
-        list(purge(engine, [subject], archive=folder, form=form))
-        restore(engine, folder / f"batch-{batch_id}")
-        with engine.connect() as connection:
-            assert [one.model_dump_json() for one in stream_results(connection, batch_id)] == before
-            assert connection.execute(select(func.count()).select_from(items)).scalar_one() == 450
-
-
-def test_parquet_without_its_extra_is_said_before_anything_is_done(
-    engine: Engine, review_id: UUID, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with engine.connect() as connection:
         before = left(connection)
-        subjects = find_subjects(connection, ids=[str(review_id)])
-    with pytest.raises(ConfigurationError, match=r"tamis\[parquet\]"):
-        list(purge(engine, subjects, archive=tmp_path, form=ArchiveFormat.PARQUET))
+    assert run_psql(database_url, folder).returncode == 3
     with engine.connect() as connection:
         assert left(connection) == before
 
 
-def test_an_archive_is_read_by_anybody_without_tamis(engine: Engine, review_id: UUID, tmp_path: Path) -> None:
-    import pyarrow.parquet
-
-    for form in FORMS:
-        purged(engine, review_id, tmp_path, form)
-        archive = read_archive(tmp_path / f"review-{review_id}")
-        (of_items,) = [one for one in archive.tables if "payload" in one.columns]
-        path = tmp_path / f"review-{review_id}" / of_items.file
-        if form is ArchiveFormat.PARQUET:
-            rows = pyarrow.parquet.read_table(path).to_pylist()
-        else:
-            rows = [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().split("\n") if line]
-        assert [json.loads(row["payload"])["id"] for row in rows if row["batch_id"] == str(archive.batches[0])] == [
-            f"r{n}" for n in [*range(10), 11]
-        ]
-        restore(engine, tmp_path / f"review-{review_id}")
-        shutil.rmtree(tmp_path / f"review-{review_id}")
+def test_hundreds_of_rows_come_back_in_their_order(engine: Engine, database_url: str, tmp_path: Path) -> None:
+    with engine.begin() as connection:
+        rows = [Ledgered({"id": f"r{n}"}, value=n % 2 == 0, confidence=n / 500) for n in range(450)]
+        batch_id = write_batch(connection, rows, operation=QUESTION)
+        finish(connection, batch_id, len(rows))
+    with engine.connect() as connection:
+        before = [one.model_dump_json() for one in stream_results(connection, batch_id)]
+        (subject,) = find_subjects(connection, ids=[str(batch_id)])
+    (done,) = purge(engine, [subject], archive=tmp_path)
+    assert done.archive == tmp_path / f"batch-{batch_id}"
+    restore(database_url, done.archive)
+    with engine.connect() as connection:
+        assert [one.model_dump_json() for one in stream_results(connection, batch_id)] == before
+        assert connection.execute(select(func.count()).select_from(items)).scalar_one() == 450

@@ -1,4 +1,4 @@
-"""`tamis purge` and `tamis restore`: what an operator types, and what they are told."""
+"""`tamis purge`: what an operator types, and what they are told."""
 
 import json
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Engine, func, insert, select
 
 from stage import Finished
+from stage.restored import restore
 from tamis_schemas.ledger import llm_cache, reviews
 
 from .conftest import left
@@ -17,7 +18,7 @@ Run = Callable[..., Finished]
 
 
 def test_an_operator_looks_archives_purges_and_restores(
-    run: Run, engine: Engine, review_id: UUID, tmp_path: Path
+    run: Run, engine: Engine, database_url: str, review_id: UUID, tmp_path: Path
 ) -> None:
     with engine.connect() as connection:
         before = left(connection)
@@ -35,17 +36,13 @@ def test_an_operator_looks_archives_purges_and_restores(
     done = run("purge", "--older-than", "90d", "--yes", "--archive", str(tmp_path / "old"), "--json")
     told = json.loads(done.out)
     assert (told["batches"], told["items"], len(told["archives"])) == (2, 13, 1)
-    assert Path(told["archives"][0], "manifest.json").exists()
+    assert told["archives"] == [str(tmp_path / "old" / f"review-{review_id}")]
     assert "nothing is to go" in run("purge", "--older-than", "90d", "--yes").out
-    back = run("restore", str(tmp_path / "old"))
-    assert f"review {review_id} (kept.ris) is back, with 13 items" in back.out
-    assert "is there already: nothing is done" in run("restore", str(tmp_path / "old")).out
-    (again,) = json.loads(run("restore", str(tmp_path / "old"), "--json").out)
-    assert (again["id"], again["restored"]) == (str(review_id), False)
+    restore(database_url, Path(told["archives"][0]))
     with engine.connect() as connection:
         assert left(connection) == before
-    done = run("purge", str(review_id)[:8], "--yes", "--give-back")
-    assert "purged 1 review with 13 items" in done.out
+    done = run("purge", str(review_id)[:8], "--yes", "--give-back", "--archive", "old")
+    assert "purged 1 review with 13 items, archived in old: psql runs restore.sql there" in done.out
     assert "the tables take" in done.out
     with engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(reviews)).scalar_one() == 0
@@ -82,4 +79,3 @@ def test_what_is_not_said_clearly_deletes_nothing(run: Run, arguments: list[str]
     done = run("purge", *arguments, "--yes")
     assert done.code == 2
     assert complaint in done.err
-    assert "no archive" in run("restore", "nowhere").err

@@ -16,7 +16,7 @@ from kombu import pools
 
 from stage.tcp_proxy import TcpProxy, through
 from tamis_producer import AsyncClient, Client, ProducerSettings
-from tamis_producer.transport import broker_absence
+from tamis_producer.client import session
 from tamis_schemas import Filter
 from tamis_schemas.batches import wire
 
@@ -119,7 +119,7 @@ def test_a_broker_that_falls_silent_is_noticed_and_used_again_when_it_is_back(
             proxy.let_go()
             client.dispatch(UUID(late.id))
             assert waiting(broker) == 1  # it was away a moment ago: it is not asked yet
-            monkeypatch.setattr(broker_absence, "LASTS", 0.0)
+            monkeypatch.setattr(session, "LASTS", 0.0)
             client._absence.begins()
             client.dispatch(UUID(late.id))
             assert waiting(broker) == 2

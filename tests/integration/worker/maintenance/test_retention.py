@@ -9,10 +9,9 @@ import pytest
 from sqlalchemy import Engine, func, insert, select, text, update
 
 from stage.kept import age, write_kept_review
+from stage.restored import restore
 from tamis_producer.ledger import connect
 from tamis_producer.ledger.pool_kinds import DISPATCH
-from tamis_producer.retention.archive import find_archives
-from tamis_producer.retention.restoration import restore
 from tamis_schemas import TamisError
 from tamis_schemas.ledger import batches, items, llm_cache
 from tamis_worker.config.retention_policy import Policy
@@ -55,7 +54,7 @@ def left(engine: Engine) -> tuple[int, int, int]:
 
 
 def test_a_worker_archives_and_deletes_what_is_too_old_and_nothing_else(
-    engine: Engine, review_id: UUID, tmp_path: Path
+    engine: Engine, database_url: str, review_id: UUID, tmp_path: Path
 ) -> None:
     young = WorkerSettings(cache_days=60, retention_days=101, retention_archive=tmp_path).retention
     assert not retention(engine, young).step()
@@ -67,8 +66,7 @@ def test_a_worker_archives_and_deletes_what_is_too_old_and_nothing_else(
         steps += 1
     assert steps == 6  # answers; archive and mark; the items of each batch, and then the batch
     assert left(engine) == (0, 0, 1)
-    (folder,) = find_archives(tmp_path)
-    restore(engine, folder)
+    restore(database_url, tmp_path / f"review-{review_id}")
     assert not worker.step()  # what was brought back is as old as its return
     assert left(engine) == (2, 13, 1)
 

@@ -1,11 +1,26 @@
-"""How large a request may be depends on its route."""
+"""Around every request: how large it may be depends on its route; callers take turns; answers are compressed."""
 
 import asyncio
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
-from tamis_producer.gateway.frame import Frame
+from tamis_producer.gateway import frame as frame_module
+from tamis_producer.gateway.frame import (
+    AT_ONCE,
+    DOWNLOADS_AT_ONCE,
+    OFF_THE_LOOP,
+    SMALLEST,
+    Compressed,
+    Frame,
+    TurnQueue,
+    Turns,
+    takes_gzip,
+)
 
 LARGEST_OF = {"/v1/batches": None, "/v1/batches/{batch_id}/decisions": 100}
 
@@ -41,3 +56,221 @@ def status(path: str, length: int, method: str = "POST") -> int:
 def test_a_file_of_decisions_may_be_larger_than_another_request(path: str, length: int, expected: int) -> None:
     assert status(path, length) == expected
     assert status(path, 11, method="PUT") == 413
+
+
+START: Message = {"type": "http.response.start", "status": 200, "headers": []}
+BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def let_others_run() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_a_caller_s_first_request_comes_before_the_next_ones_of_others() -> None:
+    queue, order = TurnQueue(1), list[str]()
+
+    async def ask(caller: str) -> None:
+        await queue.take(caller[0])
+        order.append(caller)
+        await asyncio.sleep(0)
+        queue.give_back()
+
+    await queue.take("a")  # a has its turn, and asks for more: b and c come when a's next ones wait
+    asking = [asyncio.ensure_future(ask(caller)) for caller in ("a1", "a2", "a3", "b1", "b2", "c1")]
+    await let_others_run()
+    queue.give_back()
+    await asyncio.gather(*asking)
+    assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
+
+
+async def test_who_is_gone_while_it_waits_takes_no_turn_and_who_is_gone_with_one_gives_it_back() -> None:
+    queue = TurnQueue(1)
+    await queue.take("a")
+    gone, granted, last = (asyncio.ensure_future(queue.take(caller)) for caller in "bcd")
+    await let_others_run()
+    gone.cancel()
+    await let_others_run()
+    queue.give_back()  # c's turn, who is cancelled before it knows
+    granted.cancel()
+    await asyncio.wait_for(last, 1)
+    assert gone.cancelled()
+    assert granted.cancelled()
+    queue.give_back()
+    await asyncio.wait_for(queue.take("e"), 1)
+
+
+def scope_of(path: str, key: str = "Bearer k") -> Scope:
+    return {"type": "http", "path": path, "headers": [(b"authorization", key.encode())], "client": ("127.0.0.1", 1)}
+
+
+class App:
+    """An application that notes which requests began, and goes on with each when it is told to."""
+
+    def __init__(self, act: Callable[[Receive, Send], Awaitable[None]]) -> None:
+        self.begun: list[str] = []
+        self.ends = asyncio.Event()
+        self._act = act
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.begun.append(scope["path"])
+        await self._act(receive, send)
+        await self.ends.wait()
+
+
+async def nothing(receive: Receive, send: Send) -> None:
+    """Compute for long."""
+
+
+async def begin_to_answer(receive: Receive, send: Send) -> None:
+    await send(START)
+
+
+async def wait_for_the_caller(receive: Receive, send: Send) -> None:
+    await receive()  # the body, which is whole
+    asyncio.ensure_future(receive())  # until the caller hangs up  # noqa: RUF006
+    await asyncio.sleep(0)
+
+
+async def receive_part(receive: Receive, send: Send) -> None:
+    await receive()
+
+
+async def begun(app: App, path: str = "/v1/batches", count: int = 9, message: Message = BODY) -> int:
+    """How many of so many requests begin before any of them ends."""
+
+    async def receive() -> Message:
+        return message
+
+    async def send(_: Message) -> None:
+        pass
+
+    served = Turns(app)
+    requests = [asyncio.ensure_future(served(scope_of(path), receive, send)) for _ in range(count)]
+    await let_others_run()
+    found = len(app.begun)
+    app.ends.set()
+    await asyncio.gather(*requests)
+    assert len(app.begun) == count
+    return found
+
+
+async def test_so_many_begin_at_once() -> None:
+    assert await begun(App(nothing)) == AT_ONCE
+
+
+async def test_downloads_take_no_turn_from_others() -> None:
+    assert await begun(App(nothing), "/v1/batches/1/results") == DOWNLOADS_AT_ONCE
+
+
+async def test_probes_need_no_turn() -> None:
+    assert await begun(App(nothing), "/healthz") == 9
+
+
+@pytest.mark.parametrize("act", [begin_to_answer, wait_for_the_caller])
+async def test_a_turn_ends_where_the_answer_begins_or_the_caller_is_waited_for(
+    act: Callable[[Receive, Send], Awaitable[None]],
+) -> None:
+    assert await begun(App(act), count=3) == 3
+
+
+async def test_a_turn_ends_where_the_body_is_still_to_come() -> None:
+    assert await begun(App(receive_part), count=3, message={**BODY, "more_body": True}) == 3
+
+
+async def test_a_long_turn_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_module, "LONGEST_TURN", 0.0)
+    assert await begun(App(nothing)) == 9
+
+
+LINE = b'{"index": 0, "value": true}\n'
+
+
+def answer(
+    kind: str, bodies: Sequence[bytes], *, accept: str = "gzip", method: str = "GET"
+) -> tuple[dict[bytes, bytes], list[bytes]]:
+    """The headers, and each piece of the body as it was sent."""
+    sent: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [(b"content-type", kind.encode())]
+        if len(bodies) == 1:
+            headers.append((b"content-length", str(len(bodies[0])).encode()))
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for place, body in enumerate(bodies, 1):
+            await send({"type": "http.response.body", "body": body, "more_body": place < len(bodies)})
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "headers": [(b"accept-encoding", accept.encode())]}
+    asyncio.run(Compressed(app)(scope, receive, send))
+    assert [message.get("more_body", False) for message in sent[1:]] == [True] * (len(bodies) - 1) + [False]
+    return dict(sent[0]["headers"]), [message["body"] for message in sent[1:]]
+
+
+def read(pieces: Sequence[bytes]) -> list[int]:
+    """How many bytes a reader has after each piece."""
+    reader, had = zlib.decompressobj(16 + zlib.MAX_WBITS), 0
+    counted = []
+    for piece in pieces:
+        had += len(reader.decompress(piece))
+        counted.append(had)
+    assert reader.eof
+    return counted
+
+
+def test_a_stream_is_compressed_as_it_comes_and_keeps_nobody_waiting_for_what_is_there() -> None:
+    half, whole = b"x" * (OFF_THE_LOOP // 2), b"y" * (2 * OFF_THE_LOOP)  # the second one on a thread
+    headers, pieces = answer("application/x-ndjson", [half, half, whole, half, LINE, LINE, b""])
+    assert headers[b"content-encoding"] == b"gzip"
+    assert headers[b"vary"] == b"Accept-Encoding"
+    assert b"content-length" not in headers
+    sizes = [len(half), len(half), len(whole), len(half), len(LINE), len(LINE), 0]
+    assert read(pieces) == [*accumulate(sizes)]
+    assert sum(map(len, pieces)) < OFF_THE_LOOP // 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "bodies", "accept", "method"),
+    [
+        ("text/event-stream", [LINE * 100, LINE], "gzip", "GET"),
+        ("application/json", [b"x" * (SMALLEST - 1)], "gzip", "GET"),
+        ("image/png", [b"x" * SMALLEST], "gzip", "GET"),
+        ("application/json", [b"x" * SMALLEST], "br", "GET"),
+        ("application/json", [b"x" * SMALLEST], "gzip;q=0, *", "GET"),
+        ("application/json", [b"x" * SMALLEST], "gzip", "HEAD"),
+    ],
+)
+def test_what_gains_nothing_or_must_not_wait_is_sent_as_it_is(
+    kind: str, bodies: list[bytes], accept: str, method: str
+) -> None:
+    headers, pieces = answer(kind, bodies, accept=accept, method=method)
+    assert b"content-encoding" not in headers
+    assert pieces == bodies
+
+
+def test_a_whole_answer_is_compressed_from_a_size_on() -> None:
+    headers, pieces = answer("application/json", [b"x" * SMALLEST])
+    assert headers[b"content-encoding"] == b"gzip"
+    assert read(pieces) == [SMALLEST]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "taken"),
+    [
+        ("gzip", True),
+        ("br, GZIP;q=0.5", True),
+        ("*", True),
+        ("", False),
+        ("identity", False),
+        ("gzip;q=0", False),
+        ("*;q=1, gzip;q=0", False),
+        ("gzip;q=much", False),
+    ],
+)
+def test_who_takes_gzip(accepted: str, taken: bool) -> None:
+    assert takes_gzip(accepted) is taken

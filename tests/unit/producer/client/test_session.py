@@ -1,6 +1,6 @@
 """For how long a broker that was away is taken to be away."""
 
-from tamis_producer.transport.broker_absence import LASTS, BrokerAbsence
+from tamis_producer.client.session import LASTS, BrokerAbsence
 
 
 def test_an_absence_is_remembered_for_some_seconds_and_then_the_broker_is_asked_again() -> None:

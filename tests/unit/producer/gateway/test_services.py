@@ -2,7 +2,7 @@
 
 import pytest
 
-from tamis_producer.gateway.waiting import seconds_of
+from tamis_producer.gateway.services import seconds_of
 
 
 @pytest.mark.parametrize(

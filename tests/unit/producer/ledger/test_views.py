@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from tamis_producer.ledger.pace import pace
+from tamis_producer.ledger.views import pace
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from tamis_producer import Batch, Client
-from tamis_producer.ledger.pace import LOOKED_AT, WINDOW
+from tamis_producer.ledger.views import LOOKED_AT, WINDOW
 from tamis_schemas import Filter
 
 RESULTS = """

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tamis_producer.gateway import json_members
-from tamis_producer.gateway.json_members import members
+from tamis_producer.gateway import submission_body
+from tamis_producer.gateway.submission_body import members
 from tamis_schemas import InvalidParameters
 
 LONGEST = 1_000
@@ -45,7 +45,7 @@ def test_whatever_stands_before_and_behind_the_items(
     whole = before | {"items": items} | behind
     body = json.dumps(whole, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_members, "WINDOW", window)  # so that every value is cut somewhere
+        patch.setattr(submission_body, "WINDOW", window)  # so that every value is cut somewhere
         assert read(body) == json.loads(body)
 
 

@@ -3,7 +3,7 @@
 from sqlalchemy import create_engine
 from sqlalchemy.pool import QueuePool
 
-from tamis_producer.gateway.pool_watch import STUCK_AFTER, PoolWatch
+from tamis_producer.gateway.app import STUCK_AFTER, PoolWatch
 
 
 def test_a_pool_is_stuck_where_everything_is_lent_and_for_a_minute_nothing_came_back() -> None:
