@@ -11,8 +11,7 @@ from tamis_schemas import Answer, Inclusion, Item, Judge, Operation, Steering, p
 from tamis_schemas.batches.steering import NO_STEERING
 from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 from tamis_worker import operations
-from tamis_worker.engine.call_policy import CallPolicy
-from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.llm.chat import ChatRequest
 
 

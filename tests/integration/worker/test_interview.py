@@ -12,7 +12,7 @@ from stage.command import python_path
 from tamis_cli.doctor.interview import AskedQuestion, interview
 from tamis_cli.doctor.sample_questions import SampleQuestion, sample_questions
 from tamis_schemas import ErrorKind
-from tamis_worker.engine.call_policy import CallPolicy
+from tamis_worker.engine.conversation import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import CallError
 from tamis_worker.llm.llm import Llm

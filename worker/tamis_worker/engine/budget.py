@@ -21,8 +21,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from tamis_schemas import Pause, PauseKind, Prices, Tier, Usage, dollars
 
 from ..ledger.batches import BatchTerms
-from ..ledger.refusals import refusal_words
 from ..ledger.spending import BudgetChange, BudgetState, Spending
+from ..ledger.storable import refusal_words
 from ..llm.chat import Answer, CallError, Reply
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure

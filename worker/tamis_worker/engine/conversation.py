@@ -1,25 +1,59 @@
-"""A conversation: the questions of one item's program, asked one round after the other."""
+"""A conversation: the questions of one item's program, asked one round after the other.
+
+The policy of calls says what a worker's settings let an item ask for.
+"""
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from tamis_schemas import NO_STEERING, Provenance, Steering, Tier
 
+from ..config.settings import WorkerSettings
+from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
 from ..ledger.transcripts import CallsOfClaim
 from ..llm.chat import ChatRequest
-from ..llm.prompt_cache import cache_options
+from ..llm.prompt_cache import Breakpoint, cache_options
 from ..llm.token_probability import options as token_options
 from ..operations import Decided, Failure
 from ..operations.program import Answered, EvaluationFailed, OperationProgram, Question, QuestionResult, Unanswered
 from ..telemetry.chat import ChatSpan
 from .cache import fingerprint
 from .call_accounting import CallAccounting
-from .call_policy import CallPolicy
 from .item_end import Retried, untold
 from .question_runner import QuestionRunner
+from .retry import RetryPolicy
 from .transcript import TranscriptWriter
+
+
+@dataclass(frozen=True)
+class CallPolicy:
+    """The calls that one item may make."""
+
+    retry: RetryPolicy
+    temperature: float | None
+    max_output_tokens: int
+    max_prompt_chars: int = 100_000  # of an item's fields
+    recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: under it a model is asked about recall
+    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as of any other
+    logprobs: bool = True  # the probabilities of the tokens are asked for, where an answer decides
+    cache_breakpoint: Breakpoint | None = None  # how the end of a prompt's common beginning is marked; None: not
+
+    @classmethod
+    def of(cls, settings: WorkerSettings) -> Self:
+        """The policy of a worker with these settings."""
+        return cls(
+            retry=RetryPolicy(max_calls=settings.max_calls, deadline=settings.item_deadline),
+            temperature=settings.temperature,
+            max_output_tokens=settings.max_output_tokens,
+            max_prompt_chars=settings.max_prompt_chars,
+            recall_threshold=settings.recall_threshold,
+            flex_timeout=settings.flex_call_timeout,
+            logprobs=settings.logprobs,
+            cache_breakpoint=settings.cache_breakpoint,
+        )
 
 
 class Conversation:

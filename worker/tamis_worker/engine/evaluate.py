@@ -16,18 +16,16 @@ from tamis_schemas.batches import wire
 
 from .. import operations
 from ..ledger.batches import BatchConfigCache, BatchTerms
-from ..ledger.claims import Claim, ItemKey, Refusal
-from ..ledger.held_claims import HeldClaims
+from ..ledger.claims import Claim, HeldClaims, ItemKey, Refusal
 from ..ledger.outcomes import Outcome, refused
-from ..ledger.refusals import refusal_words
+from ..ledger.storable import refusal_words
 from ..ledger.transcripts import CallsOfClaim
 from ..operations import Decided, Failure
-from ..telemetry import submission
+from ..telemetry.chat import submit
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, Halted
-from .call_policy import CallPolicy
-from .conversation import Conversation
+from .conversation import CallPolicy, Conversation
 from .group_commit import GroupCommit
 from .item_end import Decision, ItemEnd, NoOutcome, Retried, untold
 from .question_runner import QuestionRunner
@@ -212,7 +210,7 @@ class Evaluator:
             if ended.panel is not None:
                 ended = replace(ended, panel=ended.panel.redacted(self._redact))
             if isinstance(ended, Decided) and ended.evaluations:
-                submission.submit(ended.evaluations, conversation.rated or span)
+                submit(ended.evaluations, conversation.rated or span)
         except Halted:
             paid = conversation.provenance()
             return Return(claim, terms.operation.operation, paid, conversation.transcript)

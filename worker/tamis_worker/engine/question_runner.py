@@ -14,7 +14,7 @@ from tamis_schemas import ErrorKind, Pause, Prices, Usage
 from tamis_schemas.operations import panel_of
 
 from ..ledger.batches import BatchTerms
-from ..limiter.limits import Limiters
+from ..limiter.limiter import Limiters
 from ..limiter.token_estimates import TokenEstimates, believable
 from ..llm.chat import Answer, CallError, ChatRequest, Reply
 from ..llm.llm import Llm
@@ -22,7 +22,20 @@ from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure
 from ..telemetry.chat import UNKNOWN, ChatSpan, Server
 from ..telemetry.measures import NULL_MEASURES, Measures
-from .attempt import Ask, Attempt, Block, CallOutcome, Done, Fail, Halt, Next, Wait
+from .attempt import (
+    Ask,
+    Attempt,
+    Block,
+    CallOutcome,
+    Done,
+    Fail,
+    Halt,
+    Next,
+    ReadContent,
+    Wait,
+    read_content,
+    read_reply,
+)
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, CutOff, Halted
 from .budget import (
@@ -37,7 +50,6 @@ from .cache import Cache
 from .call_accounting import CallAccounting
 from .capacity import SERVICE_TIER, Capacity, Place, free_place, is_flex
 from .key_circuit_breaker import Admission, KeyCircuitBreaker
-from .reply_reading import ReadContent, read_content, read_reply
 from .retry import RetryPolicy
 from .transcript import QuestionTranscript
 

@@ -2,9 +2,12 @@
 
 A claim raises the item's fence; only a result under the current fence is accepted. It is valid as long as the lease
 of the worker that holds it, so one heartbeat a worker keeps all its claims alive.
+
+`HeldClaims` are the claims that a process knows it holds. Claiming, evaluating and the lease all ask there.
 """
 
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -43,7 +46,7 @@ class Refusal:
     cancelled: bool  # the item is; of any other it is not said why
 
 
-# Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `heartbeat`). A row that
+# Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `recovery`). A row that
 # somebody else is just writing is not waited for: whoever holds it decides what becomes of it. Items of paused or
 # cancelled batches stay as they are. A claim that is taken over from a dead worker is counted: it may have paid.
 # How many claims an item gets is not decided here: the reconciler gives up items whose workers keep dying (`recovery`).
@@ -135,6 +138,30 @@ async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collectio
     parameters = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
     async with transaction(engine) as connection:
         return {ItemKey(row.batch_id, row.idx) for row in await connection.execute(_CANCELLED, parameters)}
+
+
+class HeldClaims:
+    """The items that are claimed and being evaluated in this process; one per worker, on its loop."""
+
+    def __init__(self) -> None:
+        self._keys: set[ItemKey] = set()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    @property
+    def keys(self) -> frozenset[ItemKey]:
+        """The items as they are now."""
+        return frozenset(self._keys)
+
+    @contextmanager
+    def hold(self, key: ItemKey) -> Iterator[None]:
+        """Know of a claim for as long as its item is evaluated."""
+        self._keys.add(key)
+        try:
+            yield
+        finally:
+            self._keys.discard(key)
 
 
 class Claims:

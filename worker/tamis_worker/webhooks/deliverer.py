@@ -23,8 +23,7 @@ from ..event_loop.looper import Looper
 from ..ledger.connection import transaction
 from . import outbox
 from .schedule import Answer, decide
-from .sender import Sender
-from .task_sender import TaskSender, is_task
+from .sender import Sender, TaskSender, is_task
 
 POLL = 2.0  # s between two looks for webhooks that are due
 AT_ONCE = 8  # tries in flight in one worker
