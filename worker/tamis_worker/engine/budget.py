@@ -81,7 +81,9 @@ class Budget:
 
         `flex_patience`: the same of a batch at the flex tier; None: as of any other.
         """
-        self._changes: Changes = GroupCommit("spending", spending.change, backpressure=backpressure, measures=measures)
+        self._changes: Changes = GroupCommit(
+            "spending", spending.change, backpressure=backpressure or Backpressure(), measures=measures
+        )
         self.commits = (self._changes,)  # to be started before it is used
         self._prices = prices
         self._patience = patience

@@ -47,6 +47,7 @@ class Cache:
         """Answers older than so many `days` are not found; None: all are."""
         self._engine = engine
         self._days = days
+        backpressure = backpressure or Backpressure()
         self._finds: GroupCommit[str, KeptAnswer | None] = GroupCommit(
             "cache look-ups",
             self._find,

@@ -56,25 +56,22 @@ class CallPolicy:
         )
 
 
+@dataclass(eq=False)
 class Conversation:
-    """Runs one program, and knows afterwards what it cost."""
+    """Runs one program, and knows afterwards what it cost.
 
-    def __init__(
-        self,
-        runner: QuestionRunner,
-        policy: CallPolicy,
-        terms: BatchTerms,
-        model: str,
-        transcript: TranscriptWriter | None = None,
-        retried: Retried = untold,
-    ) -> None:
-        """`transcript` gets every call; None: nothing is kept of them. `retried` is told of each that is made again."""
-        self._transcript = transcript
-        self._runner = runner
-        self._policy = policy
-        self._terms = terms
-        self._model = model
-        self._accounting = CallAccounting(retried=retried)
+    `writer` gets every call; None: nothing is kept of them. `retried` is told of each that is made again.
+    """
+
+    runner: QuestionRunner
+    policy: CallPolicy
+    terms: BatchTerms
+    model: str
+    writer: TranscriptWriter | None = None
+    retried: Retried = untold
+
+    def __post_init__(self) -> None:
+        self._accounting = CallAccounting(retried=self.retried)
         self._first_key: str | None = None
         self._questions = 0
 
@@ -100,7 +97,7 @@ class Conversation:
     @property
     def transcript(self) -> CallsOfClaim | None:
         """The calls made so far; None where there were none, or they are not kept."""
-        return None if self._transcript is None else self._transcript.written
+        return None if self.writer is None else self.writer.written
 
     def provenance(self) -> Provenance:
         """The origin and the bill of the evaluation; the prompt is that of the first question."""
@@ -139,21 +136,21 @@ class Conversation:
                     task.exception()  # of several that were halted, one is told
 
     async def _result(self, question: Question[Any]) -> QuestionResult:
-        request = chat_request(question, question.model or self._model, self._policy, self._terms.steering)
+        request = chat_request(question, question.model or self.model, self.policy, self.terms.steering)
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
         transcript = None
-        if self._transcript is not None:
-            transcript = self._transcript.question(request.schema_name, question.sample, key)
+        if self.writer is not None:
+            transcript = self.writer.question(request.schema_name, question.sample, key)
         accounting = self._accounting.of_question()
         try:
-            value = await self._runner.ask(
+            value = await self.runner.ask(
                 request,
                 question.parse,
                 accounting,
-                self._terms,
+                self.terms,
                 key=key,
-                fresh=not self._terms.use_cache,
+                fresh=not self.terms.use_cache,
                 transcript=transcript,
             )
         finally:

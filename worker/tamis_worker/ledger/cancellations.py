@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas import BatchStatus, Provenance
 
-from .claims import Claim, ItemKey
+from .claims import Claim, ItemKey, item_arrays, item_keys
 from .connection import transaction
 from .transcripts import CallsOfClaim, KnownPrompts, TranscribedClaim, prompt_rows, transcript_rows
 
@@ -94,10 +94,9 @@ ON CONFLICT DO NOTHING
 
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
     """Cancel those of the items that wait; for each in order, whether it did. Raises `LedgerUnavailable`."""
-    arguments = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
     async with transaction(engine) as connection:
-        cancelled = {(row.batch_id, row.idx) for row in await connection.execute(_ITEMS, arguments)}
-    return [(key.batch_id, key.index) in cancelled for key in keys]
+        cancelled = item_keys(await connection.execute(_ITEMS, item_arrays(keys)))
+    return [key in cancelled for key in keys]
 
 
 async def cancel_waiting(engine: AsyncEngine, batch_ids: Collection[UUID]) -> int:
@@ -124,15 +123,15 @@ async def give_back(
     async with transaction(engine) as connection:
         batch_ids = list({claim.key.batch_id for claim in claims})
         states = {row.id: row.state for row in await connection.execute(_STATES, {"batch_ids": batch_ids})}
-        returned = {(row.batch_id, row.idx) for row in await connection.execute(_GIVE_BACK, _arguments(claims))}
-        bills = [_bill(claim, bill) for claim, bill in zip(claims, paid, strict=False) if bill.calls]
-        bills = [bill for bill in bills if (bill["batch_id"], bill["idx"]) in returned]
+        returned = item_keys(await connection.execute(_GIVE_BACK, _arguments(claims)))
+        paid_for = zip(claims, paid, strict=False)
+        bills = [_bill(claim, bill) for claim, bill in paid_for if bill.calls and claim.key in returned]
         if bills:
             await connection.execute(_BILL, {"bills": json.dumps(bills, default=str)})
         transcribed = [
             TranscribedClaim(claim, transcript)
             for claim, transcript in zip(claims, transcripts, strict=False)
-            if transcript and (claim.key.batch_id, claim.key.index) in returned
+            if transcript and claim.key in returned
         ]
         if transcribed:
             prompts = prompt_rows(KnownPrompts().new(transcribed))
@@ -160,8 +159,4 @@ def _bill(claim: Claim, paid: Provenance) -> dict[str, object]:
 
 
 def _arguments(claims: Sequence[Claim]) -> dict[str, object]:
-    return {
-        "batch_ids": [claim.key.batch_id for claim in claims],
-        "indexes": [claim.key.index for claim in claims],
-        "fences": [claim.fence for claim in claims],
-    }
+    return item_arrays([claim.key for claim in claims]) | {"fences": [claim.fence for claim in claims]}

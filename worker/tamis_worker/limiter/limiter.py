@@ -16,7 +16,7 @@ import math
 import secrets
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
 
 from redis.asyncio import Redis
@@ -318,23 +318,24 @@ class Limiter:
         blocks.clear()
 
 
+@dataclass(eq=False)
 class Limiters:
     """The limiters of one worker process and endpoint."""
 
-    def __init__(self, redis: "Redis", endpoint: str, limits: Limits, *, holder: str, lease: float) -> None:
-        self._redis = redis
-        self._endpoint = endpoint
-        self._limits = limits
-        self._holder = holder
-        self._lease = lease
-        self._limiters: dict[str, Limiter] = {}
+    redis: "Redis"
+    endpoint: str
+    limits: Limits
+    _: KW_ONLY
+    holder: str
+    lease: float
+    _limiters: dict[str, Limiter] = field(init=False, default_factory=dict)  # by model
 
     async def of(self, model: str) -> Limiter:
         """Return the limiter of a model."""
         limiter = self._limiters.get(model)
         if limiter is None:
-            key = wire.limiter_key(self._endpoint, model)
-            limiter = Limiter(self._redis, key, self._limits, holder=self._holder, lease=self._lease)
+            key = wire.limiter_key(self.endpoint, model)
+            limiter = Limiter(self.redis, key, self.limits, holder=self.holder, lease=self.lease)
             self._limiters[model] = limiter  # before anything is awaited: a second caller must find it
             await limiter.start()
         return limiter

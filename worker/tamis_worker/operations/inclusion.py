@@ -64,7 +64,7 @@ from .answer_model import (
     object_schema,
     validated,
 )
-from .program import OperationProgram, single_question
+from .program import OperationProgram, Question, ask_one
 from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, source_data, user_message
 
 QUOTE_LENGTH = 120  # characters, some fifteen words
@@ -130,13 +130,15 @@ class _Answer(StrictAnswer):
 
 def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
     """One question; the quotes of its answer are looked for in the whole item, not only in what is shown."""
-    return single_question(
-        messages(operation, shown),
-        operation.operation,
-        response_schema(operation),
-        partial(parse, operation, item),
-        tokens=answer_tokens(operation),
-        decision=DECISION,
+    return ask_one(
+        Question(
+            messages(operation, shown),
+            operation.operation,
+            response_schema(operation),
+            partial(parse, operation, item),
+            tokens=answer_tokens(operation),
+            decision=DECISION,
+        )
     )
 
 

@@ -106,20 +106,6 @@ def ask_one(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple
             raise EvaluationFailed(kind, message)
 
 
-def single_question(
-    messages: tuple[Message, ...],
-    schema_name: str,
-    schema: Schema,
-    parse: Callable[[object], Decided],
-    *,
-    tokens: int = 0,
-    decision: DecisionField | None = None,
-) -> OperationProgram:
-    """The program of an operation whose one question gives the evaluation."""
-    question = Question(messages, schema_name, schema, parse, tokens=tokens, decision=decision)
-    return (yield from ask_one(question))
-
-
 def asks_once(
     messages: Callable[[Asking, Item], tuple[Message, ...]],
     response_schema: Callable[[Asking], Schema],
@@ -130,6 +116,6 @@ def asks_once(
 
     def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)
-        return single_question(messages(operation, shown), name, shape, partial(parse, operation), decision=decision)
+        return ask_one(Question(messages(operation, shown), name, shape, partial(parse, operation), decision=decision))
 
     return program

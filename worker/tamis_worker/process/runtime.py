@@ -106,8 +106,8 @@ class Runtime:
             aside=lambda: self.evaluation.capacity.waiting,
             foreign_taken=lambda: self.foreign.taken,
             foreign_held=lambda: self.foreign.held,
-            cancel=lambda key, cut: self.evaluation.interrupts.cancel((key.batch_id, key.index), cut=cut),
-            forget=lambda key: self.evaluation.interrupts.forget((key.batch_id, key.index)),
+            cancel=lambda key, cut: self.evaluation.interrupts.cancel(key, cut=cut),
+            forget=self.evaluation.interrupts.forget,
         )
         self._door = Door(settings)
         self.sent = AwaitedStrategy(self._loop, self._door.answer)
@@ -294,4 +294,4 @@ async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: 
     theirs = await lost(engine, held.keys, worker=worker)
     if theirs:
         log.warning("%d items were taken over while the lease was over", len(theirs))
-    interrupts.revoke([(key.batch_id, key.index) for key in theirs])
+    interrupts.revoke(theirs)

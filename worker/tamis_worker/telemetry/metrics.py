@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from functools import cache, partial
 from importlib.metadata import version
@@ -295,22 +296,18 @@ class QueueDepths(Collector):
         return GaugeMetricFamily("tamis_queue_messages", "Messages that wait, as this worker sees.", labels=["queue"])
 
 
+@dataclass(eq=False)
 class Present(Collector):
-    """The items and calls that this process has in flight, and how far the limits are used."""
+    """The items and calls that this process has in flight, and how far the limits are used.
 
-    def __init__(
-        self,
-        *,
-        items: Callable[[], int],
-        holding_back: Callable[[], bool],
-        limiters: Callable[[], Mapping[str, Limiter]],
-        label: Callable[[str], str],
-    ) -> None:
-        """`label` makes a label of a model's name; those that get the same are told together."""
-        self._items = items
-        self._holding_back = holding_back
-        self._limiters = limiters
-        self._label = label
+    `label` makes a label of a model's name; those that get the same are told together.
+    """
+
+    _: KW_ONLY
+    items: Callable[[], int]
+    holding_back: Callable[[], bool]
+    limiters: Callable[[], Mapping[str, Limiter]]
+    label: Callable[[str], str]
 
     def describe(self) -> Iterable[Metric]:
         """The names."""
@@ -325,9 +322,9 @@ class Present(Collector):
     @quietly
     def _fill(self, families: tuple[GaugeMetricFamily, ...]) -> None:
         items, holding, calls, limit, share = families
-        items.add_metric([], self._items())
-        holding.add_metric([], float(self._holding_back()))
-        by_label = {self._label(model): limiter for model, limiter in self._limiters().items()}
+        items.add_metric([], self.items())
+        holding.add_metric([], float(self.holding_back()))
+        by_label = {self.label(model): limiter for model, limiter in self.limiters().items()}
         for model, limiter in by_label.items():
             in_flight, most = limiter.in_flight, limiter.concurrency
             calls.add_metric([model], in_flight)

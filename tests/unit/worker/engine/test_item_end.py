@@ -79,7 +79,7 @@ def evaluator(
         HeldClaims(),
         default_model="m",
         policy=POLICY,
-        backpressure=backpressure,
+        backpressure=backpressure or Backpressure(),
     )
 
 
@@ -121,8 +121,8 @@ async def test_an_outcome_that_the_ledger_refuses_is_the_failure_that_it_holds_i
             raise reply
         return reply
 
-    writers: Any = SimpleNamespace(claims=refusing._writers.claims, outcomes=SimpleNamespace(submit=submit))
-    refusing._writers = writers
+    writers: Any = SimpleNamespace(claims=refusing.writers.claims, outcomes=SimpleNamespace(submit=submit))
+    refusing.writers = writers
     refusing._schemas = None  # it is not the transcript
     assert await refusing.evaluate(KEY) is ErrorKind.INTERNAL
 
