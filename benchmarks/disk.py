@@ -12,7 +12,7 @@ from llm_double import Double
 from tamis_producer import Batch
 from tamis_review.report import ReportForm, write_report
 from tamis_worker.ledger.connection import connect
-from tamis_worker.ledger.figures import summarise
+from tamis_worker.ledger.shards import summarise
 
 from .many_items import REALISTIC, SMALL
 from .options import Options

@@ -19,7 +19,7 @@ from tamis_producer.ledger import find_batch, read_views
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_producer.runs.rounds import find_retryable
 from tamis_schemas.batches import wire
-from tamis_worker.ledger import claims, heartbeat, recovery
+from tamis_worker.ledger import claims, recovery
 from tamis_worker.ledger.connection import connect, transaction
 
 from .options import Options
@@ -96,7 +96,7 @@ def _fill(engine: Engine, finished: int) -> None:
 async def _looks(ledger: Ledger) -> list[list[Cell]]:
     batch = UUID(ledger.client.submit(QUESTION, records(LIVE)).id)
     sync, engine = ledger.client.engine, connect(ledger.settings.database)
-    await heartbeat.renew(engine, WorkerReport(id="bench"), lease=600)
+    await recovery.renew_lease(engine, WorkerReport(id="bench"), lease=600)
     keys = [claims.ItemKey(batch, index) for index in range(LIVE)]
     queues = list(wire.ITEM_QUEUES.values())
     turn = iter(range(LIVE))

@@ -32,8 +32,7 @@ from tamis_schemas import (
     SearchCriteria,
     packaged_prices,
 )
-from tamis_worker.engine.call_policy import CallPolicy
-from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.llm.llm import Llm

@@ -24,9 +24,8 @@ from rapidfuzz import fuzz
 
 from tamis_review.intake import read_records
 from tamis_schemas.answers.results import QuoteState
-from tamis_worker.quotes.field_match import SHORT
 from tamis_worker.quotes.folded_text import FoldedText
-from tamis_worker.quotes.quotes import QuotedRecord
+from tamis_worker.quotes.quotes import SHORT, QuotedRecord
 
 from .quote_mutations import FLIPS, HARMLESS, LENGTHS, Kind
 

@@ -17,7 +17,7 @@ from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.config.settings import next_database
 from tamis_schemas import BatchPaused, PauseKind
 from tamis_schemas.ledger import dialects
-from tamis_worker.llm.rung import Rung
+from tamis_worker.llm.chat import Rung
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "endpoints.md"
 WASTED_AT_MOST = 3  # calls of an endpoint and a model, in all

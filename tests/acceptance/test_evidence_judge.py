@@ -14,7 +14,7 @@ from openai import AsyncOpenAI, OpenAI
 from llm_double import Double, Fault, Kind, Scripted
 from nursery import shared
 from stage.shared_data import DATA, needs_real_records
-from tamis_worker.event_loop.sync_bridge import synchronous
+from tamis_worker.event_loop.loop import synchronous
 from tamis_worker.operations.judge import (
     JudgeClient,
     adjust_confidence_with_evidence_quality,

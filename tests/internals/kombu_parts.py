@@ -13,8 +13,8 @@ from kombu.common import QoS
 from kombu.transport import redis, virtual
 
 from tamis_producer.transport.broker import WeightedOrder
+from tamis_worker.celery_adapter.consumer_step import ResilientQoS
 from tamis_worker.celery_adapter.mailbox import ThreadMailbox
-from tamis_worker.celery_adapter.redis_channel import ResilientQoS
 
 from . import Contract, takes
 

@@ -37,7 +37,7 @@ IMPORTED = (
         "tamis_producer.transport.broker",
         "tamis_producer.transport.dispatch",
     ),
-    *("tamis_worker.process.run", "tamis_worker.process.runtime", "tamis_worker.process.tasks"),
+    *("tamis_worker.process.run", "tamis_worker.process.runtime", "tamis_worker.process.run"),
     *("tamis_worker.telemetry.tracing",),
 )
 

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import psycopg
 
+from tamis_worker.llm.chat import Rung
 from tamis_worker.llm.dialect_store import endpoint_name
-from tamis_worker.llm.rung import Rung
 
 OTHERS = ("other-1",)  # models that tests name beside the environment's
 

@@ -8,10 +8,9 @@ from typing import TypeVar
 
 from tamis_schemas import ErrorKind, Prices, Usage, dollars
 from tamis_worker.engine.budget import cost_of
-from tamis_worker.llm.chat import Answer, CallError
+from tamis_worker.llm.chat import WITH_SCHEMA, Answer, CallError, Rung
 from tamis_worker.llm.dialect import NEWER_BUDGET, OLDER_BUDGET
 from tamis_worker.llm.prompt_cache import KEY
-from tamis_worker.llm.rung import WITH_SCHEMA, Rung
 from tamis_worker.llm.token_probability import PARAMETERS as OF_TOKENS
 
 from .endpoint import Endpoint, judge_error

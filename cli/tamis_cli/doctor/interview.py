@@ -17,8 +17,7 @@ from tamis_schemas import ErrorKind, Inclusion, Item, Judge, Operation, Steering
 from tamis_schemas.batches.steering import NO_STEERING
 from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
 from tamis_worker import operations
-from tamis_worker.engine.call_policy import CallPolicy
-from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.llm.answer_reading import read_answer
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Reply
 from tamis_worker.llm.dialect import Dialect

@@ -14,10 +14,9 @@ from tamis_producer.config.redaction import shown_url
 from tamis_producer.files.price_file import known_prices
 from tamis_schemas import ConfigurationError, TamisError
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.engine.call_policy import CallPolicy
-from tamis_worker.llm.api_key import KeySource, key_source
+from tamis_worker.engine.conversation import CallPolicy
+from tamis_worker.llm.api_key import KeySource, NoKey, key_source
 from tamis_worker.llm.chat import CallError
-from tamis_worker.llm.key_command import NoKey
 from tamis_worker.llm.llm import Llm
 from tamis_worker.llm.model_list import ModelList
 

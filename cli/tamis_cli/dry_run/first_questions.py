@@ -28,8 +28,7 @@ from tamis_schemas.ledger import batches, llm_cache, results
 from tamis_worker import operations
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.engine.cache import fingerprint
-from tamis_worker.engine.call_policy import CallPolicy
-from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.limiter.token_estimates import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER
 from tamis_worker.llm.chat import ChatRequest
 from tamis_worker.operations.program import EvaluationFailed, Question

@@ -19,7 +19,7 @@ from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, ItemStatus, Provenance
 from tamis_worker.engine.budget import cost_of
 from tamis_worker.engine.call_accounting import CallAccounting
-from tamis_worker.ledger import heartbeat
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.llm.chat import Answer, ChatRequest, Message
@@ -126,7 +126,7 @@ async def test_the_tier_of_each_answer_decides_its_price_whatever_was_asked_for(
     double.script(personalities=[CACHE, flex], faults=[truncated])
     known = known_prices(prices)
     batch = client.submit(Filter(criteria="Is it?"), abstracts(300), model=MODEL)
-    await heartbeat.renew(engine, WorkerReport(id="w"), lease=60)
+    await recovery.renew_lease(engine, WorkerReport(id="w"), lease=60)
     keys = [ItemKey(UUID(batch.id), place) for place in range(300)]
     claims = [one for one in await claim(engine, keys, worker="w") if one is not None]
     llm = Llm(double.base_url, "", timeout=10.0, connections=16)

@@ -11,7 +11,7 @@ from llm_double import Double, Fault, Kind
 from stage.command import python_path
 from tamis_cli.doctor.interview import AskedQuestion, SampleQuestion, interview, sample_questions
 from tamis_schemas import ErrorKind
-from tamis_worker.engine.call_policy import CallPolicy
+from tamis_worker.engine.conversation import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import CallError
 from tamis_worker.llm.llm import Llm

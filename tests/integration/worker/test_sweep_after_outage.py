@@ -14,7 +14,7 @@ from tamis_producer.transport.broker import make_app, queue_depths
 from tamis_producer.transport.dispatch import Dispatcher
 from tamis_schemas import Filter
 from tamis_worker.engine.backpressure import Backpressure
-from tamis_worker.ledger import heartbeat
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.connection import connect
 from tamis_worker.maintenance.reconciler import Reconciler
@@ -48,15 +48,15 @@ async def test_claims_are_taken_back_only_by_a_worker_that_was_there_for_a_lease
         backpressure=Backpressure(),
     )
     for worker in ("sweeper", "other"):
-        await heartbeat.renew(engine, WorkerReport(id=worker), lease=LEASE)
+        await recovery.renew_lease(engine, WorkerReport(id=worker), lease=LEASE)
     await claim(engine, [ItemKey(UUID(batch.id), 0)], worker="other")
     await all_of_it_was_earlier(engine, 120)  # the ledger was away
-    await heartbeat.renew(engine, WorkerReport(id="sweeper"), lease=LEASE)
+    await recovery.renew_lease(engine, WorkerReport(id="sweeper"), lease=LEASE)
     swept = await sweeper.sweep()
     assert (swept.released, swept.given_up) == (0, 0)
     for _ in range(3):
         await all_of_it_was_earlier(engine, LEASE / 3)
-        await heartbeat.renew(engine, WorkerReport(id="sweeper"), lease=LEASE)
+        await recovery.renew_lease(engine, WorkerReport(id="sweeper"), lease=LEASE)
     swept = await sweeper.sweep()
     assert (swept.released, swept.given_up) == ((1, 0) if max_claims > 1 else (0, 1))
     # The three messages of the submission, and another one for the item that is given back.

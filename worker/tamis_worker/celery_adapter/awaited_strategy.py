@@ -1,34 +1,59 @@
-"""The strategy for tasks that services send by name: their answers are awaited on the loop, not on threads.
+"""The strategies for tasks that Celery's own way takes over: those that services send by name, and aggregates.
 
-Celery's own way takes over once there is an answer: on its one thread it keeps the result, counts the parts of the
-sender's chords, sends on what is chained, tells its events and acknowledges. So hundreds wait without a thread, and
-what a sender may know of Celery holds. A worker that ends before leaves the message to another one.
+**Tasks that services send by name.** Their answers are awaited on the loop, not on threads. Celery's own way takes over
+once there is an answer: on its one thread it keeps the result, counts the parts of the sender's chords, sends on what
+is chained, tells its events and acknowledges. So hundreds wait without a thread, and what a sender may know of Celery
+holds. A worker that ends before leaves the message to another one.
+
+**Aggregates.** Celery takes their messages as usual, once they are seen to be ours. What Celery's own way makes of a
+body that is none of a task is an exception on the consumer's thread, and the end of all consuming: one foreign message
+in the queue would stop every worker that fetches it.
+
+**What Celery shows of a service's task** (`SentRequest`), in its events and in `celery inspect`, names no content. What
+the sender's Celery made of the arguments (`argsrepr`) and Celery's own words for the result and the error hold records'
+texts. The result and the error that the sender gets are none of this, and stay whole.
 """
 
 import asyncio
 import logging
+import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from celery import Celery
 from celery.exceptions import Ignore, InvalidTaskError
 from celery.states import READY_STATES
 from celery.worker import state
+from celery.worker.request import Request
 from celery.worker.strategy import default
 
-from tamis_schemas import OperationFailed, TamisError
+from tamis_producer.services.named_tasks import SERVICE, EvaluateRequest
+from tamis_schemas import ErrorKind, OperationFailed, TamisError, resolve_item_id
+from tamis_schemas.batches import wire
+from tamis_schemas.operations import OPERATIONS, operation_name
 
 from ..event_loop.loop import LoopThread
-from .foreign_reason import wrong_arguments
+from .foreign_messages import wrong_arguments
 from .mailbox import ThreadMailbox
-from .sent_request import ANSWER, without_content
 
 HAND_OVER_WITHIN = 10.0  # s; while the worker stops, for what has its answer to be kept and acknowledged
 LOOK_EVERY = 0.1  # s, meanwhile
+
+
+UNUSED = ("eta", "expires", "timelimit")  # headers of Celery's that no message of ours sets, and that it would read
+AGGREGATE_TAKES = "a batch's id, a round and a shard, and no time at which to run"
+
+
+UNKNOWN = "unknown"
+OPERATION_NAMES = frozenset(operation_name(kind) for kind in OPERATIONS)
+KINDS = frozenset(ErrorKind)
+
+
 TAKES = "named arguments, as docs/plain-celery.md lists them"
 
 log = logging.getLogger(__name__)
@@ -164,6 +189,111 @@ def taken_answer(task: Any) -> Any:
     if isinstance(answer, Exception):
         raise answer
     return answer
+
+
+def asked_words(task: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return what identifies a task: `operation=filter item=rec-14 service=celery`, `operation=filter items=12`."""
+    named = kwargs.get("operation")
+    operation = named if isinstance(named, str) and named in OPERATION_NAMES else UNKNOWN
+    if task == wire.SUBMIT:
+        items = args[0] if args else kwargs.get("items")
+        return f"operation={operation} items={len(items) if isinstance(items, list) else UNKNOWN}"
+    item = args[0] if args else kwargs.get("item")
+    item_id = resolve_item_id(item) if isinstance(item, dict) else UNKNOWN
+    return f"operation={operation} {wire.item_words(item_id)} service={SERVICE}"
+
+
+def result_words(task: str, kwargs: Mapping[str, Any], result: Any) -> str:
+    """Return what a task came to: a decision as of an item (`include 0.92`), or a batch's id."""
+    if task == wire.SUBMIT:
+        return str(result)
+    operation = EvaluateRequest.model_validate({**kwargs, "item": {}}).parsed
+    value = result["fields"] if "fields" in result else result["value"]
+    return operation.result_words(value, result["confidence"])
+
+
+def error_words(error: Exception) -> str:
+    """Return the kind of an error; of one without a kind, its name."""
+    kind = str(error).partition(":")[0]
+    return kind if isinstance(error, OperationFailed) and kind in KINDS else type(error).__name__
+
+
+ANSWER = "tamis_answer"  # the header under which an answer goes to the task's body, inside of this process
+NAME = re.compile(r"\w+(?=\()")  # of an exception's class, in its `repr`
+
+
+def without_content(headers: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Have the headers of a message show of its arguments what identifies the task, and nothing else."""
+    headers["argsrepr"] = asked_words(headers["task"], args, kwargs)
+    headers["kwargsrepr"] = "{}"
+
+
+class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
+    """A request of Celery's whose headers are `without_content`."""
+
+    def info(self, safe: bool = False) -> dict[str, Any]:
+        """Return what `inspect` shows: never the arguments."""
+        return {**super().info(safe=True), "kwargs": {}}
+
+    def send_event(self, event: str, **fields: Any) -> None:
+        """Send an event as an item's: its decision, or the kind of its error without a traceback."""
+        answer = self.request_dict.get(ANSWER)
+        if "result" in fields:
+            fields["result"] = result_words(self.type, self.kwargs, answer)
+        if "exception" in fields:
+            fields["exception"] = error_words(answer) if isinstance(answer, Exception) else _name(fields["exception"])
+            fields["traceback"] = None
+        super().send_event(event, **fields)
+
+
+def _name(shown: str) -> str:
+    """The name of what went wrong after the answer."""
+    found = NAME.match(shown)
+    return "error" if found is None else found[0]
+
+
+def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
+    """Return what takes each message of a task, as Celery's strategy does; one that is no aggregate's it refuses."""
+    usual = default(task, app, consumer)
+
+    def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any, **options: Any) -> None:
+        try:
+            _check(message)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InvalidTaskError(wrong_arguments(task.name, AGGREGATE_TAKES, error)) from error
+        usual(message, body, ack, reject, callbacks, **options)
+
+    return receive
+
+
+def send_aggregated(task: Any, came_to: str) -> None:
+    """Tell Celery's events what an aggregate came to, on its own thread.
+
+    It has a state of its own: as a success it would be one item more in every counter of Flower's.
+    """
+    request = task.request
+    if request.id is None:
+        return  # it was called directly
+    try:
+        task.send_event(
+            "task-aggregated", retry=False, name=task.name, args=request.argsrepr, kwargs="{}", result=came_to
+        )
+    except Exception as error:  # what is done is done; nothing waits for an event
+        log.debug("an aggregate's event is lost: %s", error)
+
+
+def _check(message: Any) -> None:
+    (batch_id, round_, shard), named, embedded = message.payload
+    UUID(batch_id)
+    if not (isinstance(round_, int) and isinstance(shard, int)):
+        raise TypeError("round and shard are whole numbers")
+    if named or not isinstance(embedded, dict):
+        raise TypeError("an aggregate has no named arguments")
+    if not isinstance(message.headers["id"], str):
+        raise TypeError("its id is no text")
+    for name in UNUSED:
+        if message.headers.get(name) not in (None, [None, None]):
+            raise ValueError(f"it has {name}")
 
 
 def _instant(headers: dict[str, Any], name: str) -> datetime | None:

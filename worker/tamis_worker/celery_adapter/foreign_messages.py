@@ -1,6 +1,8 @@
 """Messages that no worker understands: each is counted, described in the log, and acknowledged.
 
 Nothing in one is loaded or run. Its sender may have put anything anywhere, so no part is taken to be of its right type.
+
+Each reason is one sentence, with the sender's likely mistake.
 """
 
 import logging
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..telemetry.measures import NULL_MEASURES, Measures
-from .acknowledge import acknowledge
+from .delivery import acknowledge
 from .mailbox import ThreadMailbox
 
 SAID_A_MINUTE = 100  # log lines of one process; the other messages of that minute are counted
@@ -23,6 +25,10 @@ BEYOND = 4_096
 Redact = Callable[[str], str]
 
 log = logging.getLogger(__name__)
+
+
+JSON = "application/json"
+ERROR_MOST = 200  # characters of another library's words
 
 
 @dataclass(eq=False)
@@ -127,6 +133,44 @@ class ForeignMessages:
             _beginning(why, self._redact),
             *shown,
         )
+
+
+def names_no_task() -> str:
+    """Return what to say of a message without the header that names its task."""
+    return "it names no task: it is no message of Celery, and something else writes into this queue"
+
+
+def unknown_task(name: object, version: str) -> str:
+    """Return what to say of a task that is not registered here; `version`: of this Tamis."""
+    return (
+        f"Tamis {version} has no task {name!r}: the name is misspelt, or it belongs to another release, or to another "
+        "service, which should use queues of its own"
+    )
+
+
+def unreadable(content_type: object, error: BaseException) -> str:
+    """Return what to say of a body that is not read: it is of another type than JSON, or is not what it says it is."""
+    if content_type != JSON:
+        return (
+            f"its body is of the type {content_type!r}, and workers read {JSON} alone, whatever the sender's is: "
+            "it sets task_serializer='json'"
+        )
+    return f"its body cannot be read as JSON: it was cut off, or written past Celery ({_said(error)})"
+
+
+def wrong_arguments(task: str, takes: str, error: BaseException) -> str:
+    """Return what to say of arguments that are not the task's own."""
+    return f"{task} takes {takes}; a message that was sent by hand may have others: submit by a client ({_said(error)})"
+
+
+def not_a_message(error: BaseException) -> str:
+    """Return what to say of bytes in a queue that no client of the broker has written there."""
+    return f"it is no message at all: something has written into this Redis list past Celery ({_said(error)})"
+
+
+def _said(error: BaseException) -> str:
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}"[:ERROR_MOST] if said else type(error).__name__
 
 
 def _shown(part: Any, redact: Redact) -> str:

@@ -4,6 +4,10 @@ Celery's own way keeps a thread for every item, which waits for it, and speaks t
 Here the worker's one event loop takes the items, and the consumer's thread settles in groups: the parts of chords, the
 acknowledgements, the events. It stands on two of Celery's extension points: a task's `Strategy`, which takes its
 messages, and a bootstep of the consumer.
+
+`Revocations` knows which items here are to end as cancelled, because somebody revoked their tasks in Celery's tools. An
+id is all that Celery's tools know. Of an item that is here it is known whose it is; of one whose message still waits in
+a queue nobody knows, so the id is remembered, as Celery itself does, and found again when the message comes.
 """
 
 import asyncio
@@ -11,7 +15,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from functools import partial
 from typing import Any
 
@@ -26,11 +30,9 @@ from ..engine.backpressure import Backpressure, Server
 from ..engine.item_end import ItemEnd, NoOutcome, Retried
 from ..event_loop.loop import LoopThread
 from ..ledger.claims import ItemKey
-from .acknowledge import acknowledge, settle
-from .delivery import MOST_RETRIES_TOLD, Delivery
-from .foreign_reason import wrong_arguments
+from .delivery import MOST_RETRIES_TOLD, Delivery, acknowledge, settle
+from .foreign_messages import wrong_arguments
 from .mailbox import Mailbox, ThreadMailbox
-from .revocations import Revocations
 
 SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two looks whether the broker is back
@@ -241,6 +243,54 @@ class ItemStrategy:
         delivery.retries += 1
         if delivery.retries <= MOST_RETRIES_TOLD:
             self._retries.append((delivery, kind))
+
+
+class Revocations:
+    """The items of one worker process, by the ids of their tasks."""
+
+    def __init__(
+        self, loop: LoopThread, cancel: Callable[[ItemKey, bool], None], forget: Callable[[ItemKey], None]
+    ) -> None:
+        """`cancel` has an item end as cancelled, and its call in flight be cut off where True; both on the loop."""
+        self._loop = loop
+        self._cancel = cancel
+        self._forget = forget
+        self._open: set[Delivery] = set()  # taken and not at their end; changed on the loop only
+
+    def taken(self, delivery: Delivery) -> None:
+        """Note a message that came; on the consumer's thread."""
+        state.requests[delivery.id] = delivery
+
+    def settled(self, delivery: Delivery) -> None:
+        """Forget a message that is settled; on the consumer's thread."""
+        if state.requests.get(delivery.id) is delivery:  # it may have been delivered again meanwhile
+            del state.requests[delivery.id]
+
+    def deliveries(self) -> list[Delivery]:
+        """Return what is here and not settled; on the consumer's thread."""
+        return [request for request in state.requests.values() if isinstance(request, Delivery)]
+
+    def revoke(self, deliveries: Collection[Delivery], *, cut: bool) -> list[Delivery]:
+        """Cancel the items; return those that were not at their end already. On the consumer's thread."""
+        going_on = [delivery for delivery in deliveries if delivery in self._open]
+        for delivery in deliveries:  # one that the loop has not seen yet is taken before this is heard
+            self._loop.call_soon(partial(self._revoked, delivery, cut))
+        return going_on
+
+    def begins(self, delivery: Delivery) -> None:
+        """Note that an item begins to be evaluated; on the loop."""
+        self._open.add(delivery)
+        if delivery.id in state.revoked:
+            self._cancel(delivery.key, False)
+
+    def ended(self, delivery: Delivery) -> None:
+        """Note that nothing more happens to an item; on the loop."""
+        self._open.discard(delivery)
+        self._forget(delivery.key)
+
+    def _revoked(self, delivery: Delivery, cut: bool) -> None:
+        if delivery in self._open:
+            self._cancel(delivery.key, cut)
 
 
 def goes_on() -> bool:

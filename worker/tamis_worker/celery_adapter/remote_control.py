@@ -21,7 +21,7 @@ from tamis_schemas import Unavailable
 
 from ..ledger.claims import ItemKey
 from .delivery import Delivery
-from .revocations import Revocations
+from .item_strategy import Revocations
 from .stamped_headers import named_by
 
 _ITEMS_AT_ONCE = (

@@ -21,8 +21,7 @@ from tamis_schemas.batches.steering import TIER_PATIENCE, Effort, ExtraBody, che
 from tamis_schemas.batches.steering import Patience as TierPatience
 
 from ..evaluation.recall import RECALL_THRESHOLD
-from ..llm.api_key import TTL
-from ..llm.key_command import words_of
+from ..llm.api_key import TTL, words_of
 from ..llm.prompt_cache import Breakpoint
 from .retention_policy import Policy
 

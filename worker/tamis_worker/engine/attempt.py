@@ -11,20 +11,49 @@
 
 Pure: it knows no clock, no endpoint and no randomness. `retry` holds the rules, this file what they are applied to: how
 many calls counted, how much of the item's deadline is used up, which errors were met, what is asked next.
+
+`read_reply` gives the value that an operation makes of a reply. An answer that cannot be used is repaired: the question
+is asked once more, with what is wrong with the answer.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias, TypeVar
 
 from tamis_schemas import ErrorKind, Pause, PauseKind
 
-from ..llm.chat import Answer, CallError, ChatRequest, Reply
-from ..operations import Failure
-from .repair import repaired
-from .reply_reading import UsableAnswer
+from ..llm.answer_reading import read_answer
+from ..llm.chat import Answer, CallError, ChatRequest, Message, Reply, Schema
+from ..llm.json_answer import Malformed
+from ..llm.token_probability import DecisionField, probability_of
+from ..operations import Decided, Failure, InvalidAnswer
 from .retry import RetryDecision, RetryPolicy, Then, decide
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContent(Generic[T]):
+    """A model's words that could be read, as the operation took them."""
+
+    value: T
+    deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in them
+    probability: float | None = None  # of inclusion, from the tokens; None: they say none. The value has it, too
+
+    def weighed(self, probability: float | None) -> "ReadContent[T]":
+        """The same with the probability of its decision."""
+        if probability is None:
+            return self
+        value = replace(self.value, probability=probability) if isinstance(self.value, Decided) else self.value
+        return replace(self, value=value, probability=probability)
+
+
+@dataclass(frozen=True, slots=True)
+class UsableAnswer(Generic[T]):
+    """An answer, and what it says."""
+
+    answer: Answer
+    read: ReadContent[T]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +61,7 @@ class CallOutcome(Generic[T]):
     """The end of one call, and what is to be decided by."""
 
     reply: Reply
-    read: UsableAnswer[T] | CallError  # of the reply, see `reply_reading`
+    read: UsableAnswer[T] | CallError  # of the reply, see `read_reply`
     seconds: float  # that the call takes of the item's deadline
     jitter: float  # in [0, 1), drawn anew for every call
     refusals: int = 0  # calls in a row refused like this one, whoever made them; 0: it was not refused
@@ -158,6 +187,51 @@ class Attempt(Generic[T]):
         if isinstance(reply, Answer):
             return repaired(request, reply, error)
         return self._latest
+
+
+def unusable(reason: Malformed | InvalidAnswer) -> CallError:
+    """Why an answer that came cannot be used. Its usage was counted with the answer."""
+    kind = ErrorKind.MALFORMED if isinstance(reason, Malformed) else ErrorKind.INVALID
+    return CallError(kind, str(reason)[:500])
+
+
+def repaired(request: ChatRequest, answer: Answer, error: CallError) -> ChatRequest:
+    """The same question once more, with the unusable answer and what is wrong with it."""
+    return replace(
+        request,
+        messages=(
+            *request.messages,
+            Message("assistant", answer.content),
+            Message(
+                "user",
+                f"This answer cannot be used: {error.message}. "
+                "Answer again, with one JSON object that follows the schema.",
+            ),
+        ),
+    )
+
+
+def read_reply(
+    reply: Reply, schema: Schema, parse: Callable[[object], T], decision: DecisionField | None = None
+) -> UsableAnswer[T] | CallError:
+    """The value that `parse` makes of a reply, or why there is none; with the probability of its decision."""
+    if isinstance(reply, CallError):
+        return reply
+    read = read_content(reply.content, schema, parse)
+    if isinstance(read, CallError):
+        return read
+    if decision is not None and reply.tokens is not None:
+        read = read.weighed(probability_of(reply.content, reply.tokens, decision))
+    return UsableAnswer(reply, read)
+
+
+def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> ReadContent[T] | CallError:
+    """The value that `parse` makes of a model's words, or why there is none."""
+    try:
+        read = read_answer(content, schema)
+        return ReadContent(parse(read.value), read.deviations)
+    except (Malformed, InvalidAnswer) as reason:
+        return unusable(reason)
 
 
 def _pause(error: CallError, outcome: CallOutcome[T]) -> Pause:

@@ -40,7 +40,7 @@ class _Batch:
     halted: int | None = None  # the generation since which it is known not to run
 
 
-Item: TypeAlias = tuple[UUID, int]  # batch and index
+Item: TypeAlias = tuple[UUID, int]  # batch and index: an `ItemKey` of the ledger
 
 _item: ContextVar[Item | None] = ContextVar("item", default=None)  # that a task works on, and tasks that it starts
 

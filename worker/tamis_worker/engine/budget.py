@@ -21,8 +21,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from tamis_schemas import Pause, PauseKind, Prices, Tier, Usage, dollars
 
 from ..ledger.batches import BatchTerms
-from ..ledger.refusals import refusal_words
 from ..ledger.spending import BudgetChange, BudgetState, Spending
+from ..ledger.storable import refusal_words
 from ..llm.chat import Answer, CallError, Reply
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
@@ -81,7 +81,9 @@ class Budget:
 
         `flex_patience`: the same of a batch at the flex tier; None: as of any other.
         """
-        self._changes: Changes = GroupCommit("spending", spending.change, backpressure=backpressure, measures=measures)
+        self._changes: Changes = GroupCommit(
+            "spending", spending.change, backpressure=backpressure or Backpressure(), measures=measures
+        )
         self.commits = (self._changes,)  # to be started before it is used
         self._prices = prices
         self._patience = patience

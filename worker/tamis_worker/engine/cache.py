@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
-from ..ledger.refusals import refusal_words
+from ..ledger.storable import refusal_words
 from ..llm.chat import Answer, ChatRequest
 from ..llm.prompt_cache import PARAMETERS
 from ..llm.token_probability import PARAMETERS as OF_TOKENS
@@ -47,6 +47,7 @@ class Cache:
         """Answers older than so many `days` are not found; None: all are."""
         self._engine = engine
         self._days = days
+        backpressure = backpressure or Backpressure()
         self._finds: GroupCommit[str, KeptAnswer | None] = GroupCommit(
             "cache look-ups",
             self._find,

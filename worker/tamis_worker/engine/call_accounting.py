@@ -6,7 +6,7 @@ from decimal import Decimal
 from tamis_schemas import Usage
 
 from ..llm.chat import Answer, Reply
-from ..operations.question_bill import QuestionBill
+from ..operations.program import QuestionBill
 from ..telemetry.chat import ChatSpan
 from .budget import is_unanswered
 from .capacity import Waited

@@ -69,7 +69,7 @@ class Capacity:
     def place_at_once(self, request: ChatRequest, waited: Waited) -> "Place | None":
         """The place for one call at a tier that has room now; None: it is to be waited for."""
         if not is_flex(request):
-            return free_place(request)
+            return Place(request, None)
         room = self._room_of(request)
         place = FlexPlace(request, room, self._usual, waited)
         return place if room.enter_at_once(place) else None
@@ -249,11 +249,6 @@ class _Room:
 def is_flex(request: ChatRequest) -> bool:
     """Whether a request asks for the tier that may have no room."""
     return request.options.get(SERVICE_TIER) == FLEX
-
-
-def free_place(request: ChatRequest) -> Place:
-    """The place of a call that needs no room."""
-    return Place(request, None)
 
 
 def at_standard(request: ChatRequest) -> ChatRequest:

@@ -1,46 +1,77 @@
-"""A conversation: the questions of one item's program, asked one round after the other."""
+"""A conversation: the questions of one item's program, asked one round after the other.
+
+The policy of calls says what a worker's settings let an item ask for.
+"""
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from tamis_schemas import NO_STEERING, Provenance, Steering, Tier
 
+from ..config.settings import WorkerSettings
+from ..evaluation.recall import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
 from ..ledger.transcripts import CallsOfClaim
 from ..llm.chat import ChatRequest
-from ..llm.prompt_cache import cache_options
+from ..llm.prompt_cache import Breakpoint, cache_options
 from ..llm.token_probability import options as token_options
 from ..operations import Decided, Failure
 from ..operations.program import Answered, EvaluationFailed, OperationProgram, Question, QuestionResult, Unanswered
 from ..telemetry.chat import ChatSpan
 from .cache import fingerprint
 from .call_accounting import CallAccounting
-from .call_policy import CallPolicy
 from .item_end import Retried, untold
 from .question_runner import QuestionRunner
+from .retry import RetryPolicy
 from .transcript import TranscriptWriter
 
 
-class Conversation:
-    """Runs one program, and knows afterwards what it cost."""
+@dataclass(frozen=True)
+class CallPolicy:
+    """The calls that one item may make."""
 
-    def __init__(
-        self,
-        runner: QuestionRunner,
-        policy: CallPolicy,
-        terms: BatchTerms,
-        model: str,
-        transcript: TranscriptWriter | None = None,
-        retried: Retried = untold,
-    ) -> None:
-        """`transcript` gets every call; None: nothing is kept of them. `retried` is told of each that is made again."""
-        self._transcript = transcript
-        self._runner = runner
-        self._policy = policy
-        self._terms = terms
-        self._model = model
-        self._accounting = CallAccounting(retried=retried)
+    retry: RetryPolicy
+    temperature: float | None
+    max_output_tokens: int
+    max_prompt_chars: int = 100_000  # of an item's fields
+    recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: under it a model is asked about recall
+    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as of any other
+    logprobs: bool = True  # the probabilities of the tokens are asked for, where an answer decides
+    cache_breakpoint: Breakpoint | None = None  # how the end of a prompt's common beginning is marked; None: not
+
+    @classmethod
+    def of(cls, settings: WorkerSettings) -> Self:
+        """The policy of a worker with these settings."""
+        return cls(
+            retry=RetryPolicy(max_calls=settings.max_calls, deadline=settings.item_deadline),
+            temperature=settings.temperature,
+            max_output_tokens=settings.max_output_tokens,
+            max_prompt_chars=settings.max_prompt_chars,
+            recall_threshold=settings.recall_threshold,
+            flex_timeout=settings.flex_call_timeout,
+            logprobs=settings.logprobs,
+            cache_breakpoint=settings.cache_breakpoint,
+        )
+
+
+@dataclass(eq=False)
+class Conversation:
+    """Runs one program, and knows afterwards what it cost.
+
+    `writer` gets every call; None: nothing is kept of them. `retried` is told of each that is made again.
+    """
+
+    runner: QuestionRunner
+    policy: CallPolicy
+    terms: BatchTerms
+    model: str
+    writer: TranscriptWriter | None = None
+    retried: Retried = untold
+
+    def __post_init__(self) -> None:
+        self._accounting = CallAccounting(retried=self.retried)
         self._first_key: str | None = None
         self._questions = 0
 
@@ -66,7 +97,7 @@ class Conversation:
     @property
     def transcript(self) -> CallsOfClaim | None:
         """The calls made so far; None where there were none, or they are not kept."""
-        return None if self._transcript is None else self._transcript.written
+        return None if self.writer is None else self.writer.written
 
     def provenance(self) -> Provenance:
         """The origin and the bill of the evaluation; the prompt is that of the first question."""
@@ -105,21 +136,21 @@ class Conversation:
                     task.exception()  # of several that were halted, one is told
 
     async def _result(self, question: Question[Any]) -> QuestionResult:
-        request = chat_request(question, question.model or self._model, self._policy, self._terms.steering)
+        request = chat_request(question, question.model or self.model, self.policy, self.terms.steering)
         key = fingerprint(request, question.sample)
         self._first_key = self._first_key or key
         transcript = None
-        if self._transcript is not None:
-            transcript = self._transcript.question(request.schema_name, question.sample, key)
+        if self.writer is not None:
+            transcript = self.writer.question(request.schema_name, question.sample, key)
         accounting = self._accounting.of_question()
         try:
-            value = await self._runner.ask(
+            value = await self.runner.ask(
                 request,
                 question.parse,
                 accounting,
-                self._terms,
+                self.terms,
                 key=key,
-                fresh=not self._terms.use_cache,
+                fresh=not self.terms.use_cache,
                 transcript=transcript,
             )
         finally:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,18 +16,16 @@ from tamis_schemas.batches import wire
 
 from .. import operations
 from ..ledger.batches import BatchConfigCache, BatchTerms
-from ..ledger.claims import Claim, ItemKey, Refusal
-from ..ledger.held_claims import HeldClaims
+from ..ledger.claims import Claim, HeldClaims, ItemKey, Refusal
 from ..ledger.outcomes import Outcome, refused
-from ..ledger.refusals import refusal_words
+from ..ledger.storable import refusal_words
 from ..ledger.transcripts import CallsOfClaim
 from ..operations import Decided, Failure
-from ..telemetry import submission
+from ..telemetry.chat import submit
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, Halted
-from .call_policy import CallPolicy
-from .conversation import Conversation
+from .conversation import CallPolicy, Conversation
 from .group_commit import GroupCommit
 from .item_end import Decision, ItemEnd, NoOutcome, Retried, untold
 from .question_runner import QuestionRunner
@@ -67,62 +65,54 @@ class Writers:
         return (self.claims, self.outcomes, self.returns, self.cancellations)
 
 
+@dataclass(eq=False)
 class Evaluator:
-    """Evaluates items by their key; one per worker process, used by all of its tasks."""
+    """Evaluates items by their key; one per worker process, used by all of its tasks.
 
-    def __init__(
-        self,
-        writers: Writers,
-        configs: BatchConfigCache,
-        runner: QuestionRunner,
-        interrupts: BatchInterrupts,
-        held: HeldClaims,
-        *,
-        default_model: str,
-        policy: CallPolicy,
-        redact: Callable[[str], str] = str,
-        transcripts: bool = True,
-        backpressure: Backpressure | None = None,
-        measures: Measures = NULL_MEASURES,
-    ) -> None:
-        """`redact` takes secrets out of a text, whoever wrote it; without `transcripts` no call is put down."""
-        self._schemas = SchemaTexts() if transcripts else None
-        self._measures = measures
-        self._interrupts = interrupts
-        self._held = held
-        self._writers = writers
-        self._configs = configs
-        self._runner = runner
-        self._default_model = default_model
-        self._policy = policy
-        self._redact = redact
-        self._backpressure = backpressure or Backpressure()
+    `redact` takes secrets out of a text, whoever wrote it; without `transcripts` no call is put down.
+    """
+
+    writers: Writers
+    configs: BatchConfigCache
+    runner: QuestionRunner
+    interrupts: BatchInterrupts
+    held: HeldClaims
+    _: KW_ONLY
+    default_model: str
+    policy: CallPolicy
+    redact: Callable[[str], str] = str
+    transcripts: bool = True
+    backpressure: Backpressure = field(default_factory=Backpressure)
+    measures: Measures = NULL_MEASURES
+
+    def __post_init__(self) -> None:
+        self._schemas = SchemaTexts() if self.transcripts else None
 
     async def evaluate(self, key: ItemKey, retried: Retried = untold) -> ItemEnd:
         """The item's end, once it is committed; at once where somebody else holds or finished the item.
 
         `retried` is told, on the loop, of each call that failed and is followed by another one.
         """
-        if self._backpressure.trouble is not None and (kept_back := await self._kept_back(key)) is not None:
+        if self.backpressure.trouble is not None and (kept_back := await self._kept_back(key)) is not None:
             return kept_back
-        generation = self._interrupts.generation
+        generation = self.interrupts.generation
         since = tracing.now()
-        claim = await self._writers.claims.submit(key)
-        self._measures.claimed(isinstance(claim, Claim))
+        claim = await self.writers.claims.submit(key)
+        self.measures.claimed(isinstance(claim, Claim))
         if isinstance(claim, Refusal):
-            if self._interrupts.cancels((key.batch_id, key.index)):  # of a paused batch no claim is granted
-                return NoOutcome.CANCELLED if await self._writers.cancellations.submit(key) else NoOutcome.SKIPPED
+            if self.interrupts.cancels(key):  # of a paused batch no claim is granted
+                return NoOutcome.CANCELLED if await self.writers.cancellations.submit(key) else NoOutcome.SKIPPED
             return NoOutcome.CANCELLED if claim.cancelled else NoOutcome.SKIPPED
-        with self._held.hold(key), self._interrupts.held(key.batch_id, generation, index=key.index):
+        with self.held.hold(key), self.interrupts.held(key.batch_id, generation, index=key.index):
             return await self._traced(claim, since, retried)
 
     async def _kept_back(self, key: ItemKey) -> NoOutcome | None:
         """None once the servers work; where the batch is halted before that, what resumes it publishes it anew."""
         try:
-            with self._interrupts.interruptible(key.batch_id):
-                await self._backpressure.clear()
+            with self.interrupts.interruptible(key.batch_id):
+                await self.backpressure.clear()
         except Halted:
-            return NoOutcome.NOT_BEGUN if self._interrupts.stopped else NoOutcome.SKIPPED
+            return NoOutcome.NOT_BEGUN if self.interrupts.stopped else NoOutcome.SKIPPED
         return None
 
     async def _traced(self, claim: Claim, since: int, retried: Retried) -> ItemEnd:
@@ -133,16 +123,16 @@ class Evaluator:
             item_span.span.set({"tamis.outcome": item_span.outcome})
             item_span.span.leave()
             item_span.span.end()
-            self._measures.item(item_span.operation, item_span.outcome, (tracing.now() - since) / 1e9)
+            self.measures.item(item_span.operation, item_span.outcome, (tracing.now() - since) / 1e9)
 
     async def _evaluate(self, claim: Claim, item_span: "_ItemSpan", retried: Retried) -> ItemEnd:
         key = claim.key
         terms = None
         try:
-            terms = await self._configs.of(key.batch_id)
+            terms = await self.configs.of(key.batch_id)
             item_span.begin(claim, terms)
             outcome = await self._outcome(claim, terms, item_span.span, retried)
-            if self._interrupts.cancels((key.batch_id, key.index)):
+            if self.interrupts.cancels(key):
                 outcome = _cancelled(outcome, terms)
             if isinstance(outcome, Return):
                 item_span.outcome = CANCELLED if outcome.cancelled else RETURNED
@@ -164,33 +154,33 @@ class Evaluator:
             log.error("%s: %s", _label(claim), message)
         else:
             log.exception("%s", _label(claim))
-        return Outcome(claim, Failure(ErrorKind.INTERNAL, self._redact(message)[:500]), Provenance())
+        return Outcome(claim, Failure(ErrorKind.INTERNAL, self.redact(message)[:500]), Provenance())
 
     async def _given_back(self, back: Return) -> bool:
         """True where the item is cancelled."""
         try:
-            return await self._writers.returns.submit(back)
+            return await self.writers.returns.submit(back)
         except Exception:
             if back.transcript is None:
                 raise
             # It may be this that cannot be held.
-            return await self._writers.returns.submit(replace(back, transcript=None))
+            return await self.writers.returns.submit(replace(back, transcript=None))
 
     async def _recorded(self, outcome: Outcome) -> tuple[Outcome, bool]:
         """The outcome as the ledger holds it, and whether it was accepted."""
         try:
-            return outcome, await self._writers.outcomes.submit(outcome)
+            return outcome, await self.writers.outcomes.submit(outcome)
         except Exception as error:  # the ledger refuses it: else the item would stay running, and be paid for again
             refusal = refusal_words(error)
         log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), refusal)
         if outcome.transcript is not None:
             with suppress(Exception):  # it is not the transcript that cannot be held
                 alone = replace(outcome, transcript=None)
-                return alone, await self._writers.outcomes.submit(alone)
+                return alone, await self.writers.outcomes.submit(alone)
         failed, unpaid = refused(outcome, refusal)
         with suppress(Exception):  # it is the bill that cannot be held
-            return failed, await self._writers.outcomes.submit(failed)
-        return unpaid, await self._writers.outcomes.submit(unpaid)
+            return failed, await self.writers.outcomes.submit(failed)
+        return unpaid, await self.writers.outcomes.submit(unpaid)
 
     async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span, retried: Retried) -> Outcome | Return:
         if operations.lacks_content(terms.operation, claim.payload):
@@ -198,21 +188,21 @@ class Evaluator:
             return Outcome(claim, failure, Provenance(cost=Decimal(0)))
         transcript = None
         if self._schemas is not None:
-            transcript = TranscriptWriter(claim.key.batch_id, self._schemas, self._redact)
-        model = terms.model or self._default_model
-        conversation = Conversation(self._runner, self._policy, terms, model, transcript, retried)
-        fitted = operations.fitted(terms.operation, claim.payload, self._policy.max_prompt_chars)
+            transcript = TranscriptWriter(claim.key.batch_id, self._schemas, self.redact)
+        model = terms.model or self.default_model
+        conversation = Conversation(self.runner, self.policy, terms, model, transcript, retried)
+        fitted = operations.fitted(terms.operation, claim.payload, self.policy.max_prompt_chars)
         try:
             program = operations.program_of(
-                terms.operation, fitted.item, shown=fitted.shown, recall_threshold=self._policy.recall_threshold
+                terms.operation, fitted.item, shown=fitted.shown, recall_threshold=self.policy.recall_threshold
             )
             ended = await conversation.run(program)
             if isinstance(ended, Failure):  # an endpoint may say back what it was sent
-                ended = replace(ended, message=self._redact(ended.message))
+                ended = replace(ended, message=self.redact(ended.message))
             if ended.panel is not None:
-                ended = replace(ended, panel=ended.panel.redacted(self._redact))
+                ended = replace(ended, panel=ended.panel.redacted(self.redact))
             if isinstance(ended, Decided) and ended.evaluations:
-                submission.submit(ended.evaluations, conversation.rated or span)
+                submit(ended.evaluations, conversation.rated or span)
         except Halted:
             paid = conversation.provenance()
             return Return(claim, terms.operation.operation, paid, conversation.transcript)

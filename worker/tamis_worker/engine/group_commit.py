@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Generic, TypeVar
 
 from tamis_schemas import LedgerUnavailable
@@ -38,31 +38,26 @@ class _Waiting(Generic[Entry, Reply]):
     reply: asyncio.Future[Reply]
 
 
+@dataclass(eq=False)
 class GroupCommit(Generic[Entry, Reply]):
     """Gathers entries and writes them together; one background task, on the loop it is started on.
 
     While the ledger is away entries are kept and written when it is back: an answer already paid for is never
     dropped. The backpressure is told when it goes, and when this writer got through again. An entry that the ledger
     refuses fails alone, not with the group it stood in.
+
+    `gather_busy`: seconds to wait for others where entries come in a stream. `slow`: seconds, see `SLOW`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]],
-        *,
-        backpressure: Backpressure | None = None,
-        measures: Measures = NULL_MEASURES,
-        gather_busy: float = GATHER_BUSY,
-        slow: float = SLOW,
-    ) -> None:
-        """`gather_busy`: seconds to wait for others where entries come in a stream. `slow`: seconds, see `SLOW`."""
-        self._backpressure = backpressure or Backpressure()
-        self._measures = measures
-        self._gather_busy = gather_busy
-        self._slow = slow
-        self.name = name  # of what it writes
-        self._write = write
+    name: str  # of what it writes
+    write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]]
+    _: KW_ONLY
+    backpressure: Backpressure = field(default_factory=Backpressure)
+    measures: Measures = NULL_MEASURES
+    gather_busy: float = GATHER_BUSY
+    slow: float = SLOW
+
+    def __post_init__(self) -> None:
         self._queue: asyncio.Queue[_Waiting[Entry, Reply]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
         self._last = 0.0  # when the last entry came
@@ -104,7 +99,7 @@ class GroupCommit(Generic[Entry, Reply]):
     async def _run(self) -> None:
         while True:
             group = [await self._queue.get()]
-            await asyncio.sleep(gathering(self._interval, self._gather_busy))
+            await asyncio.sleep(gathering(self._interval, self.gather_busy))
             while len(group) < LARGEST_GROUP and not self._queue.empty():
                 group.append(self._queue.get_nowait())
             try:
@@ -126,12 +121,12 @@ class GroupCommit(Generic[Entry, Reply]):
                 await asyncio.sleep(pause)
             except LedgerUnavailable as error:
                 self._began = None
-                self._backpressure.failed(Server.LEDGER, self.name, error)
+                self.backpressure.failed(Server.LEDGER, self.name, error)
                 log.debug("%s: %d kept until the ledger is back: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
             except Exception as error:  # the ledger refuses something: find out which entry it is
-                self._backpressure.worked(Server.LEDGER, self.name)
+                self.backpressure.worked(Server.LEDGER, self.name)
                 if len(group) > 1:
                     middle = len(group) // 2
                     await self._commit(group[:middle])
@@ -140,9 +135,9 @@ class GroupCommit(Generic[Entry, Reply]):
                     _answer(group[0], error)
                 return
             else:
-                if self.writing < self._slow or self._queue.empty():  # slow, and more to write: not over yet
-                    self._backpressure.worked(Server.LEDGER, self.name)
-                self._measures.wrote(self.name, len(group))
+                if self.writing < self.slow or self._queue.empty():  # slow, and more to write: not over yet
+                    self.backpressure.worked(Server.LEDGER, self.name)
+                self.measures.wrote(self.name, len(group))
                 for waiting, reply in zip(group, replies, strict=True):
                     if not waiting.reply.done():
                         waiting.reply.set_result(reply)
@@ -151,12 +146,12 @@ class GroupCommit(Generic[Entry, Reply]):
                 self._began = None
 
     async def _write_noticing_delay(self, group: Sequence[_Waiting[Entry, Reply]]) -> Sequence[Reply]:
-        delay = f"{self.name} wait for Postgres for more than {self._slow:g} s"
+        delay = f"{self.name} wait for Postgres for more than {self.slow:g} s"
         late = asyncio.get_running_loop().call_later(
-            self._slow, self._backpressure.failed, Server.LEDGER, self.name, delay
+            self.slow, self.backpressure.failed, Server.LEDGER, self.name, delay
         )
         try:
-            return await self._write([waiting.entry for waiting in group])
+            return await self.write([waiting.entry for waiting in group])
         finally:
             late.cancel()
 

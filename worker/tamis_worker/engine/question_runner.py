@@ -7,6 +7,7 @@ model that is refused is no failure of the item either: it pauses the batch.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from time import perf_counter
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from tamis_schemas import ErrorKind, Pause, Prices, Usage
 from tamis_schemas.operations import panel_of
 
 from ..ledger.batches import BatchTerms
-from ..limiter.limits import Limiters
+from ..limiter.limiter import Limiters
 from ..limiter.token_estimates import TokenEstimates, believable
 from ..llm.chat import Answer, CallError, ChatRequest, Reply
 from ..llm.llm import Llm
@@ -22,7 +23,20 @@ from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure
 from ..telemetry.chat import UNKNOWN, ChatSpan, Server
 from ..telemetry.measures import NULL_MEASURES, Measures
-from .attempt import Ask, Attempt, Block, CallOutcome, Done, Fail, Halt, Next, Wait
+from .attempt import (
+    Ask,
+    Attempt,
+    Block,
+    CallOutcome,
+    Done,
+    Fail,
+    Halt,
+    Next,
+    ReadContent,
+    Wait,
+    read_content,
+    read_reply,
+)
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, CutOff, Halted
 from .budget import (
@@ -35,9 +49,8 @@ from .budget import (
 )
 from .cache import Cache
 from .call_accounting import CallAccounting
-from .capacity import SERVICE_TIER, Capacity, Place, free_place, is_flex
+from .capacity import SERVICE_TIER, Capacity, Place
 from .key_circuit_breaker import Admission, KeyCircuitBreaker
-from .reply_reading import ReadContent, read_content, read_reply
 from .retry import RetryPolicy
 from .transcript import QuestionTranscript
 
@@ -46,43 +59,31 @@ CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
 class QuestionRunner:
-    """Asks questions under the shared limit; one per worker process."""
+    """Asks questions under the shared limit; one per worker process.
 
-    def __init__(
-        self,
-        llm: Llm,
-        limiters: Limiters,
-        policy: RetryPolicy,
-        interrupts: BatchInterrupts,
-        cache: Cache,
-        budget: Budget,
-        prices: Prices,
-        *,
-        backpressure: Backpressure | None = None,
-        capacity: Capacity | None = None,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-        breaker: Callable[[], KeyCircuitBreaker] = KeyCircuitBreaker,
-        server: Server = UNKNOWN,
-        measures: Measures = NULL_MEASURES,
-    ) -> None:
-        """`sleep` waits between two calls, in seconds; `breaker` makes that of a model that is asked first.
+    `sleep` waits between two calls, in seconds; `breaker` makes that of a model that is asked first.
 
-        `server` is the endpoint as spans name it.
-        """
-        self._server = server
-        self._measures = measures
-        self._llm = llm
-        self._limiters = limiters
-        self._policy = policy
-        self._interrupts = interrupts
-        self._cache = cache
-        self._budget = budget
-        self._prices = prices
-        self._backpressure = backpressure or Backpressure()
-        self._capacity = capacity or Capacity()
-        self._sleep = sleep
-        self._new_breaker = breaker
+    `server` is the endpoint as spans name it.
+    """
+
+    llm: Llm
+    limiters: Limiters
+    policy: RetryPolicy
+    interrupts: BatchInterrupts
+    cache: Cache
+    budget: Budget
+    prices: Prices
+    _: KW_ONLY
+    backpressure: Backpressure = field(default_factory=Backpressure)
+    capacity: Capacity = field(default_factory=Capacity)
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    breaker: Callable[[], KeyCircuitBreaker] = KeyCircuitBreaker
+    server: Server = UNKNOWN
+    measures: Measures = NULL_MEASURES
+
+    def __post_init__(self) -> None:
         self._breakers: dict[str, KeyCircuitBreaker] = {}  # by model
         self._estimates = TokenEstimates()
 
@@ -116,24 +117,24 @@ class QuestionRunner:
             kept = await self._kept(key, request, parse, accounting, transcript)
             if kept is not None:
                 return kept.value
-        attempt: Attempt[T] = Attempt(request, self._policy, worked=accounting.worked)
+        attempt: Attempt[T] = Attempt(request, self.policy, worked=accounting.worked)
         step: Next[T] = attempt.first()
         while True:
             match step:
                 case Ask(call):
                     step = await self._next_step(call, attempt, parse, accounting, terms, transcript)
                 case Wait(seconds, following):
-                    with self._interrupts.interruptible(terms.batch_id):
-                        await self._sleep(seconds)
+                    with self.interrupts.interruptible(terms.batch_id):
+                        await self.sleep(seconds)
                     step = following
                 case Block(seconds, following):
-                    limiter = await self._limiters.of(request.model)
-                    with self._interrupts.interruptible(terms.batch_id):
+                    limiter = await self.limiters.of(request.model)
+                    with self.interrupts.interruptible(terms.batch_id):
                         await limiter.block(seconds)
                     step = following
                 case Done(value, answer, probability):
                     if key is not None:
-                        await self._cache.keep(key, answer, probability)
+                        await self.cache.keep(key, answer, probability)
                     return value
                 case Fail(failure):
                     return failure
@@ -147,7 +148,7 @@ class QuestionRunner:
         transcript: QuestionTranscript | None,
     ) -> ReadContent[T] | None:
         """The cache's answer; None where there is none that can be used: a release may have read answers otherwise."""
-        kept = await self._cache.find(key)
+        kept = await self.cache.find(key)
         if kept is None:
             return None
         read = read_content(kept.content, request.schema, parse)
@@ -155,7 +156,7 @@ class QuestionRunner:
             return None
         accounting.cached += 1
         accounting.answered(read.deviations)
-        self._measures.found()
+        self.measures.found()
         accounting.model = kept.model
         if transcript is not None:
             transcript.found(request, kept.content, kept.model, read.deviations)
@@ -176,13 +177,13 @@ class QuestionRunner:
         reservation = await self._reserved(request, terms, place)
         with (
             place,
-            ChatSpan(self._server, place.request) as traced,
+            ChatSpan(self.server, place.request) as traced,
             await self._admission(request.model, terms, reservation) as admission,
-            self._llm.dialect_turn(place.request) as dialect_turn,
+            self.llm.dialect_turn(place.request) as dialect_turn,
         ):
             reply = place.heard(await self._call(dialect_turn, place.request, terms, admission, reservation, traced))
             refusals = admission.record(reply)
-            cost = cost_of(self._prices, request.model, reply)
+            cost = cost_of(self.prices, request.model, reply)
             accounting.note(reply, cost)
             read = read_reply(reply, request.schema, parse, request.decision)
             error, deviations = (read, ()) if isinstance(read, CallError) else (None, read.read.deviations)
@@ -192,8 +193,8 @@ class QuestionRunner:
                 traced.unusable(error.kind.value)
             if transcript is not None:
                 transcript.called(place.request, reply, cost, error, deviations)
-            self._measures.called(request.model, "ok" if error is None else error.kind.value, reply, cost)
-            learned = await self._llm.learn(place.request, reply, usable=error is None)
+            self.measures.called(request.model, "ok" if error is None else error.kind.value, reply, cost)
+            learned = await self.llm.learn(place.request, reply, usable=error is None)
             step = attempt.next(
                 CallOutcome(
                     reply,
@@ -208,37 +209,35 @@ class QuestionRunner:
             accounting.longest = max(accounting.longest, attempt.took)
             if isinstance(step, Halt):
                 # Before the admission is left: whoever waits for one must not burn a call of its own.
-                await self._interrupts.pause(terms.batch_id, _pause_of(step.pause, request.model, terms))
+                await self.interrupts.pause(terms.batch_id, _pause_of(step.pause, request.model, terms))
                 raise Halted
             if error is not None and not isinstance(step, Fail):
                 accounting.retried(error.kind)
             return step
 
     async def _until_the_answer_can_be_kept(self, terms: BatchTerms) -> None:
-        if self._backpressure.calls_wait:
-            with self._interrupts.interruptible(terms.batch_id):
-                await self._backpressure.clear_for_calls()
+        if self.backpressure.calls_wait:
+            with self.interrupts.interruptible(terms.batch_id):
+                await self.backpressure.clear_for_calls()
 
     async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> Place:
         """Before anything is reserved: an item that waits for capacity holds nothing up."""
-        if (at_once := self._capacity.place_at_once(request, accounting.waited)) is not None:
+        if (at_once := self.capacity.place_at_once(request, accounting.waited)) is not None:
             return at_once
-        if not is_flex(request):
-            return free_place(request)
-        with self._interrupts.interruptible(terms.batch_id):
-            return await self._capacity.place(request, terms.steering, accounting.waited)
+        with self.interrupts.interruptible(terms.batch_id):
+            return await self.capacity.place(request, terms.steering, accounting.waited)
 
     async def _reserved(self, request: ChatRequest, terms: BatchTerms, place: Place) -> Reservation | None:
         if not terms.budgeted:
             return None
         tokens = reserved_tokens([len(message.content) for message in request.messages])
         try:
-            with self._interrupts.interruptible(terms.batch_id):
+            with self.interrupts.interruptible(terms.batch_id):
                 tier = request.options.get(SERVICE_TIER)
-                return await self._budget.reserve(terms, request.model, tokens, request.max_tokens, tier)
+                return await self.budget.reserve(terms, request.model, tokens, request.max_tokens, tier)
         except OverBudget as reason:
             place.leave()
-            await self._interrupts.pause(terms.batch_id, reason.pause)
+            await self.interrupts.pause(terms.batch_id, reason.pause)
             raise Halted from reason
         except BaseException:
             place.leave()  # no call is made
@@ -247,14 +246,14 @@ class QuestionRunner:
     async def _admission(self, model: str, terms: BatchTerms, reservation: Reservation | None) -> Admission:
         breaker = self._breakers.get(model)
         if breaker is None:
-            breaker = self._breakers[model] = self._new_breaker()
+            breaker = self._breakers[model] = self.breaker()
         if (at_once := breaker.admit_at_once()) is not None:
             return at_once
         try:
-            with self._interrupts.interruptible(terms.batch_id):
+            with self.interrupts.interruptible(terms.batch_id):
                 return await breaker.admit()
         except BaseException:
-            self._budget.give_back(reservation)  # no call was made
+            self.budget.give_back(reservation)  # no call was made
             raise
 
     async def _call(
@@ -266,25 +265,25 @@ class QuestionRunner:
         reservation: Reservation | None,
         traced: ChatSpan,
     ) -> Reply:
-        limiter = await self._limiters.of(request.model)
+        limiter = await self.limiters.of(request.model)
         operation = terms.operation.operation
         characters = sum(len(message.content) for message in request.messages)
         estimate = self._estimates.of(operation, request.model, characters, request.max_tokens)
         try:
-            with self._interrupts.interruptible(terms.batch_id):
+            with self.interrupts.interruptible(terms.batch_id):
                 await dialect_turn.wait()
                 since = perf_counter()
                 permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
-                while self._backpressure.calls_wait:  # since it stood in the line
+                while self.backpressure.calls_wait:  # since it stood in the line
                     limiter.void(permit)
-                    await self._backpressure.clear_for_calls()
+                    await self.backpressure.clear_for_calls()
                     permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
         except BaseException:
-            self._budget.give_back(reservation)
+            self.budget.give_back(reservation)
             raise
         used: int | None = None
         try:
-            self._measures.permitted(request.model, perf_counter() - since)
+            self.measures.permitted(request.model, perf_counter() - since)
             admission.begin()
             traced.begin()
             reply = await self._reply(request)
@@ -305,14 +304,14 @@ class QuestionRunner:
         finally:
             await limiter.release(permit, used)
         if reservation is not None:
-            await self._budget.settle(reservation, usage_of(reply), reply.tier)
+            await self.budget.settle(reservation, usage_of(reply), reply.tier)
         return reply
 
     async def _reply(self, request: ChatRequest) -> Reply:
         began = perf_counter()
         try:
-            with self._interrupts.cuttable():
-                return await self._llm.ask(request)
+            with self.interrupts.cuttable():
+                return await self.llm.ask(request)
         except CutOff:  # to the endpoint it is a client that hung up: nobody knows whether it will be billed
             took = round(1000 * (perf_counter() - began))
             return CallError(ErrorKind.CONNECTION, "cut off: the item was cancelled", latency_ms=took)

@@ -7,7 +7,7 @@ shown. Nothing is copied but references; what all records of a batch have in com
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import lru_cache
 from time import perf_counter
@@ -48,14 +48,18 @@ class SchemaTexts:
         return sha256, text
 
 
+@dataclass(eq=False)
 class TranscriptWriter:
-    """Puts down what is asked and answered for one claim."""
+    """Puts down what is asked and answered for one claim.
 
-    def __init__(self, batch: object, schemas: SchemaTexts, redact: Callable[[str], str] = str) -> None:
-        """`redact` takes secrets out of what others wrote: answers, errors, options."""
-        self._batch = batch
-        self._schemas = schemas
-        self._redact = redact
+    `redact` takes secrets out of what others wrote: answers, errors, options.
+    """
+
+    batch: object
+    schemas: SchemaTexts
+    redact: Callable[[str], str] = str
+
+    def __post_init__(self) -> None:
         self._began = perf_counter()
         self._questions = 0
         self._calls: list[dict[str, Any]] = []
@@ -87,13 +91,13 @@ class TranscriptWriter:
 
     def schema(self, name: str, schema: Schema) -> str:
         """The sha256 by which a schema is named from now on."""
-        sha256, text = self._schemas.of(self._batch, name, schema)
+        sha256, text = self.schemas.of(self.batch, name, schema)
         self._prompts[sha256] = text
         return sha256
 
     def foreign(self, text: str) -> str:
         """A text that somebody else wrote, as it may be kept."""
-        kept: str = storable(self._redact(text))
+        kept: str = storable(self.redact(text))
         return kept
 
 

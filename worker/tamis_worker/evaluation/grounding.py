@@ -12,7 +12,7 @@ from typing import Any
 from tamis_schemas import Chunk, Extraction, Quote
 
 from ..quotes.folded_text import FoldedText
-from ..quotes.number_words import NUMBER_WORDS
+from ..quotes.quote_tokens import NUMBER_WORDS
 from ..quotes.quotes import COMPARED, QuotedRecord
 
 READ = 10_000  # characters of a passage in which a value is looked for

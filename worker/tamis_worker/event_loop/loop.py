@@ -1,10 +1,25 @@
-"""The one event loop of a worker process, on a thread of its own; task bodies wait on it for their result."""
+"""The one event loop of a worker process, on a thread of its own; task bodies wait on it for their result.
+
+Code outside a worker has no event loop. `synchronous` is its bridge to a coroutine: one loop of the process, on a
+thread of its own. It is one loop for all calls, because an asynchronous client keeps its connections to the loop on
+which it was first used.
+"""
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from functools import cache, wraps
+from threading import Lock
+from typing import Any, ParamSpec, TypeVar
+
+T = TypeVar("T")
+
+P = ParamSpec("P")
+
+_starting = Lock()
+
 
 try:
     import uvloop
@@ -12,8 +27,6 @@ except ImportError:  # it does not exist on Windows
     _new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
 else:
     _new_event_loop = uvloop.new_event_loop
-
-T = TypeVar("T")
 
 CANCEL_AGAIN = 1.0  # s; time enough for a transaction to be rolled back
 
@@ -72,3 +85,61 @@ class LoopThread:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
             self._loop.close()
+
+
+class BackgroundTasks:
+    """Tasks that are begun under a name and ended together."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    def start(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Run a coroutine until `end`; on the loop."""
+        self._tasks.append(asyncio.create_task(coroutine, name=name))
+
+    @property
+    def ended(self) -> list[str]:
+        """The names of those that ended by themselves; may be asked from any thread."""
+        return [task.get_name() for task in self._tasks if task.done()]
+
+    async def end(self) -> None:
+        """Cancel all of them, and return when they have ended."""
+        await end_tasks(*self._tasks)
+
+
+def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """The coroutine function as a plain one that waits for its result: parameters, result and errors are the same.
+
+    Its name is without "_async". It may be called on any thread; where a loop runs on that thread, it stands still
+    meanwhile. A wait that is interrupted cancels what it waited for.
+
+    Raises `RuntimeError` on the bridge's own thread, where it would wait for itself.
+    """
+
+    @wraps(function)
+    def waiting(*args: P.args, **kwargs: P.kwargs) -> T:
+        loop = _loop()
+        if loop.is_here:
+            raise RuntimeError(f"{waiting.__name__} would wait for itself here: await {function.__name__}")
+        future = loop.submit(function(*args, **kwargs))
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+    waiting.__name__ = function.__name__.removesuffix("_async")
+    waiting.__qualname__ = function.__qualname__.removesuffix("_async")
+    return waiting
+
+
+def _loop() -> LoopThread:
+    with _starting:
+        return _loop_of(os.getpid())
+
+
+@cache
+def _loop_of(_: int) -> LoopThread:
+    """The loop of one process: a fork takes no thread along."""
+    loop = LoopThread()
+    loop.start()
+    return loop

@@ -1,21 +1,26 @@
-"""The terms that every item of a batch shares: its operation, its model and its means.
+"""The terms that every item of a batch shares: its operation, its model and its means. And pauses.
 
 Only the priority ever changes, so the rest is read once; `BatchConfigCache.follow` is told of the priority.
+
+A batch that cannot go on is paused by the worker that finds it out, and no worker goes on with it. The batches that run
+are read together with their priorities.
 """
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas import (
     NO_STEERING,
+    BatchStatus,
     LedgerUnavailable,
     Operation,
+    Pause,
     Priority,
     Steering,
     parse_operation,
@@ -96,3 +101,30 @@ class BatchConfigCache:
             traceparent=row.traceparent,
             steering=Steering.model_validate(row.steering or {}).over(self._steering),
         )
+
+
+async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, redact: Callable[[str], str] = str) -> bool:
+    """Pause a batch that runs; False where it does not: what is there stands. Raises `LedgerUnavailable`.
+
+    `redact` takes secrets out of the message: an endpoint may say back what it was sent.
+    """
+    shown = pause.model_copy(update={"message": pause.message and redact(pause.message)})
+    statement = (
+        update(batches)
+        .where(batches.c.id == batch_id, batches.c.state == BatchStatus.RUNNING)
+        .values(state=BatchStatus.PAUSED, pause=shown.model_dump(mode="json"))
+        .returning(batches.c.id)
+    )
+    async with transaction(engine) as connection:
+        return (await connection.execute(statement)).one_or_none() is not None
+
+
+async def running_batches(engine: AsyncEngine, batch_ids: Collection[UUID]) -> Mapping[UUID, Priority]:
+    """Those of the batches that run, with their priorities; the others are paused, ended or gone.
+
+    Raises `LedgerUnavailable`.
+    """
+    c = batches.c
+    statement = select(c.id, c.priority).where(c.id.in_(batch_ids), c.state == BatchStatus.RUNNING)
+    async with transaction(engine) as connection:
+        return {row.id: Priority(row.priority) for row in await connection.execute(statement)}

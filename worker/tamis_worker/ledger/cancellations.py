@@ -1,13 +1,23 @@
-"""Cancellations of items that wait, while their batch goes on; a whole batch is cancelled by the producer."""
+"""Items that end here without an outcome: those that are cancelled while they wait, and claims given back.
 
+Only single items are cancelled here, while their batch goes on; the producer cancels a whole batch. A claim is given
+back by a worker that stops, or whose batch no longer runs, before it came to a result. What was paid for such an item
+stays in its bill: a row in `results` of round 0, which is no batch's, to which whatever the item ends with is added.
+"""
+
+import json
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from uuid import UUID
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from .claims import ItemKey
+from tamis_schemas import BatchStatus, Provenance
+
+from .claims import Claim, ItemKey, item_arrays, item_keys
 from .connection import transaction
+from .transcripts import CallsOfClaim, KnownPrompts, TranscribedClaim, prompt_rows, transcript_rows
 
 # A row that somebody else is just writing is not waited for: it is being claimed, or cancelled by another worker.
 _CANCEL_WAITING = """
@@ -35,15 +45,118 @@ WITH waiting AS (
 """)  # noqa: S608 - put together from constants
 
 
+# Held until the items are given back: a resume comes before, and they are published, or after, and publishes them.
+_STATES = text("SELECT id, state FROM batches WHERE id = ANY(CAST(:batch_ids AS uuid[])) ORDER BY id FOR SHARE")
+_GIVEN = """
+FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:fences AS int[])) AS r(batch_id, idx, fence)
+WHERE i.batch_id = r.batch_id AND i.idx = r.idx AND i.fence = r.fence
+"""
+_GIVE_BACK = text(f"""
+UPDATE item_states i SET state = 'pending', worker = NULL, attempts = i.attempts - 1, republished_at = now()
+{_GIVEN} AND i.state = 'running'
+RETURNING i.batch_id, i.idx
+""")  # noqa: S608 - put together from constants
+_CANCEL = text(f"UPDATE item_states i SET state = 'cancelled' {_GIVEN} AND i.state = 'pending'")  # noqa: S608 - as above
+
+
+# A bill alone: neither a value nor an error, no model and no prompt, so that nothing counts it as an answer.
+_BILL = text("""
+INSERT INTO results (batch_id, idx, fence, round, prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
+                     reasoning_tokens, cost, calls, unanswered)
+SELECT * FROM json_to_recordset(CAST(:bills AS json)) AS r(
+    batch_id uuid, idx int, fence int, round int, prompt_tokens bigint, completion_tokens bigint, cached_tokens bigint,
+    cache_write_tokens bigint, reasoning_tokens bigint, cost numeric, calls int, unanswered int)
+ON CONFLICT (batch_id, idx) DO UPDATE SET
+    prompt_tokens = results.prompt_tokens + EXCLUDED.prompt_tokens,
+    completion_tokens = results.completion_tokens + EXCLUDED.completion_tokens,
+    cached_tokens = results.cached_tokens + EXCLUDED.cached_tokens,
+    cache_write_tokens = results.cache_write_tokens + EXCLUDED.cache_write_tokens,
+    reasoning_tokens = results.reasoning_tokens + EXCLUDED.reasoning_tokens,
+    cost = CASE WHEN results.calls = 0 THEN EXCLUDED.cost ELSE results.cost + EXCLUDED.cost END,
+    calls = results.calls + EXCLUDED.calls,
+    unanswered = results.unanswered + EXCLUDED.unanswered
+""")
+
+_TRANSCRIBE = text("""
+WITH common AS (
+    INSERT INTO prompts (batch_id, sha256, text)
+    SELECT p.batch_id, p.sha256, p.text
+    FROM json_to_recordset(CAST(:prompts AS json)) AS p(batch_id uuid, sha256 text, text text)
+    ON CONFLICT DO NOTHING
+)
+INSERT INTO transcripts (batch_id, idx, fence, round, calls)
+SELECT t.batch_id, t.idx, t.fence, b.round, t.calls
+FROM json_to_recordset(CAST(:transcripts AS json)) AS t(batch_id uuid, idx int, fence int, calls json)
+JOIN batches b ON b.id = t.batch_id
+ON CONFLICT DO NOTHING
+""")
+
+
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
     """Cancel those of the items that wait; for each in order, whether it did. Raises `LedgerUnavailable`."""
-    arguments = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
     async with transaction(engine) as connection:
-        cancelled = {(row.batch_id, row.idx) for row in await connection.execute(_ITEMS, arguments)}
-    return [(key.batch_id, key.index) in cancelled for key in keys]
+        cancelled = item_keys(await connection.execute(_ITEMS, item_arrays(keys)))
+    return [key in cancelled for key in keys]
 
 
 async def cancel_waiting(engine: AsyncEngine, batch_ids: Collection[UUID]) -> int:
     """Cancel whatever waits of some batches, which go on with what does not; how many. Raises `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         return len((await connection.execute(_BATCHES, {"batch_ids": list(batch_ids)})).all())
+
+
+async def give_back(
+    engine: AsyncEngine,
+    claims: Sequence[Claim],
+    paid: Sequence[Provenance] = (),
+    transcripts: Sequence[CallsOfClaim | None] = (),
+    cancelled: Sequence[bool] = (),
+) -> Sequence[bool]:
+    """Make the items pending again, as if they had not been claimed; those of cancelled batches become cancelled.
+
+    `paid`: for each claim in order, what was paid for it; empty: nothing was. `transcripts`: the calls that were
+    answered. `cancelled`: whether its item ends with it, although the batch goes on; empty: none does. Of a claim that
+    others have taken over nothing is noted: it counts as lost.
+    For each claim in order, whether its item needs a new message: that of a paused batch gets one when it is resumed.
+    Raises `LedgerUnavailable`.
+    """
+    async with transaction(engine) as connection:
+        batch_ids = list({claim.key.batch_id for claim in claims})
+        states = {row.id: row.state for row in await connection.execute(_STATES, {"batch_ids": batch_ids})}
+        returned = item_keys(await connection.execute(_GIVE_BACK, _arguments(claims)))
+        paid_for = zip(claims, paid, strict=False)
+        bills = [_bill(claim, bill) for claim, bill in paid_for if bill.calls and claim.key in returned]
+        if bills:
+            await connection.execute(_BILL, {"bills": json.dumps(bills, default=str)})
+        transcribed = [
+            TranscribedClaim(claim, transcript)
+            for claim, transcript in zip(claims, transcripts, strict=False)
+            if transcript and claim.key in returned
+        ]
+        if transcribed:
+            prompts = prompt_rows(KnownPrompts().new(transcribed))
+            await connection.execute(_TRANSCRIBE, {"transcripts": transcript_rows(transcribed), "prompts": prompts})
+        ends = list(cancelled) or [False] * len(claims)
+        halted = [states.get(claim.key.batch_id) == BatchStatus.CANCELLED for claim in claims]
+        to_cancel = [claim for claim, *ended in zip(claims, ends, halted, strict=True) if any(ended)]
+        if to_cancel:
+            await connection.execute(_CANCEL, _arguments(to_cancel))
+    running = [states.get(claim.key.batch_id) == BatchStatus.RUNNING for claim in claims]
+    return [runs and not ended for runs, ended in zip(running, ends, strict=True)]
+
+
+def _bill(claim: Claim, paid: Provenance) -> dict[str, object]:
+    return {
+        "batch_id": claim.key.batch_id,
+        "idx": claim.key.index,
+        "fence": claim.fence,
+        "round": 0,
+        **asdict(paid.usage),
+        "cost": paid.cost,
+        "calls": paid.calls,
+        "unanswered": paid.unanswered,
+    }
+
+
+def _arguments(claims: Sequence[Claim]) -> dict[str, object]:
+    return item_arrays([claim.key for claim in claims]) | {"fences": [claim.fence for claim in claims]}

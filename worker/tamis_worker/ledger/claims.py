@@ -2,14 +2,17 @@
 
 A claim raises the item's fence; only a result under the current fence is accepted. It is valid as long as the lease
 of the worker that holds it, so one heartbeat a worker keeps all its claims alive.
+
+`HeldClaims` are the claims that a process knows it holds. Claiming, evaluating and the lease all ask there.
 """
 
-from collections.abc import Collection, Container, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import Row, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas import LedgerUnavailable
@@ -17,12 +20,11 @@ from tamis_schemas import LedgerUnavailable
 from .connection import transaction
 
 
-@dataclass(frozen=True)
-class ItemKey:
+class ItemKey(NamedTuple):
     """An item in the ledger."""
 
     batch_id: UUID
-    index: int
+    index: int  # type: ignore[assignment]  # tuples have a method of this name, which nobody needs of a key
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Refusal:
     cancelled: bool  # the item is; of any other it is not said why
 
 
-# Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `heartbeat`). A row that
+# Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `recovery`). A row that
 # somebody else is just writing is not waited for: whoever holds it decides what becomes of it. Items of paused or
 # cancelled batches stay as they are. A claim that is taken over from a dead worker is counted: it may have paid.
 # How many claims an item gets is not decided here: the reconciler gives up items whose workers keep dying (`recovery`).
@@ -91,12 +93,7 @@ async def claim(
     async with transaction(engine) as connection:
         rows = await connection.execute(
             _CLAIM,
-            {
-                "batch_ids": [key.batch_id for key in keys],
-                "indexes": [key.index for key in keys],
-                "doubted": [key in in_doubt for key in keys],
-                "worker": worker,
-            },
+            item_arrays(keys) | {"doubted": [key in in_doubt for key in keys], "worker": worker},
         )
         granted = {
             (key := ItemKey(row.batch_id, row.idx)): Claim(key, row.fence, row.item_id, row.payload, row.round)
@@ -105,51 +102,78 @@ async def claim(
     return [granted.pop(key, None) for key in keys]
 
 
-_LOST = text("""
+_ASKED = """
 SELECT i.batch_id, i.idx
-FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS held(batch_id, idx)
+FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS asked(batch_id, idx)
 JOIN item_states i USING (batch_id, idx)
-WHERE i.state <> 'running' OR i.worker IS DISTINCT FROM :worker
-""")
+"""
+_LOST = text(f"{_ASKED} WHERE i.state <> 'running' OR i.worker IS DISTINCT FROM :worker")
+_CANCELLED = text(f"{_ASKED} WHERE i.state = 'cancelled'")
 
 
 async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
     """Those of a worker's items that are not its own any more. Raises `LedgerUnavailable`."""
-    parameters = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys], "worker": worker}
     async with transaction(engine) as connection:
-        return [ItemKey(row.batch_id, row.idx) for row in await connection.execute(_LOST, parameters)]
-
-
-_CANCELLED = text("""
-SELECT i.batch_id, i.idx
-FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[])) AS asked(batch_id, idx)
-JOIN item_states i USING (batch_id, idx)
-WHERE i.state = 'cancelled'
-""")
+        return item_keys(await connection.execute(_LOST, item_arrays(keys) | {"worker": worker}))
 
 
 async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collection[ItemKey]:
     """Those of some items that are cancelled; without items nobody is asked. Raises `LedgerUnavailable`."""
     if not keys:
         return ()
-    parameters = {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
     async with transaction(engine) as connection:
-        return {ItemKey(row.batch_id, row.idx) for row in await connection.execute(_CANCELLED, parameters)}
+        return item_keys(await connection.execute(_CANCELLED, item_arrays(keys)))
 
 
+def item_arrays(keys: Collection[ItemKey]) -> dict[str, object]:
+    """The items as the two arrays that a statement takes, in their order."""
+    return {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
+
+
+def item_keys(rows: Iterable[Row[Any]]) -> set[ItemKey]:
+    """The items of rows that have a `batch_id` and an `idx`."""
+    return {ItemKey(row.batch_id, row.idx) for row in rows}
+
+
+class HeldClaims:
+    """The items that are claimed and being evaluated in this process; one per worker, on its loop."""
+
+    def __init__(self) -> None:
+        self._keys: set[ItemKey] = set()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    @property
+    def keys(self) -> frozenset[ItemKey]:
+        """The items as they are now."""
+        return frozenset(self._keys)
+
+    @contextmanager
+    def hold(self, key: ItemKey) -> Iterator[None]:
+        """Know of a claim for as long as its item is evaluated."""
+        self._keys.add(key)
+        try:
+            yield
+        finally:
+            self._keys.discard(key)
+
+
+@dataclass(eq=False)
 class Claims:
     """Claims for one worker, whose reply may be lost.
 
     An item that was claimed while the connection died would be held by a worker that lives and knows nothing of it, so
     nobody would ever take it away: what is in doubt is asked for once more.
+
+    `held`: the items that the worker knows it holds.
     """
 
-    def __init__(self, engine: AsyncEngine, *, worker: str, held: Container[ItemKey]) -> None:
-        """`held`: the items that the worker knows it holds."""
-        self._engine = engine
-        self._worker = worker
-        self._held = held
-        self._in_doubt: set[ItemKey] = set()
+    engine: AsyncEngine
+    _: KW_ONLY
+    worker: str
+    held: Container[ItemKey]
+    _in_doubt: set[ItemKey] = field(init=False, default_factory=set)
 
     async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | Refusal]:
         """A claim or a refusal for each key in order; after `LedgerUnavailable` to be called again with the same keys.
@@ -158,13 +182,13 @@ class Claims:
         """
         try:
             granted = await claim(
-                self._engine,
+                self.engine,
                 keys,
-                worker=self._worker,
-                in_doubt={key for key in self._in_doubt if key not in self._held},
+                worker=self.worker,
+                in_doubt={key for key in self._in_doubt if key not in self.held},
             )
             refused = [key for key, one in zip(keys, granted, strict=True) if one is None]
-            gone = await cancelled(self._engine, refused)
+            gone = await cancelled(self.engine, refused)
         except LedgerUnavailable:
             self._in_doubt.update(keys)
             raise

@@ -6,8 +6,8 @@ The times are the database's. Each statement is one row's, and a transaction of 
 from sqlalchemy import Row, TextClause, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from ..llm.chat import START, Rung, is_below
 from ..llm.dialect_store import CLIMB_AFTER, LEASE, Leased
-from ..llm.rung import START, Rung, is_below
 from ..llm.rung_state import RungState
 from .connection import transaction
 from .storable import storable

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tamis_schemas import Cut, ErrorKind, FieldsResult, ItemStatus, PanelResult, Provenance
 
 from ..operations import Decided, Failure
-from .claims import Claim
+from .claims import Claim, item_keys
 from .connection import transaction
 from .storable import storable
 from .transcripts import (
@@ -133,9 +133,9 @@ async def record(engine: AsyncEngine, outcomes: Sequence[Outcome], known: KnownP
         "prompts": prompt_rows(prompts),
     }
     async with transaction(engine) as connection:
-        written = {(row.batch_id, row.idx) for row in await connection.execute(_RECORD, rows)}
+        written = item_keys(await connection.execute(_RECORD, rows))
     known.committed(prompts, (batch_id for batch_id, _ in written))
-    return [(o.claim.key.batch_id, o.claim.key.index) in written for o in outcomes]
+    return [o.claim.key in written for o in outcomes]
 
 
 def refused(outcome: Outcome, why: str) -> tuple[Outcome, Outcome]:

@@ -1,7 +1,13 @@
-"""The traces that a dead worker or a lost message left in the ledger.
+"""The leases of workers, and the traces that a dead worker or a lost message left in the ledger.
 
 Redis delivers each queue in order. So a message is lost (or stuck with a worker that died) when its item is still
 pending although its queue is empty, or although an item whose message was published later has been claimed for a while.
+
+As long as a worker renews its lease, its claims are valid. It also reports how it is. A lease that is over proves a
+death only to somebody who would have seen the worker live. While the ledger is away nobody can renew, and whoever came
+back first would take all others for dead, and pay for their items once more. So a worker judges others only after it
+has itself renewed for a whole lease without a gap of more than two thirds of one: every worker that lives has renewed
+in that time, or had two thirds of a lease to do so before the gap began.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -9,11 +15,46 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas.batches import wire
 
+from .connection import transaction
+
 SWEEP_LOCK = 7_264_948  # a Postgres advisory lock: one worker sweeps at a time
+
+
+# Ages become times by the database's clock.
+_RENEW = text("""
+INSERT INTO workers (id, lease_until, host, pid, concurrency, in_flight, version, state, state_since, reason,
+                     progress_at, judges_from, judges_until)
+VALUES (:id, now() + make_interval(secs => :lease), :host, :pid, :concurrency, :in_flight, :version, :state,
+        now() - make_interval(secs => :state_for), :reason, now() - make_interval(secs => :idle_for),
+        now() + make_interval(secs => :lease), now() + make_interval(secs => :gap))
+ON CONFLICT (id) DO UPDATE SET
+    lease_until = EXCLUDED.lease_until, in_flight = EXCLUDED.in_flight, state = EXCLUDED.state,
+    state_since = EXCLUDED.state_since, reason = EXCLUDED.reason, progress_at = EXCLUDED.progress_at,
+    judges_from = CASE WHEN workers.judges_until > now() THEN workers.judges_from ELSE EXCLUDED.judges_from END,
+    judges_until = EXCLUDED.judges_until
+""")
+GAP = 2 / 3  # of a lease; with three beats in one, no worker that lives has less than this left when a gap begins
+
+_END = text("DELETE FROM workers WHERE id = :worker")
+
+
+async def renew_lease(engine: AsyncEngine, report: WorkerReport, *, lease: float) -> None:
+    """Hold the lease for another `lease` seconds by the database's clock. Raises `LedgerUnavailable`."""
+    async with transaction(engine) as connection:
+        await connection.execute(
+            _RENEW, report.model_dump(exclude={"running_for"}) | {"lease": lease, "gap": GAP * lease}
+        )
+
+
+async def end_lease(engine: AsyncEngine, *, worker: str) -> None:
+    """Give the lease up: what the worker may still hold can be claimed by others at once."""
+    async with transaction(engine) as connection:
+        await connection.execute(_END, {"worker": worker})
 
 
 @dataclass(frozen=True)
@@ -42,7 +83,7 @@ SELECT EXISTS (SELECT FROM workers me WHERE me.id = :worker AND now() BETWEEN me
 
 
 async def may_judge(connection: AsyncConnection, worker: str) -> bool:
-    """Whether a worker may take others for dead, whose lease is over; see `heartbeat`."""
+    """Whether a worker may take others for dead, whose lease is over; see the top of this file."""
     return bool((await connection.execute(_MAY_JUDGE, {"worker": worker})).scalar_one())
 
 

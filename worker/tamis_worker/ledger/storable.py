@@ -1,8 +1,14 @@
-"""A model's words, as far as Postgres can hold them."""
+"""A model's words, as far as Postgres can hold them; and the words for what it refuses. Pure."""
 
+import re
 from typing import Any
 
+import psycopg
+from sqlalchemy.exc import DBAPIError
+
 from tamis_schemas.values.unstorable import UNSTORABLE
+
+_WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def storable(value: Any) -> Any:
@@ -16,6 +22,16 @@ def storable(value: Any) -> Any:
             return [storable(part) for part in value]
         case _:
             return value
+
+
+def refusal_words(error: BaseException) -> str:
+    """The name of an error: `numeric value out of range`.
+
+    What Postgres says beside it quotes what it was given: a number, a row, the text of an answer.
+    """
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    name = type(cause).__name__
+    return _WORDS.sub(" ", name).lower() if isinstance(cause, psycopg.Error) else name
 
 
 def _can_be_stored(text: str) -> bool:

@@ -6,6 +6,8 @@ without Redis (`allotment`), and given to those who wait by the priority of thei
 
 Waiting is all that can happen to a caller. While Redis is away nothing is granted beyond what was granted already,
 which lasts less than a second, and the pump tries again by itself.
+
+Each model has a limiter, made when the model is first asked: models never throttle each other.
 """
 
 import asyncio
@@ -14,7 +16,7 @@ import math
 import secrets
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
 
 from redis.asyncio import Redis
@@ -22,6 +24,7 @@ from redis.exceptions import RedisError
 
 from tamis_producer.transport.broker import what_is_wrong
 from tamis_schemas import Priority
+from tamis_schemas.batches import wire
 
 from ..event_loop.loop import end_tasks
 from .allotment import NO_DEMAND, Demand, LocalAllotment
@@ -313,3 +316,49 @@ class Limiter:
             if not known.done():
                 known.set_result(None)
         blocks.clear()
+
+
+@dataclass(eq=False)
+class Limiters:
+    """The limiters of one worker process and endpoint."""
+
+    redis: "Redis"
+    endpoint: str
+    limits: Limits
+    _: KW_ONLY
+    holder: str
+    lease: float
+    _limiters: dict[str, Limiter] = field(init=False, default_factory=dict)  # by model
+
+    async def of(self, model: str) -> Limiter:
+        """Return the limiter of a model."""
+        limiter = self._limiters.get(model)
+        if limiter is None:
+            key = wire.limiter_key(self.endpoint, model)
+            limiter = Limiter(self.redis, key, self.limits, holder=self.holder, lease=self.lease)
+            self._limiters[model] = limiter  # before anything is awaited: a second caller must find it
+            await limiter.start()
+        return limiter
+
+    def known(self) -> dict[str, Limiter]:
+        """Return the limiters that there are, by model; may be asked from any thread."""
+        return dict(self._limiters)
+
+    def blocked(self) -> dict[str, float]:
+        """Return the models that nobody may ask for a while, and the seconds; may be asked from any thread."""
+        blocked = {model: limiter.blocked for model, limiter in list(self._limiters.items())}
+        return {model: seconds for model, seconds in blocked.items() if seconds > 0}
+
+    def ended(self) -> list[str]:
+        """Return the models whose limiter ended by itself; may be asked from any thread."""
+        return [model for model, limiter in list(self._limiters.items()) if limiter.ended]
+
+    def reweigh(self, batch: Hashable, priority: Priority) -> None:
+        """Change the priority of a batch's calls that wait."""
+        for limiter in self._limiters.values():
+            limiter.reweigh(batch, priority)
+
+    async def close(self) -> None:
+        """Give back what is held."""
+        for limiter in self._limiters.values():
+            await limiter.close()

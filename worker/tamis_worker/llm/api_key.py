@@ -2,21 +2,32 @@
 
 A key that expires is renewed by one at a time, for all the calls of the process: shortly before it is over, and where
 the endpoint refuses it. While no other can be had, the one that is there is used: the endpoint says whether it is good.
+
+A command that prints a key is run without a shell and within a time. No message says anything that it printed.
 """
 
 import asyncio
+import base64
+import binascii
+import json
 import logging
 import math
+import os
+import re
+import selectors
+import shlex
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from typing import Any, Protocol
 
-from tamis_producer.config.setting_files import text_of
+from tamis_producer.config.setting_files import LARGEST, text_of
 from tamis_schemas import ConfigurationError
-
-from .key_command import NoKey, printed, reason, words_of
-from .printed_key import is_sendable, read_key
 
 NO_KEY = "none"  # sent to endpoints that ask for none: the package insists on a key
 LOOK_EVERY = 1.0  # s between two looks at a file
@@ -26,6 +37,18 @@ SHORTEST_LIFE = 1.0  # s; a command whose keys are over at once is not run for e
 REST = 5.0  # s in which a renewal that brought nothing new is not tried again
 
 log = logging.getLogger(__name__)
+
+
+KEYS = ("accessToken", "access_token", "token", "key")  # of az, of OAuth and gcloud's helper, of others
+INSTANTS = ("expires_on", "expires_at", "token_expiry", "expiry")  # seconds since 1970, or ISO 8601 with its zone
+_SENDABLE = re.compile(r"[!-~]+")  # in a header; neither a blank nor a line end
+
+
+PRINT_WITHIN = 30.0  # s that a command may take
+
+
+class NoKey(Exception):
+    """There is no key to make a call with; the message says why, without anything that was printed."""
 
 
 class KeySource(Protocol):
@@ -210,3 +233,134 @@ def _checked(key: str) -> str:
     if not is_sendable(key):
         raise ConfigurationError("TAMIS_LLM_API_KEY holds a blank, a line end or a letter that no header can hold")
     return key
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command line, as a shell would split it. Raises `ConfigurationError` where there are none."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ConfigurationError(f"TAMIS_LLM_API_KEY_COMMAND is no command line: {error}") from None
+    if not words:
+        raise ConfigurationError("TAMIS_LLM_API_KEY_COMMAND is empty")
+    return words
+
+
+async def printed(command: list[str], *, within: float = PRINT_WITHIN) -> str:
+    """The output of a command; its standard error is not looked at, for nobody knows what stands there.
+
+    Raises:
+        NoKey: it cannot be run, fails, takes longer than `within` seconds, or prints more than any key has.
+    """
+    try:
+        # Not the loop's own subprocess: uvloop forks, and what libraries do after a fork ends the child in a worker.
+        process = await asyncio.to_thread(
+            Popen, command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, start_new_session=True
+        )
+    except (OSError, ValueError) as error:
+        raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND cannot be run: {reason(error)}") from None
+    with process:
+        try:
+            output = await asyncio.to_thread(_output, process, within)
+        except BaseException:
+            with suppress(ProcessLookupError):  # and whatever it has started: a shell's child goes on without it
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode != 0:
+        raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND ended with exit status {process.returncode}")
+    return output.decode("utf-8", "replace")
+
+
+def _output(process: "Popen[bytes]", within: float) -> bytes:
+    """All that a process prints until it has ended."""
+    assert process.stdout is not None  # noqa: S101 - it was asked for
+    ends = time.monotonic() + within
+    output = b""
+    with selectors.DefaultSelector() as arriving:
+        arriving.register(process.stdout, selectors.EVENT_READ)
+        while arriving.select(max(0.0, ends - time.monotonic())):
+            piece = os.read(process.stdout.fileno(), LARGEST)
+            output += piece
+            if len(output) > LARGEST:
+                raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND printed more than {LARGEST:,} bytes")
+            if not piece:
+                with suppress(TimeoutExpired):
+                    process.wait(max(0.0, ends - time.monotonic()))
+                    return output
+                break
+    raise NoKey(f"TAMIS_LLM_API_KEY_COMMAND took longer than {within:g} s")
+
+
+def reason(error: Exception) -> str:
+    """The system's words for an error, or its type: what else it says may be what was printed."""
+    return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedKey:
+    """A key, and what stands beside it of its end."""
+
+    text: str = field(repr=False)
+    expires_at: float | None = None  # seconds since 1970
+    expires_in: float | None = None  # seconds from now
+
+
+def read_key(text: str) -> PrintedKey | None:
+    """The key in a text: its only line, or the token in a JSON object; None where there is none that could be sent.
+
+    JSON as `az account get-access-token` and `gcloud config config-helper --format=json` print it, and as OAuth
+    answers. What it says of its expiry is read where it names a zone or counts seconds.
+    """
+    printed: dict[str, Any] = {}
+    if text.lstrip()[:1] == "{":
+        try:
+            printed = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        if isinstance(printed.get("credential"), dict):
+            printed = printed["credential"]
+        text = next((value for name in KEYS if isinstance(value := printed.get(name), str)), "")
+    key = text.strip()
+    if not is_sendable(key):
+        return None
+    instants = (_instant(printed.get(name)) for name in INSTANTS)
+    expires_at = next((instant for instant in instants if instant is not None), expiry_of(key))
+    return PrintedKey(key, expires_at, _seconds(printed.get("expires_in")))
+
+
+def is_sendable(key: str) -> bool:
+    """True where a header can hold a key: one word of printable ASCII."""
+    return _SENDABLE.fullmatch(key) is not None
+
+
+def expiry_of(key: str) -> float | None:
+    """When a key expires by its own word, in seconds since 1970: the `exp` of a JSON Web Token; None: it says nothing.
+
+    The signature is not looked at: this is for what to tell people, and for when to ask for another key.
+    """
+    parts = key.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (ValueError, RecursionError, binascii.Error):
+        return None
+    return _seconds(claims.get("exp")) if isinstance(claims, Mapping) else None
+
+
+def _instant(value: object) -> float | None:
+    if isinstance(value, str) and not value.isdecimal():
+        try:
+            instant = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        return instant.timestamp() if instant.tzinfo is not None else None  # a local time of nobody knows where
+    return _seconds(value)
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, str) and value.isdecimal() and len(value) <= 15:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e15:
+        return None
+    return float(value)

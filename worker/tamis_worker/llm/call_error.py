@@ -11,12 +11,16 @@
 
 What every other call would meet as well is marked `everyone`: authentication, model_not_found, and a permission that is
 about money.
+
+Gateways wrap the error objects of endpoints: the words, codes and names of all layers are read.
 """
 
+import json
 import re
 import socket
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -29,7 +33,6 @@ from tamis_schemas.values.printable import printable_line
 
 from .chat import CallError, Obstacle
 from .dialect import Refusal
-from .error_answer import layers_of, refusal_of, text_in
 
 MAX_MESSAGE = 500  # characters
 
@@ -97,6 +100,10 @@ _KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai)[-_][\w*-]+(?:\.[\w*-]+)*|\b(?:eyJ[\w-]{8,}|ya29)\.[\w.-]+|(?<=Bearer )\S+|"
     r"(?<!\S)\S*?\*{4,}\S*"
 )
+
+
+LAYERS = 4  # of errors inside errors
+LARGEST_INNER = 10_000  # characters of an error that is held as JSON text
 
 
 def of_exception(error: Exception, *, api_key: str) -> CallError:
@@ -173,6 +180,61 @@ def cleaned(message: str, api_key: str) -> str:
         message = message.replace(form, "[key]")  # shorter ones are placeholders, and parts of ordinary words
     message = printable_line(" ".join(_KEY.sub("[key]", message).split()))
     return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 3] + "..."
+
+
+def refusal_of(status: int, error: object, text: str) -> Refusal:
+    """An error answer in the words of OpenAI; fields that are missing are None.
+
+    An error that wraps another one, as gateways' do, says the words of both.
+    """
+    layers = list(layers_of(error))
+    words = dict.fromkeys(filter(None, map(_words, layers)))
+    codes = [code for layer in layers if (code := text_in(layer, "code")) is not None]
+    return Refusal(
+        status,
+        ": ".join(words) or text,
+        param=next((param for layer in layers if (param := text_in(layer, "param")) is not None), None),
+        code=next((code for code in codes if not code.isdecimal()), codes[0] if codes else None),
+    )
+
+
+def layers_of(error: object, depth: int = LAYERS) -> Iterator[object]:
+    """An error, and what it wraps in its message or metadata, as an object or as JSON text."""
+    error = _parsed(error)
+    if isinstance(error, Mapping) and "message" not in error and error.get("error"):
+        error = _parsed(error["error"])
+    yield error
+    if isinstance(error, Mapping) and depth > 1:
+        inner, raw = _parsed(error.get("message")), _get(error.get("metadata"), "raw")
+        if isinstance(inner, Mapping):
+            yield from layers_of(inner, depth - 1)
+        if raw:
+            yield from layers_of(raw, depth - 1)
+
+
+def _words(layer: object) -> str:
+    """The words of a layer itself."""
+    if not isinstance(layer, Mapping):
+        return layer if isinstance(layer, str) else ""
+    message = layer.get("message") or layer.get("detail")
+    return "" if message is None or isinstance(_parsed(message), Mapping) else str(message)
+
+
+def _parsed(held: object) -> object:
+    if isinstance(held, str) and held.lstrip()[:1] == "{":
+        with suppress(ValueError, RecursionError):
+            return json.loads(held[:LARGEST_INNER])
+    return held
+
+
+def _get(error: object, name: str) -> object:
+    return error.get(name) if isinstance(error, Mapping) else None
+
+
+def text_in(error: object, name: str) -> str | None:
+    """A field of an error object, as text; None: it is missing, or there is no object."""
+    value = _get(error, name)
+    return None if value is None else str(value)
 
 
 def _kind(refusal: Refusal, names: Iterable[str | None]) -> ErrorKind:

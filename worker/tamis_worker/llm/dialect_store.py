@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from .rung import START, is_below
+from .chat import START, is_below
 from .rung_state import RungState
 
 LEASE = 30.0  # s that one call may find out alone; an endpoint that takes longer makes others wait no longer

@@ -14,17 +14,14 @@ from tamis_schemas import ConfigurationError, ErrorKind
 
 from ..limiter.rate_headers import RateHeaders, read_rate_headers
 from .answer_reading import read_answer
-from .api_key import NO_KEY, FixedKey, KeySource
-from .call_error import cleaned, of_exception, of_redirect
-from .chat import Answer, CallError, ChatRequest, Message, Reply
+from .api_key import NO_KEY, FixedKey, KeySource, NoKey
+from .call_error import cleaned, of_exception, of_redirect, refusal_of
+from .chat import Answer, CallError, ChatRequest, Message, Reply, Rung, is_below, lower
 from .completion import read_completion
 from .dialect import FORBIDDEN, Dialect, Refusal, after_refusal, body
-from .error_answer import refusal_of
 from .json_answer import Malformed
-from .key_command import NoKey
 from .lean_client import AnswerTooLarge, LeanClient, Redirected
 from .model_list import ModelList, listed_models
-from .rung import Rung, is_below, lower
 from .rung_state import AFTER_OTHER_SHAPE, Adherence, adherence_of
 from .shared_dialects import DialectTurn, SharedDialects
 

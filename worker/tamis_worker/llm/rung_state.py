@@ -26,10 +26,9 @@ from jsonschema import Draft202012Validator
 
 from tamis_schemas.operations.schema_pattern import linear
 
-from .chat import Schema
+from .chat import LOWEST, START, Rung, Schema, is_below
+from .dialect import portable
 from .json_answer import Malformed
-from .rung import LOWEST, START, Rung, is_below
-from .schema_dialect import portable
 
 MAX_WASTED = 3  # answers in a row that could not be used, until the lowest rung is reached
 GLITCHES = 0.05  # of the answers on a proven rung may be bad,

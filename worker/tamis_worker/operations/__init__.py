@@ -10,9 +10,9 @@ from ..evaluation.recall import RECALL_THRESHOLD
 from . import answer, citing, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
 from .answer_model import Decided, Failure, InvalidAnswer
-from .fitting import Fitted, fitted
 from .panel import panel_program
 from .program import OperationProgram
+from .prompt import Fitted, fitted
 
 __all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "fitted", "lacks_content", "may_ask_again", "program_of"]
 

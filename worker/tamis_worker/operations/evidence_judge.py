@@ -7,37 +7,65 @@ Neutral where the judge fails: better to let questionable evidence through than 
 failure. A neutral evaluation is valid, of quality 0.7 and of type "unknown". As no judge has called its evidence
 contextual, it costs a confidence 30 %. A mistake in the program is no failure of the judge, and is raised: neutralised,
 it would let everything through that should be blocked.
+
+The functions cannot ask again, so a judge's reply is read tolerantly.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from inspect import isawaitable, iscoroutinefunction
+from math import isfinite
 from numbers import Real
-from typing import Any, TypedDict
+from typing import Any, Final, Protocol, TypedDict
 
 from tamis_schemas import InvalidParameters
 from tamis_schemas.answers.judgement import EvidenceType
 
-from ..event_loop.loop import end_tasks
-from ..event_loop.sync_bridge import synchronous
+from ..event_loop.loop import end_tasks, synchronous
+from .answer_model import InvalidAnswer
 from .evidence import (
     QUALITY_CONTEXTUAL,
+    QUALITY_INAPPROPRIATE,
     CitedNoun,
     Evidence,
     adjusted_confidence,
     drops_sharply,
     evidence_type_of,
     hallucination,
+    quality,
 )
-from .judge_client import PROGRAMMING_ERRORS, JudgeClient, reply_of
-from .judge_prompt import judge_prompt
-from .judge_reply import read_reply
+from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
 
 NEUTRAL_QUALITY = QUALITY_CONTEXTUAL
 
 log = logging.getLogger(__name__)
+
+
+# By these Python says that the program is wrong: the client has no `call_json`, or takes other arguments, or trips over
+# its own code. Whatever else a client raises is a failure of the judge: every library has errors of its own.
+PROGRAMMING_ERRORS: Final = (
+    TypeError,
+    AttributeError,
+    NameError,
+    ImportError,
+    AssertionError,
+    NotImplementedError,
+)
+
+
+class JudgeClient(Protocol):
+    """A model that answers in JSON. How many tokens its answer may have is the client's to work out."""
+
+    def call_json(self, system_prompt: str, user_prompt: str, /, *, temperature: float) -> object:
+        """The decoded JSON of the model's answer, or an awaitable of it.
+
+        A plain function is called on several threads at a time, a coroutine function several times on one loop.
+        """
+        ...
 
 
 class EvidenceEvaluation(TypedDict):
@@ -209,3 +237,69 @@ class _Judge:
             log.exception("The evidence judge failed; the classification counts as valid, quality %s", NEUTRAL_QUALITY)
             issue = f"Judge error: {str(error) or type(error).__name__}"
             return Evidence(True, NEUTRAL_QUALITY, EvidenceType.UNKNOWN, issue)
+
+
+async def reply_of(client: JudgeClient, user_prompt: str, threads: Executor) -> object:
+    """The reply of the judge; a plain function is called on one of the threads. Raises whatever the client raises."""
+    call = partial(client.call_json, JUDGE_SYSTEM_PROMPT, user_prompt, temperature=JUDGE_TEMPERATURE)
+    if iscoroutinefunction(call):  # called on a thread, its coroutine is left behind where nobody waits any more
+        return await call()
+    reply = await asyncio.get_running_loop().run_in_executor(threads, _called, call)
+    return await reply if isawaitable(reply) else reply
+
+
+def _called(call: Callable[[], object]) -> object:
+    """Make the call; raise a StopIteration, which no future takes, as a coroutine does."""
+    try:
+        return call()
+    except StopIteration as error:
+        raise RuntimeError("call_json raised StopIteration") from error
+
+
+def read_reply(reply: object) -> Evidence:
+    """The evidence in a judge's reply: numbers may be texts, a score is clamped, another type is unknown.
+
+    Raises:
+        InvalidAnswer: where the reply is no object, or says nothing that could be used.
+    """
+    if not isinstance(reply, Mapping):
+        raise InvalidAnswer(f"the judge's reply is no JSON object but {type(reply).__name__}")
+    score = _score(reply.get("quality_score"))
+    named = reply.get("evidence_type")
+    if score is None and named is None:
+        raise InvalidAnswer("the judge's reply has neither quality_score nor evidence_type")
+    evidence_type = evidence_type_of(named)
+    quality_score = quality(score, evidence_type)
+    issue = reply.get("issue")
+    return Evidence(
+        is_valid=_truth(reply.get("is_valid"), otherwise=quality_score > QUALITY_INAPPROPRIATE),
+        quality_score=quality_score,
+        evidence_type=evidence_type,
+        issue=str(issue).strip() or None if issue is not None else None,
+    )
+
+
+def _score(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InvalidAnswer(f"quality_score: {value!r} is no number")
+    try:
+        score = float(value)
+    except (ValueError, OverflowError) as error:
+        raise InvalidAnswer(f"quality_score: {str(value)[:40]!r} is no number") from error
+    if not isfinite(score):
+        raise InvalidAnswer(f"quality_score: {score!r} is no number")
+    return score
+
+
+def _truth(value: object, *, otherwise: bool) -> bool:
+    match value:
+        case None:
+            return otherwise
+        case bool():
+            return value
+        case str() if value.strip().lower() in ("true", "false"):
+            return value.strip().lower() == "true"
+        case _:
+            raise InvalidAnswer(f"is_valid: {value!r} is neither true nor false")

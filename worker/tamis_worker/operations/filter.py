@@ -4,10 +4,20 @@ from tamis_schemas import EvaluationResult, Filter, Item
 
 from ..llm.chat import Message, Schema
 from ..llm.token_probability import DecisionField
-from .answer_model import Decided, StrictAnswer, UnitInterval, explained_schema, explanation, validated
+from .answer_model import (
+    Decided,
+    Relevance,
+    StrictAnswer,
+    UnitInterval,
+    explained_schema,
+    explanation,
+    grade,
+    graded_schema,
+    graded_system,
+    validated,
+)
 from .program import asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, user_message
-from .relevance import Relevance, grade, graded_schema, graded_system
 
 SYSTEM = f"""\
 You are a classification function that answers yes/no questions about data.

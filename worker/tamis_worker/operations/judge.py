@@ -30,13 +30,13 @@ from .evidence import (
 )
 from .evidence_judge import (
     EvidenceEvaluation,
+    JudgeClient,
     adjust_confidence_with_evidence_quality,
     evaluate_evidence_quality,
     evaluate_evidence_quality_async,
     evaluate_evidence_quality_batch,
     evaluate_evidence_quality_batch_async,
 )
-from .judge_client import JudgeClient
 from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
 from .program import EvaluationFailed, OperationProgram, Question, ask_one
 

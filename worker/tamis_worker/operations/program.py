@@ -3,23 +3,38 @@
 A program is a generator. It yields the questions that may be asked side by side, is sent one result per question in
 the same order, and returns its evaluation; it may return one without having asked at all. It is pure: limits, retries
 and the repair of unusable answers belong to whoever asks.
+
+Each answer comes with a bill: what the question's calls cost, failed ones and repairs too.
 """
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from tamis_schemas import ErrorKind, Item, PanelResult
+from tamis_schemas import ErrorKind, Item, PanelResult, Usage
 from tamis_schemas.operations import OperationKind, operation_name
 
 from ..llm.chat import Message, Schema
 from ..llm.token_probability import DecisionField
 from .answer_model import Decided
-from .question_bill import NO_BILL, QuestionBill
 
 T = TypeVar("T")
 Asking = TypeVar("Asking", bound=OperationKind)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionBill:
+    """Tokens and dollars of one question, and who answered it."""
+
+    model: str | None = None  # as the endpoint names it in its answer
+    usage: Usage = field(default_factory=Usage)
+    cost: Decimal | None = Decimal(0)  # dollars; None: of some answer nobody knows what it cost
+    cached: bool = False  # the answer was kept from an earlier call
+
+
+NO_BILL = QuestionBill()
 
 
 @dataclass(frozen=True)
@@ -91,20 +106,6 @@ def ask_one(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple
             raise EvaluationFailed(kind, message)
 
 
-def single_question(
-    messages: tuple[Message, ...],
-    schema_name: str,
-    schema: Schema,
-    parse: Callable[[object], Decided],
-    *,
-    tokens: int = 0,
-    decision: DecisionField | None = None,
-) -> OperationProgram:
-    """The program of an operation whose one question gives the evaluation."""
-    question = Question(messages, schema_name, schema, parse, tokens=tokens, decision=decision)
-    return (yield from ask_one(question))
-
-
 def asks_once(
     messages: Callable[[Asking, Item], tuple[Message, ...]],
     response_schema: Callable[[Asking], Schema],
@@ -115,6 +116,6 @@ def asks_once(
 
     def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)
-        return single_question(messages(operation, shown), name, shape, partial(parse, operation), decision=decision)
+        return ask_one(Question(messages(operation, shown), name, shape, partial(parse, operation), decision=decision))
 
     return program

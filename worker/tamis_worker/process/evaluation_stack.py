@@ -24,24 +24,20 @@ from ..engine.backpressure import Backpressure
 from ..engine.batch_interrupts import BatchInterrupts
 from ..engine.budget import Budget
 from ..engine.cache import Cache
-from ..engine.call_policy import CallPolicy
 from ..engine.capacity import Capacity
+from ..engine.conversation import CallPolicy
 from ..engine.evaluate import Evaluator, Return, Writers
 from ..engine.group_commit import GroupCommit
 from ..engine.question_runner import QuestionRunner
-from ..ledger import pauses
-from ..ledger.batches import BatchConfigCache
-from ..ledger.cancellations import cancel_items
-from ..ledger.claims import Claims, cancelled
+from ..ledger.batches import BatchConfigCache, pause_batch
+from ..ledger.cancellations import cancel_items, give_back
+from ..ledger.claims import Claims, HeldClaims, cancelled
 from ..ledger.connection import LedgerEngines
 from ..ledger.dialects import LedgerDialects
-from ..ledger.held_claims import HeldClaims
 from ..ledger.outcomes import record
-from ..ledger.release_claims import give_back
 from ..ledger.spending import Spending
 from ..ledger.transcripts import KnownPrompts
-from ..limiter.limiter import Limits
-from ..limiter.limits import Limiters
+from ..limiter.limiter import Limiters, Limits
 from ..llm.api_key import key_source
 from ..llm.dialect_store import endpoint_name
 from ..llm.llm import Llm
@@ -119,7 +115,7 @@ class EvaluationStack:
             backpressure=backpressure,
             measures=measures,
         )
-        self.interrupts = BatchInterrupts(partial(pauses.pause, ledger.transactions, redact=redact))
+        self.interrupts = BatchInterrupts(partial(pause_batch, ledger.transactions, redact=redact))
         self.runner = QuestionRunner(
             self._llm,
             self.limiters,

@@ -1,4 +1,10 @@
-"""One worker process, from its settings to its end."""
+"""One worker process, from its settings to its end.
+
+The Celery tasks are thin bodies that parse their arguments and wait for the core. Those of items and shards never
+raise. What went wrong with an item is in the ledger; what went wrong around it is found by the reconciler. A header
+task that raised would leave its chord's body unrun. Those that services send by name raise what their senders are to
+hear.
+"""
 
 import gc
 import logging
@@ -11,13 +17,20 @@ from uuid import UUID
 from celery import Celery, signals
 
 from tamis_producer.config.redaction import Redaction
+from tamis_producer.process import tracing
+from tamis_producer.runs.completion import follow
 from tamis_producer.transport.broker import make_app
+from tamis_schemas import TamisError, Unavailable
+from tamis_schemas.batches import wire
+from tamis_schemas.operations import OPERATIONS, operation_name
 
+from ..celery_adapter.awaited_strategy import SentRequest, aggregate_strategy, send_aggregated, taken_answer
+from ..celery_adapter.consumer_step import install, work
 from ..celery_adapter.remote_control import EngineControls, RemoteControl
-from ..celery_adapter.worker import work
 from ..config.settings import WorkerSettings
 from ..ledger.cancellations import cancel_items, cancel_waiting
 from ..ledger.claims import ItemKey
+from ..ledger.shards import Closing, close_shard
 from ..limiter.limiter import Limiter
 from ..liveness.alive_file import AliveFile
 from ..liveness.watchdog import EXIT_STALLED, Bounds, Observation, Watchdog
@@ -25,7 +38,13 @@ from ..telemetry import log as log_setup
 from ..telemetry.tracing import traced
 from .evaluation_stack import SETTLING
 from .runtime import STOP_GRACE, Runtime
-from .tasks import register
+
+log = logging.getLogger(__name__)
+
+
+WRITE_WITHIN = 120.0  # s; four times what a statement may take
+CLOSE_WITHIN = 30.0  # s, beyond what is in flight
+SERVICE = "tamis-worker"  # in traces
 
 ANSWER_WITHIN = 5.0  # s; meanwhile the consumer's thread takes no message
 
@@ -83,14 +102,6 @@ def _limiter(limiter: Limiter) -> Mapping[str, Any]:
         "share_of_requests": limiter.share_of_requests,
         "blocked_seconds": limiter.blocked,
     }
-
-
-log = logging.getLogger(__name__)
-
-
-WRITE_WITHIN = 120.0  # s; four times what a statement may take
-CLOSE_WITHIN = 30.0  # s, beyond what is in flight
-SERVICE = "tamis-worker"  # in traces
 
 
 def run(
@@ -169,3 +180,57 @@ def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | Non
         farewell=settings.call_timeout + SETTLING,
     )
     return Watchdog(runtime.vitals.observe, bounds, tell=tell)
+
+
+def register(app: Celery, runtime: Runtime) -> None:
+    """Give `app` one task per operation, the aggregate, and those that services send by name."""
+
+    deliveries = runtime.deliveries
+    install(app, deliveries, runtime.sent, runtime.foreign)
+
+    # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
+    def evaluate(batch_id: str, index: int) -> None:
+        runtime.run(runtime.evaluation.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
+
+    def aggregate(task: Any, batch_id: str, round_: int, shard: int) -> None:
+        with tracing.aggregating(batch_id, round_, shard, of=(task.request.headers or {}).get(tracing.HEADER)):
+            came_to = close(batch_id, round_, shard)
+        send_aggregated(task, came_to)
+
+    def close(batch_id: str, round_: int, shard: int) -> str:
+        try:
+            closing = runtime.run(close_shard(runtime.ledger.transactions, UUID(batch_id), round_, shard))
+            if closing is Closing.CLOSED:
+                runtime.dispatcher.fill_window(UUID(batch_id))
+            elif closing is Closing.COMPLETED:
+                log.info("batch=%s completed", batch_id)
+                for following in follow(runtime.dispatch_engine, UUID(batch_id)):
+                    log.info("batch=%s takes up what passed batch=%s", following, batch_id)
+                    runtime.dispatcher.fill_window(following)
+            return closing
+        except Unavailable as error:
+            log.warning("batch=%s shard=%s left to the reconciler: %s", batch_id, shard, error)
+        except Exception:  # the shard stays dispatched in the ledger; the reconciler closes it
+            log.exception("batch=%s shard=%s could not be closed", batch_id, shard)
+        return "left to the reconciler"
+
+    for operation in OPERATIONS:
+        name = wire.task_name(operation_name(operation))
+        app.task(name=name, shared=False, ignore_result=True, Strategy=deliveries)(evaluate)
+    # Its events are `send_aggregated`'s: Celery's own would count it among the items.
+    aggregates = {"Strategy": staticmethod(aggregate_strategy), "send_events": False}
+    app.task(name=wire.AGGREGATE, shared=False, bind=True, ignore_result=True, **aggregates)(aggregate)
+
+    def answered(task: Any, *_: Any, **__: Any) -> Any:
+        return taken_answer(task)
+
+    for name in (wire.EVALUATE, wire.SUBMIT):
+        app.task(
+            name=name,
+            shared=False,
+            bind=True,
+            ignore_result=False,
+            Strategy=runtime.sent,
+            Request=SentRequest,
+            throws=(TamisError,),  # their senders hear of these; in the log they are no errors of the worker
+        )(answered)

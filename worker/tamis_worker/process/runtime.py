@@ -1,62 +1,65 @@
-"""One worker process put together, from the bottom up: each part is given what it needs when it is made."""
+"""One worker process put together, from the bottom up: each part is given what it needs when it is made.
+
+Two small parts stand here as well: the door for services that have Celery and nothing of Tamis, and the follower of
+batches, which others pause, cancel or give another priority.
+"""
 
 import asyncio
 import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
+from uuid import UUID
 
 import redis.asyncio as redis
 from celery import Celery
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from tamis_producer.client.client import Client
 from tamis_producer.config.redaction import Redaction
 from tamis_producer.ledger import DISPATCH
 from tamis_producer.ledger import connect as connect_producer
 from tamis_producer.runs.workers import REDIS
+from tamis_producer.services.named_tasks import NamedTasks
 from tamis_producer.transport.broker import waiting_messages
 from tamis_producer.transport.dispatch import Dispatcher
+from tamis_schemas import LedgerUnavailable
+from tamis_schemas.batches import wire
 from tamis_schemas.ledger.revisions import demand
 
-from ..celery_adapter.awaited_strategy import AwaitedStrategy
+from ..celery_adapter.awaited_strategy import AwaitedStrategy, SentTask
 from ..celery_adapter.foreign_messages import ForeignMessages
 from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
-from ..engine.backpressure import Backpressure
+from ..engine.backpressure import Backpressure, Server
 from ..engine.batch_interrupts import BatchInterrupts
 from ..engine.broker_probe import BrokerProbe
-from ..event_loop.background_tasks import BackgroundTasks
-from ..event_loop.loop import LoopThread
+from ..event_loop.loop import BackgroundTasks, LoopThread
 from ..event_loop.looper import Looper
-from ..ledger.claims import lost
+from ..ledger.batches import BatchConfigCache, running_batches
+from ..ledger.claims import HeldClaims, lost
 from ..ledger.connection import LedgerEngines
-from ..ledger.held_claims import HeldClaims
-from ..liveness.lease_keeper import LeaseKeeper
-from ..liveness.vitals import Vitals
+from ..ledger.shards import close_cancelled
+from ..limiter.limiter import Limiters
+from ..liveness.vitals import LeaseKeeper, Vitals
 from ..maintenance.reconciler import Reconciler
 from ..maintenance.retention import Retention
-from ..telemetry.exposition import Exposition
-from ..telemetry.gauges import ASKED_WITHIN, Present, QueueDepths
 from ..telemetry.measures import NULL_MEASURES
-from ..telemetry.metrics import Metrics
+from ..telemetry.metrics import ASKED_WITHIN, Exposition, Metrics, Present, QueueDepths
 from ..webhooks.deliverer import Deliverer
-from .batch_follower import BatchFollower
-from .door import Door
 from .evaluation_stack import EvaluationStack
 
 log = logging.getLogger(__name__)
 
+SOURCE = "states of batches"  # as the backpressure knows it
 
-async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: BatchInterrupts, worker: str) -> None:
-    """Halt the items held here that are not this worker's any more. Raises `LedgerUnavailable`."""
-    theirs = await lost(engine, held.keys, worker=worker)
-    if theirs:
-        log.warning("%d items were taken over while the lease was over", len(theirs))
-    interrupts.revoke([(key.batch_id, key.index) for key in theirs])
+
+AGAIN_AFTER = 1.0  # s; while the ledger does not answer
 
 
 T = TypeVar("T")
@@ -103,8 +106,8 @@ class Runtime:
             aside=lambda: self.evaluation.capacity.waiting,
             foreign_taken=lambda: self.foreign.taken,
             foreign_held=lambda: self.foreign.held,
-            cancel=lambda key, cut: self.evaluation.interrupts.cancel((key.batch_id, key.index), cut=cut),
-            forget=lambda key: self.evaluation.interrupts.forget((key.batch_id, key.index)),
+            cancel=lambda key, cut: self.evaluation.interrupts.cancel(key, cut=cut),
+            forget=self.evaluation.interrupts.forget,
         )
         self._door = Door(settings)
         self.sent = AwaitedStrategy(self._loop, self._door.answer)
@@ -232,3 +235,63 @@ def _redis_of_broker(url: str) -> "redis.Redis | None":
     if not url.startswith(REDIS):
         return None
     return redis.from_url(url, socket_timeout=BROKER_ANSWERS_WITHIN, socket_connect_timeout=BROKER_ANSWERS_WITHIN)
+
+
+class Door:
+    """Answers what services send, with a client of its own; it connects with the first of them."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing."""
+        self._client = Client(settings)
+        self._tasks = NamedTasks(self._client)
+
+    async def answer(self, sent: SentTask) -> Any:
+        """Return the result of a task. Raises what its sender is to hear; an outage of the ledger is waited out."""
+        while True:
+            try:
+                if sent.name == wire.SUBMIT:
+                    return await asyncio.to_thread(self._tasks.submit, sent.id, sent.args, sent.kwargs)
+                return await self._tasks.evaluate(sent.id, sent.args, sent.kwargs)
+            except LedgerUnavailable as error:
+                log.debug("%s[%s] waits: %s", sent.name, sent.id, error)
+            await asyncio.sleep(AGAIN_AFTER)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._client.close()
+
+
+@dataclass(frozen=True)
+class BatchFollower:
+    """Asks the ledger, halts what no longer runs and reweighs what waits for a permit."""
+
+    engine: AsyncEngine
+    configs: BatchConfigCache
+    limiters: Limiters
+    interrupts: BatchInterrupts
+    backpressure: Backpressure
+
+    async def look(self) -> None:
+        """Look once; an outage of the ledger goes to the backpressure, which says so."""
+        try:
+            for batch_id in await self.interrupts.refresh(self._not_running):
+                if await close_cancelled(self.engine, batch_id):
+                    log.info("batch=%s cancelled: its last call has ended", batch_id)
+            self.backpressure.worked(Server.LEDGER, SOURCE)
+        except LedgerUnavailable as error:
+            self.backpressure.failed(Server.LEDGER, SOURCE, error)
+
+    async def _not_running(self, batch_ids: Collection[UUID]) -> Collection[UUID]:
+        running = await running_batches(self.engine, batch_ids)
+        for batch_id in self.configs.follow(running):
+            log.info("batch=%s goes on with priority %s", batch_id, running[batch_id])
+            self.limiters.reweigh(batch_id, running[batch_id])
+        return set(batch_ids) - set(running)
+
+
+async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: BatchInterrupts, worker: str) -> None:
+    """Halt the items held here that are not this worker's any more. Raises `LedgerUnavailable`."""
+    theirs = await lost(engine, held.keys, worker=worker)
+    if theirs:
+        log.warning("%d items were taken over while the lease was over", len(theirs))
+    interrupts.revoke(theirs)

@@ -14,8 +14,6 @@ from itertools import accumulate
 
 from tamis_schemas.values.spelling import american
 
-from .number_words import NUMBER_WORDS, UNITS
-
 REMEMBERED = 50_000  # tokens whose canonical form is kept
 LONGEST = 64  # characters; a longer word is compared as it stands
 PLURAL = 4  # letters that a plural has at least: "ms" is not the plural of "m"
@@ -59,6 +57,19 @@ _LETTERS = (
 )
 _NUMBER = r"\d+(?:[.,\u00b7]\d+)*(?:e[-+]?\d{1,3}(?!\w))?"
 _FRACTION = r"\d+(?:e[-+]?\d{1,3}(?!\w))?"
+
+
+UNITS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+_TENS_IN_ORDER = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+TENS = {word: 10 * n for n, word in enumerate(_TENS_IN_ORDER, 2)}
+NUMBER_WORDS = {
+    **{word: n for n, word in enumerate(UNITS)},
+    **TENS,
+    **{f"{ten}-{UNITS[unit]}": tens + unit for ten, tens in TENS.items() for unit in range(1, 10)},
+}
 _TOKEN = re.compile(
     "(?![ ,;()\\]'])(?:"  # most of what is between two tokens
     rf"{_LETTERS}(?:'{_LETTERS}"

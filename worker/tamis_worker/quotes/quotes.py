@@ -1,26 +1,32 @@
 """Quotes checked against the record that they are taken from. Pure.
 
-An ellipsis within a quote splits it into parts, which must stand in one field and in order. What is found
-there, and what is altered, says `field_match`.
+An ellipsis within a quote splits it into parts, which must stand in one field and in order.
 
 It runs on the worker's one event loop, so its work is bounded: only so many characters of a record are searched, and
 only so much is compared for similarity; what is left over after that is looked for word for word.
+
+A part is found where the field says the same after folding (`FoldedText`), or where the same tokens follow each other
+there (`Tokens`). Where the nearest passage is similar enough, but a token differs, the part is altered.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+from rapidfuzz import fuzz
 
 from tamis_schemas import Item
 from tamis_schemas.answers.penalties import after_quotes
 from tamis_schemas.answers.results import Difference, Quote, QuoteState
 from tamis_schemas.records.item import shown_fields
 
-from .field_match import NOWHERE, SHORT, Match, QuotedField, QuotePart, exact, in_order, nearest, same
 from .folded_text import FoldedText
 from .not_present import NOT_PRESENT
 from .one_line import shown_value
-from .quote_alignment import WordDifference
+from .quote_alignment import WordDifference, aligned, extended, leaves_out
+from .quote_tokens import NEGATING, Tokens
 
 SEARCHED = 2_000_000  # characters of a record; more than any model reads
 COMPARED = 50_000_000  # characters of quotes times characters of fields, for one answer; under 0.15 s
@@ -32,6 +38,215 @@ _ELLIPSIS = re.compile(r"[\[(]? ?(?:\. ?){3,}[\])]?")
 _AROUND = " '.,;:-[](){}<>"  # stripped from both ends
 _SIGN = re.compile(r"(?:[<>]=? ?)?-?[.\u00b7]?\Z")  # before the first digit of a quote; `endpos` is its \Z
 _RANK = {QuoteState.NOT_FOUND: 0, QuoteState.ALTERED: 1, QuoteState.FOUND: 2}
+
+
+SIMILAR = 0.7  # a quote of this similarity to a passage is altered, not invented
+SHARED = 0.5  # and where this share of its tokens stands in the passage
+
+SHORT = 20  # characters: a shorter quote must stand there word for word, as whole words
+BROKEN_OFF = 100  # characters: a quote as long as that may end within a word, where an endpoint cut it
+FEW = 2  # tokens with content: with fewer, function words must agree as well
+MARGIN = 60  # characters on both sides of the most similar passage that may belong to it
+OMITTED = 6  # words: an ellipsis for no more than these must not leave out a negation
+OMITTED_CHARACTERS = 120  # in which so many words stand at most
+TOKENISED = 200_000  # characters of a field that are looked at token by token
+LONGEST = 10_000  # characters of a quote that is; a longer one must stand there word for word
+TRIED = 1_000  # places of a quote in a field that are looked at for one with whole words
+
+_IN_NUMBER = ".,\u00b7-"
+_INSIDE_BEFORE = re.compile(r"\d[.,\u00b7]\Z|(?<![^\s(\[{=<>:;,~])-\Z")  # a decimal point, a minus
+_NEGATING = re.compile(rf"\b(?:{'|'.join(NEGATING)})-\Z")
+_FIRST_UNSPACED_SCRIPT = "\u2e80"  # from here on, scripts mostly write words without spaces between them
+
+
+class QuotedField:
+    """A field of the record, folded, in which quotes are looked for."""
+
+    def __init__(self, name: str, text: str, *, has_places: bool) -> None:
+        self.name = name
+        self.text = text
+        self.has_places = has_places  # a text; a list or an object is searched as it is shown
+        self.folded_text = FoldedText(text)
+        self.folded = self.folded_text.folded
+        self.prefix = _prefix(name)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        return Tokens(self.folded[:TOKENISED])
+
+    def words(self, start: int, end: int) -> str:
+        """The field's own characters for a part of its folded text."""
+        if start == end:
+            return ""
+        place = self.folded_text.place(start, end)
+        return self.text[place.start : place.end]
+
+
+@lru_cache(maxsize=1_000)
+def _prefix(name: str) -> str:
+    """A field's name as it may stand before a quote from it."""
+    return FoldedText(name).folded.strip() + ":"
+
+
+@dataclass(frozen=True, slots=True)
+class QuotePart:
+    """A part of a quote: its characters in the folded quote, and what they are."""
+
+    start: int
+    words: str
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The passage that says what a quote says, or nearly so: characters of a folded field, and of the folded quote."""
+
+    state: QuoteState = QuoteState.NOT_FOUND
+    similarity: float = 0.0
+    start: int = 0
+    end: int = 0
+    differences: tuple[WordDifference, ...] = ()
+
+
+NOWHERE = Match()
+
+MatchIn: TypeAlias = Callable[[QuotedField, QuotePart, int], Match]  # of a part, from a place of the field on
+
+
+def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) -> Match:
+    """All parts of a quote one behind the other in one field, each as `match_in` finds it."""
+    matches: list[Match] = []
+    end = 0
+    for part in parts:
+        match = match_in(field, part, end)
+        matches.append(match)
+        if match.state is QuoteState.NOT_FOUND:
+            return Match(similarity=min(each.similarity for each in matches))
+        end = match.end
+    return _joined(field, parts, matches)
+
+
+def exact(folded: str, words: str, begin: int) -> Match | None:
+    """The first passage from a place on with the same words, as whole words."""
+    start = folded.find(words, begin)
+    for _ in range(TRIED):
+        if start < 0:
+            return None
+        end = start + len(words)
+        if not _inside(folded, start) and (not _inside(folded, end) or _breaks_off(folded, words, end)):
+            return Match(QuoteState.FOUND, 1.0, start, end)
+        start = folded.find(words, start + 1)
+    return None
+
+
+def _inside(folded: str, place: int) -> bool:
+    """True where the place parts a word or a number: "men" is not in "treatment", "5 mg" not in "1.5 mg"."""
+    if not 0 < place < len(folded):
+        return False
+    before, after = folded[place - 1], folded[place]
+    if before.isalnum() and after.isalnum():
+        return before < _FIRST_UNSPACED_SCRIPT and after < _FIRST_UNSPACED_SCRIPT
+    if after.isdigit() and before in _IN_NUMBER:
+        return _INSIDE_BEFORE.search(folded, max(0, place - 3), place) is not None
+    if before.isdigit() and after in _IN_NUMBER:
+        return folded[place + 1 : place + 2].isdigit() and after != "-"
+    return before == "-" and after.isalpha() and _NEGATING.search(folded, max(0, place - 6), place) is not None
+
+
+def _breaks_off(folded: str, words: str, end: int) -> bool:
+    """True of a long quote that ends within a word, as where an endpoint stopped it at the longest allowed."""
+    return len(words) >= BROKEN_OFF and folded[end - 1].isalpha() and folded[end].isalpha()
+
+
+def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
+    """The first passage from a place on with the same words or the same tokens."""
+    if match := exact(field.folded, part.words, begin):
+        return match
+    if not SHORT <= len(part.words) <= LONGEST or len((tokens := Tokens(part.words)).content) < FEW:
+        return NOWHERE
+    record = field.tokens
+    for run in record.find(tokens, begin):
+        if not leaves_out(tokens, record, run):
+            whole = extended(tokens, record, run)
+            start, end = record.spans[whole.start][0], record.spans[whole.stop - 1][1]
+            return Match(QuoteState.FOUND, fuzz.ratio(part.words, field.folded[start:end]) / 100, start, end)
+    return NOWHERE
+
+
+def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
+    """The most similar passage from a place on, compared with the part token by token."""
+    words, rest = part.words, field.folded[begin:] if begin else field.folded
+    if len(rest) < len(words):  # a partial alignment would look for the field in the quote
+        similarity, start, end = fuzz.ratio(words, rest) / 100, begin, len(field.folded)
+    else:
+        place = fuzz.partial_ratio_alignment(words, rest)
+        if place is None:
+            return NOWHERE
+        similarity, start, end = place.score / 100, begin + place.dest_start, begin + place.dest_end
+    if similarity < SIMILAR or len(words) > LONGEST:
+        return Match(similarity=similarity)
+    return _compared(field.folded, part, start, end, begin, similarity)
+
+
+def _compared(folded: str, part: QuotePart, start: int, end: int, begin: int, similarity: float) -> Match:
+    """The quote beside the most similar passage, token by token."""
+    first, last = max(begin, start - MARGIN), min(len(folded), end + MARGIN)
+    while first > begin and _inside(folded, first):
+        first -= 1
+    while last < len(folded) and _inside(folded, last):
+        last += 1
+    quote, passage = Tokens(part.words), Tokens(folded[first:last])
+    if len(quote.content) < FEW:
+        quote, passage = Tokens(part.words, every_word=True), Tokens(folded[first:last], every_word=True)
+    alignment = aligned(quote, passage, may_break_off=len(part.words) >= BROKEN_OFF)
+    if alignment is None or alignment.shared < SHARED:
+        return Match(similarity=similarity)
+    differences = tuple(
+        WordDifference(part.start + each.quote_start, part.start + each.quote_end, first + each.start, first + each.end)
+        for each in alignment.differences
+    )
+    state = QuoteState.ALTERED if differences else QuoteState.FOUND
+    return Match(state, similarity, first + alignment.start, first + alignment.end, differences)
+
+
+def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> list[Match]:
+    """Each part as near to the next one as the same words stand: an ellipsis leaves out as little as it can."""
+    tight = list(matches)
+    for n in range(len(tight) - 2, -1, -1):
+        words, before = parts[n].words, tight[n + 1].start
+        start = field.folded.rfind(words, tight[n].end, before)
+        if start >= 0 and not _inside(field.folded, start) and not _inside(field.folded, start + len(words)):
+            tight[n] = Match(QuoteState.FOUND, 1.0, start, start + len(words))
+    return tight
+
+
+def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> Match:
+    """The parts of one quote as one; where an ellipsis stands for little more than a negation, it is altered."""
+    if not matches:
+        return NOWHERE
+    matches = _tightened(field, parts, matches)
+    differences: list[WordDifference] = list(matches[0].differences)
+    for before, after, part in zip(matches, matches[1:], parts, strict=False):
+        differences += after.differences
+        if after.start - before.end > OMITTED_CHARACTERS:
+            continue
+        omitted = Tokens(field.folded[before.end : after.start])
+        places = range(len(omitted.words))
+        if len(places) <= OMITTED and any(omitted.is_negation(place) for place in places):
+            left_out = before.end + omitted.spans[0][0], before.end + omitted.spans[-1][1]
+            differences.append(WordDifference(part.end, part.end, *left_out))
+    differences.sort(key=lambda difference: difference.quote_start)
+    altered = bool(differences) or any(match.state is QuoteState.ALTERED for match in matches)
+    return Match(
+        QuoteState.ALTERED if altered else QuoteState.FOUND,
+        min(match.similarity for match in matches),
+        matches[0].start,
+        matches[-1].end,
+        tuple(differences),
+    )
 
 
 class QuotedRecord:

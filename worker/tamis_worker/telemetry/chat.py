@@ -1,12 +1,19 @@
-"""The span of one LLM call, after the semantic conventions for generative AI. No prompt and no answer stands in it."""
+"""The span of one LLM call, after the semantic conventions for generative AI. No prompt and no answer stands in it.
 
+What the metrics say of a result becomes events of the span whose answer they rate: `gen_ai.evaluation.result` belongs
+to the span of the operation that is evaluated, so to the call whose answer became the result. Where that answer came
+from the cache there was no call, and the item's span has them.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 from urllib.parse import urlsplit
 
 from tamis_producer.process import tracing
-from tamis_producer.process.tracing import NO_SPAN, SpanKind
+from tamis_producer.process.tracing import NO_SPAN, Attributes, SpanKind, quietly
+from tamis_schemas import Evaluation
 
 from ..llm.chat import Answer, ChatRequest, Reply
 
@@ -23,6 +30,9 @@ PROVIDERS = {
     "services.ai.azure.com": "azure.ai.inference",
 }
 PORTS = {"http": 80, "https": 443}
+
+
+EVENT = "gen_ai.evaluation.result"
 
 
 @dataclass(frozen=True)
@@ -139,3 +149,29 @@ class ChatSpan:
         if kind is not None and self._replied_at is None:
             self.span.fail(kind.__name__)
         self.end()
+
+
+class Rated(Protocol):
+    """A taker of events: an item's span, or that of a call."""
+
+    def event(self, name: str, attributes: Attributes) -> None: ...
+
+
+@quietly
+def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
+    """Attach evaluations that have a value. Never raises: a fault of telemetry is no fault of the work."""
+    for evaluation in evaluations:
+        if evaluation.value is not None:
+            to.event(EVENT, attributes_of(evaluation))
+
+
+def attributes_of(evaluation: Evaluation) -> Attributes:
+    """Name an evaluation's parts as the conventions do; the field, of several, has a name of ours."""
+    value = evaluation.value
+    return {
+        "gen_ai.evaluation.name": evaluation.label,
+        "gen_ai.evaluation.score.value": None if isinstance(value, str) else value,
+        "gen_ai.evaluation.score.label": value if isinstance(value, str) else None,
+        "gen_ai.evaluation.explanation": evaluation.reason,
+        "tamis.field": evaluation.field,
+    }

@@ -2,17 +2,41 @@
 
 No label has a value for each batch or item. A model's name is a caller's text: beyond `MODELS` of them, further ones
 are `other`.
+
+How much waits, is in flight, and is left of the limits is looked up when Prometheus asks. It fetches all figures at
+`/metrics`, which a thread of the worker serves.
 """
 
-from collections.abc import Callable, Mapping
+import errno
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 from decimal import Decimal
 from functools import cache, partial
 from importlib.metadata import version
+from socketserver import ThreadingMixIn
+from typing import Self
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Metric,
+    disable_created_metrics,
+    make_wsgi_app,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from tamis_producer.process.tracing import quietly
+from tamis_schemas import BrokerUnavailable
 
+from ..limiter.limiter import Limiter
 from ..llm.chat import Reply
 from .measures import Measures
 
@@ -24,6 +48,17 @@ CALL_SECONDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 120.0, 300
 ITEM_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
 WAIT_SECONDS = (0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
 ENTRIES = (1, 2, 5, 10, 20, 50, 100, 200)
+
+
+ASKED_WITHIN = 2.0  # s; a scrape does not wait longer for the broker
+FRESH = 1.0  # s; what the broker said is told again for so long
+
+
+NEIGHBOURS = 32  # ports that are tried, for so many workers on one machine
+READ_WITHIN = 5.0  # s for a request to arrive
+
+log = logging.getLogger(__name__)
+
 
 # A second sample of each counter, which nobody here asks for.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the package leaves it out
@@ -145,3 +180,166 @@ class _OfModel:
         self.unpriced = metrics._unpriced.labels(label)
         self.seconds = metrics._call_seconds.labels(label)
         self.waits = metrics._waits.labels(label)
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+    allow_reuse_port = False  # two workers on one port would be asked by turns
+
+
+class _IPv6Server(_Server):
+    address_family = socket.AF_INET6
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = READ_WITHIN
+
+    def log_message(self, *_: object) -> None:
+        """A scrape is no news."""
+
+
+class Exposition:
+    """Serves a registry from `start` to `close`."""
+
+    def __init__(self, registry: CollectorRegistry, host: str, port: int) -> None:
+        """`port` 0: any that is free. Another one that is taken, by a worker of the same machine: the next free one."""
+        self._registry = registry
+        self._host = host
+        self._port = port
+        self._server: WSGIServer | None = None
+
+    @property
+    def url(self) -> str | None:
+        """The URL of the figures; None: they are not served."""
+        if self._server is None:
+            return None
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._server.server_port}/metrics"
+
+    def start(self) -> Self:
+        """Serve. Where no port is to be had the worker works without: that is a warning in its log."""
+        try:
+            self._server = self._listening()
+        except OSError as error:
+            log.warning("no metrics: %s port %d: %s", self._host, self._port, error.strerror or error)
+        else:
+            threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
+            log.info("metrics at %s", self.url)
+        return self
+
+    @quietly
+    def close(self) -> None:
+        """Serve no more."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.shutdown()
+            server.server_close()
+
+    def _listening(self) -> WSGIServer:
+        app = make_wsgi_app(self._registry)
+        kind = _IPv6Server if ":" in self._host else _Server
+        last = self._port + NEIGHBOURS if self._port else 1
+        for port in range(self._port, min(last, 65_536)):
+            try:
+                return make_server(self._host, port, app, server_class=kind, handler_class=_Handler)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+        raise OSError(errno.EADDRINUSE, f"taken, and so are those up to {min(last, 65_536) - 1}")
+
+
+class QueueDepths(Collector):
+    """`tamis_queue_messages`: absent while the broker does not answer."""
+
+    def __init__(self, ask: Callable[[], Mapping[str, int]], *, within: float = ASKED_WITHIN) -> None:
+        """`ask` says how many messages wait in each queue, or raises `BrokerUnavailable`; it may take its time."""
+        self._ask = ask
+        self._within = within
+        self._lock = threading.Lock()
+        self._asking: threading.Thread | None = None
+        self._last: Mapping[str, int] | None = None
+        self._read_at = 0.0
+
+    def describe(self) -> Iterable[Metric]:
+        """Return its name alone: at its registration nobody is asked."""
+        return [self._family()]
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the depths as the broker says them now."""
+        family = self._family()
+        for queue, depth in (self._depths() or {}).items():
+            family.add_metric([queue], depth)
+        yield family
+
+    def _depths(self) -> Mapping[str, int] | None:
+        with self._lock:  # several may scrape; one that hangs is not asked by another
+            asking = self._asking
+            if asking is None or not asking.is_alive():
+                if self._last is not None and time.monotonic() < self._read_at + FRESH:
+                    return self._last
+                self._last = None
+                asking = self._asking = threading.Thread(target=self._learn, name="queue depths", daemon=True)
+                asking.start()
+        asking.join(self._within)
+        return None if asking.is_alive() else self._last
+
+    @quietly
+    def _learn(self) -> None:
+        try:
+            depths = self._ask()
+        except BrokerUnavailable:
+            return
+        self._last, self._read_at = depths, time.monotonic()
+
+    @staticmethod
+    def _family() -> GaugeMetricFamily:
+        return GaugeMetricFamily("tamis_queue_messages", "Messages that wait, as this worker sees.", labels=["queue"])
+
+
+@dataclass(eq=False)
+class Present(Collector):
+    """The items and calls that this process has in flight, and how far the limits are used.
+
+    `label` makes a label of a model's name; those that get the same are told together.
+    """
+
+    _: KW_ONLY
+    items: Callable[[], int]
+    holding_back: Callable[[], bool]
+    limiters: Callable[[], Mapping[str, Limiter]]
+    label: Callable[[str], str]
+
+    def describe(self) -> Iterable[Metric]:
+        """The names."""
+        return self._families()
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the present figures; what cannot be found out is left out."""
+        families = self._families()
+        self._fill(families)
+        return families
+
+    @quietly
+    def _fill(self, families: tuple[GaugeMetricFamily, ...]) -> None:
+        items, holding, calls, limit, share = families
+        items.add_metric([], self.items())
+        holding.add_metric([], float(self.holding_back()))
+        by_label = {self.label(model): limiter for model, limiter in self.limiters().items()}
+        for model, limiter in by_label.items():
+            in_flight, most = limiter.in_flight, limiter.concurrency
+            calls.add_metric([model], in_flight)
+            limit.add_metric([model], most)
+            share.add_metric([model, "calls"], in_flight / most)
+            if (used := limiter.share_of_requests) is not None:
+                share.add_metric([model, "requests"], used)
+
+    @staticmethod
+    def _families() -> tuple[GaugeMetricFamily, ...]:
+        model = ["model"]
+        return (
+            GaugeMetricFamily("tamis_items_in_flight", "Items that this process evaluates."),
+            GaugeMetricFamily("tamis_holding_back", "1 while Postgres or Redis is in trouble."),
+            GaugeMetricFamily("tamis_llm_calls_in_flight", "Calls of this process.", labels=model),
+            GaugeMetricFamily("tamis_limiter_calls", "Calls that all may have in flight.", labels=model),
+            GaugeMetricFamily("tamis_limiter_used_ratio", "Of a limit, the share in use.", labels=[*model, "limit"]),
+        )

@@ -9,6 +9,7 @@ import logging
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from typing import Protocol, Self
 from uuid import UUID
 
@@ -23,8 +24,7 @@ from ..event_loop.looper import Looper
 from ..ledger.connection import transaction
 from . import outbox
 from .schedule import Answer, decide
-from .sender import Sender
-from .task_sender import TaskSender, is_task
+from .sender import Sender, TaskSender, is_task
 
 POLL = 2.0  # s between two looks for webhooks that are due
 AT_ONCE = 8  # tries in flight in one worker
@@ -47,24 +47,21 @@ class Sends(Protocol):
         ...
 
 
+@dataclass(eq=False)
 class Deliverer:
-    """Delivers the webhooks of a ledger until its `run` is cancelled."""
+    """Delivers the webhooks of a ledger until its `run` is cancelled.
 
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        sender: Sends | None,
-        *,
-        tasks: Sends,
-        keep_days: float,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        """`sender`: None where there is no secret to sign with, so that nothing is sent but tasks, by `tasks`."""
-        self._engine = engine
-        self._sender = sender
-        self._task_sender = tasks
-        self._keep_days = keep_days
-        self._jitter = jitter
+    `sender`: None where there is no secret to sign with, so that nothing is sent but tasks, by `tasks`.
+    """
+
+    engine: AsyncEngine
+    sender: Sends | None
+    _: KW_ONLY
+    tasks: Sends
+    keep_days: float
+    jitter: Callable[[], float] = random.random
+
+    def __post_init__(self) -> None:
         self._tries: set[asyncio.Task[None]] = set()
         self._looks = 0
 
@@ -87,15 +84,15 @@ class Deliverer:
         """Begin what is due, as far as there is room. Raises `LedgerUnavailable`."""
         self._looks += 1
         if self._looks % SWEEPS == 1:
-            await outbox.tell_failing(self._engine)
+            await outbox.tell_failing(self.engine)
         if self._looks % PRUNES == 1:
-            async with transaction(self._engine) as connection:
-                await outbox.prune(connection, days=self._keep_days)
-        if self._sender is None and (waiting := await outbox.say_why_they_wait(self._engine, UNSIGNED)):
+            async with transaction(self.engine) as connection:
+                await outbox.prune(connection, days=self.keep_days)
+        if self.sender is None and (waiting := await outbox.say_why_they_wait(self.engine, UNSIGNED)):
             log.warning("%d webhooks wait: TAMIS_WEBHOOK_SECRET is not set here", waiting)
         if room := AT_ONCE - len(self._tries):
-            for claimed in await outbox.claim(self._engine, room, signed=self._sender is not None):
-                sender = self._task_sender if is_task(claimed.url) else self._sender
+            for claimed in await outbox.claim(self.engine, room, signed=self.sender is not None):
+                sender = self.tasks if is_task(claimed.url) else self.sender
                 assert sender is not None  # noqa: S101 - else it was not claimed
                 task = asyncio.create_task(self._deliver(sender, claimed), name=f"webhook {claimed.id}")
                 self._tries.add(task)
@@ -103,8 +100,8 @@ class Deliverer:
 
     async def close(self) -> None:
         """Close what is open."""
-        if self._sender is not None:
-            await self._sender.close()
+        if self.sender is not None:
+            await self.sender.close()
 
     async def settled(self) -> None:
         """Return when nothing is in flight."""
@@ -113,8 +110,8 @@ class Deliverer:
 
     async def _deliver(self, sender: Sends, claimed: outbox.Claimed) -> None:
         answer = await sender.send(claimed.id, claimed.url, claimed.body)
-        decision = decide(answer, claimed.tries, jitter=self._jitter())
+        decision = decide(answer, claimed.tries, jitter=self.jitter())
         level = logging.INFO if decision.delivered else logging.WARNING
         log.log(level, "webhook=%s try=%d: %s", claimed.id, claimed.tries, decision.said)
         with suppress(LedgerUnavailable):  # it is sent again when the claim is over
-            await outbox.finish(self._engine, claimed, answer.status, decision)
+            await outbox.finish(self.engine, claimed, answer.status, decision)

@@ -1,24 +1,35 @@
-"""One try of a webhook: a signed request to a public address, and what came of it in a few words.
+"""One try of a webhook, or of a task in its place, and what came of it in a few words.
+
+A webhook is a signed request to a public address, unless the operator allows more: whoever may submit a batch names a
+URL, and the worker that calls it stands inside somebody's network. A task goes through the broker.
 
 What the receiver says beyond its status is not read: it would stand in the ledger, and whoever named the URL could read
 there what a server answers that only this machine reaches.
 """
 
+import asyncio
+import json
 import os
 import socket
 import ssl
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from http import HTTPStatus
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import aiohttp
+from celery import Celery
 from pydantic import SecretStr
 from standardwebhooks import Webhook
 
+from tamis_producer.transport.broker import broker_errors
+from tamis_schemas import BrokerUnavailable
+from tamis_schemas.batches.callback import SCHEME, OnComplete
+
 from ..llm.call_error import retry_after
-from .addresses import is_public
 from .schedule import Answer
 
 ANSWER_WITHIN = 15.0  # s, from the look-up of the name to the status
@@ -26,6 +37,13 @@ USER_AGENT = "tamis-webhooks"
 ALLOW = "TAMIS_WEBHOOK_PRIVATE=true allows it"
 
 _refused: ContextVar[list[str]] = ContextVar("addresses that the present try must not be sent to")
+
+
+GLOBAL_UNICAST = IPv6Network("2000::/3")  # all that is assigned to hosts; the rest is local, multicast or reserved
+NAT64 = IPv6Network("64:ff9b::/96")  # an IPv4 address in the last 32 bits (RFC 6052)
+# Their IPv4 addresses stand inside, and a relay would take the packets there (RFC 3056, RFC 4380).
+TUNNELS = (IPv6Network("2002::/16"), IPv6Network("2001::/32"))
+RELAYS = IPv4Network("192.88.99.0/24")  # to the first of these; deprecated (RFC 7526)
 
 
 class PrivateAddress(OSError):
@@ -130,3 +148,64 @@ def _why(error: Exception, within: float) -> str:
             return "the URL cannot be called"
         case _:
             return f"the connection ended: {type(error).__name__}"
+
+
+def is_task(url: str) -> bool:
+    """True of the address of a task."""
+    return url.startswith(f"{SCHEME}:")
+
+
+class TaskSender:
+    """Sends tasks by an application; each try under the id that it has in the outbox, by which a receiver tells it."""
+
+    def __init__(self, app: Celery) -> None:
+        self._app = app
+
+    async def send(self, webhook_id: UUID, url: str, body: str) -> Answer:
+        """Send one try and return what came of it: what the broker took is delivered."""
+        written = json.loads(body)
+        task = OnComplete.model_validate(written["task"])
+        try:
+            await asyncio.to_thread(self._publish, str(webhook_id), task, written["data"])
+        except BrokerUnavailable as error:
+            return Answer(None, str(error))
+        return Answer(HTTPStatus.ACCEPTED, f"sent into the queue {task.queue}")
+
+    async def close(self) -> None:
+        """Close nothing: the application is the worker's."""
+
+    def _publish(self, task_id: str, task: OnComplete, told: dict[str, Any]) -> None:
+        with broker_errors(self._app):
+            self._app.send_task(
+                task.task,
+                args=task.args if task.immutable else [told, *task.args],
+                kwargs=task.kwargs,
+                queue=task.queue,
+                task_id=task_id,
+                retry=False,  # the outbox sees to that
+                ignore_result=False,
+                add_to_parent=False,
+            )
+
+
+def is_public(address: str) -> bool:
+    """Return whether an address, as a number, is that of one host on the internet; False for what is no address."""
+    try:
+        number = ip_address(address)
+    except ValueError:
+        return False
+    return _is_public_v4(number) if isinstance(number, IPv4Address) else _is_public_v6(number)
+
+
+def _is_public_v4(address: IPv4Address) -> bool:
+    return address.is_global and not address.is_multicast and address not in RELAYS
+
+
+def _is_public_v6(address: IPv6Address) -> bool:
+    if address.ipv4_mapped is not None:
+        return _is_public_v4(address.ipv4_mapped)
+    if address in NAT64:
+        return _is_public_v4(IPv4Address(int(address) & 0xFFFFFFFF))
+    if address not in GLOBAL_UNICAST or any(address in tunnel for tunnel in TUNNELS):
+        return False
+    return address.is_global and not address.scope_id

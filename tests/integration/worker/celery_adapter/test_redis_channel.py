@@ -11,7 +11,7 @@ from kombu import Connection
 from kombu.transport.virtual import QoS
 
 from tamis_cli.embedded.valkey import Valkey
-from tamis_worker.celery_adapter.redis_channel import install_resilient_qos
+from tamis_worker.celery_adapter.consumer_step import install_resilient_qos
 
 
 class Consumer:

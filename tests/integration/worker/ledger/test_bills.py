@@ -13,12 +13,12 @@ from stage import abstracts
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import EvaluationResult, Filter, Provenance, Usage
-from tamis_worker.ledger import heartbeat
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.answers import KeptAnswer, find_answers, keep_answers
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record, refused
-from tamis_worker.ledger.refusals import refusal_words
 from tamis_worker.ledger.shards import Closing, close_shard
+from tamis_worker.ledger.storable import refusal_words
 from tamis_worker.llm.completion import MOST_TOKENS
 from tamis_worker.operations import Decided
 
@@ -32,7 +32,7 @@ def batch(client: Client) -> Batch:
 
 
 async def claimed(engine: AsyncEngine, batch: Batch, index: int) -> Claim:
-    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w"), lease=30)
     (granted,) = await claim(engine, [ItemKey(UUID(batch.id), index)], worker="w")
     assert granted is not None
     return granted

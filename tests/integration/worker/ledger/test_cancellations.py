@@ -11,10 +11,9 @@ from stage import abstracts
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import BatchStatus, Filter, Provenance
-from tamis_worker.ledger import heartbeat
-from tamis_worker.ledger.cancellations import cancel_items, cancel_waiting
+from tamis_worker.ledger import recovery
+from tamis_worker.ledger.cancellations import cancel_items, cancel_waiting, give_back
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
-from tamis_worker.ledger.release_claims import give_back
 from tamis_worker.ledger.shards import Closing, close_shard
 
 
@@ -29,7 +28,7 @@ def keys(batch: Batch, *indexes: int) -> list[ItemKey]:
 
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int) -> list[Claim]:
-    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w"), lease=30)
     granted = await claim(engine, keys(batch, *indexes), worker="w")
     return [one for one in granted if one is not None]
 

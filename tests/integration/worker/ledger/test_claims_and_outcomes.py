@@ -21,7 +21,7 @@ from tamis_schemas import (
     Usage,
 )
 from tamis_worker.ledger import claims as claims_module
-from tamis_worker.ledger import heartbeat
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import Claim, Claims, ItemKey, Refusal, cancelled, claim, lost
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.ledger.shards import Closing, close_shard
@@ -39,7 +39,7 @@ def key(batch: Batch, index: int) -> ItemKey:
 
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str = "w1") -> list[Claim]:
-    await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id=worker), lease=30)
     granted = await claim(engine, [key(batch, i) for i in indexes], worker=worker)
     return [one for one in granted if one is not None]
 
@@ -53,12 +53,12 @@ def decided(claim: Claim, value: bool = True, confidence: float = 0.9) -> Outcom
 async def test_an_item_is_claimed_once(engine: AsyncEngine, batch: Batch) -> None:
     first = await claim(engine, [key(batch, 0)] * 3, worker="w1")
     assert [granted is not None for granted in first] == [True, False, False]
-    await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w1"), lease=30)
     assert await claim(engine, [key(batch, 0)], worker="w2") == [None]
 
 
 async def test_of_many_claims_at_once_one_is_granted(engine: AsyncEngine, batch: Batch) -> None:
-    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w"), lease=30)
     replies = await asyncio.gather(*(claim(engine, [key(batch, 5)], worker="w") for _ in range(6)))
     assert sum(reply[0] is not None for reply in replies) == 1
 
@@ -75,14 +75,14 @@ async def test_a_worker_learns_which_of_its_items_others_have_taken(engine: Asyn
 
 async def test_the_claim_of_a_worker_without_a_lease_can_be_taken(engine: AsyncEngine, batch: Batch) -> None:
     (old,) = await claimed(engine, batch, 0)
-    await heartbeat.end(engine, worker="w1")
+    await recovery.end_lease(engine, worker="w1")
     (new,) = await claimed(engine, batch, 0, worker="w2")
     assert new.fence == old.fence + 1
 
 
 async def test_a_result_under_a_stale_fence_is_not_accepted(engine: AsyncEngine, batch: Batch) -> None:
     (old,) = await claimed(engine, batch, 0)
-    await heartbeat.end(engine, worker="w1")
+    await recovery.end_lease(engine, worker="w1")
     (new,) = await claimed(engine, batch, 0, worker="w2")
     assert await record(engine, [decided(old, value=False)]) == [False]
     assert await record(engine, [decided(new, value=True)]) == [True]
@@ -235,7 +235,7 @@ class Cut:
 async def test_an_item_whose_claim_was_granted_but_not_heard_of_is_granted_when_it_is_asked_for_again(
     engine: AsyncEngine, batch: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w1"), lease=30)
     Cut(monkeypatch)
     claims = Claims(engine, worker="w1", held=())
     with pytest.raises(LedgerUnavailable):
@@ -262,7 +262,7 @@ async def test_an_item_that_the_worker_knows_it_holds_is_not_granted_again_for_a
 
 
 async def test_of_what_is_refused_it_is_said_whether_it_is_cancelled(engine: AsyncEngine, batch: Batch) -> None:
-    await heartbeat.renew(engine, WorkerReport(id="w1"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w1"), lease=30)
     claims = Claims(engine, worker="w1", held=())
     granted = await claims.claim([key(batch, 0), key(batch, 0)])
     assert isinstance(granted[0], Claim)

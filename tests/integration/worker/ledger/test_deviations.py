@@ -10,7 +10,7 @@ from stage import abstracts
 from tamis_producer import Client
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import EvaluationResult, Filter, Provenance
-from tamis_worker.ledger import heartbeat
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.operations import Decided
@@ -20,7 +20,7 @@ NOTES = ("extra key 'notes' left out", "confidence: '0.9' read as a number")
 
 async def test_deviations_are_read_with_the_result_in_their_order(client: Client, engine: AsyncEngine) -> None:
     batch = client.submit(Filter(criteria="Is it?"), abstracts(2))
-    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w"), lease=30)
     for granted in await claim(engine, [ItemKey(UUID(batch.id), n) for n in range(2)], worker="w"):
         assert granted is not None
         decided = Decided(EvaluationResult(value=True, confidence=0.9))

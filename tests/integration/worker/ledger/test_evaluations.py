@@ -16,7 +16,7 @@ from tamis_schemas import (
     ItemResult,
     Provenance,
 )
-from tamis_worker.ledger import heartbeat
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record
 from tamis_worker.operations import Decided, Failure
@@ -28,7 +28,7 @@ def batch(client: Client) -> Batch:
 
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str = "w1") -> list[Claim]:
-    await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id=worker), lease=30)
     keys = [ItemKey(UUID(batch.id), index) for index in indexes]
     return [one for one in await claim(engine, keys, worker=worker) if one is not None]
 
@@ -65,7 +65,7 @@ async def test_under_a_stale_fence_nothing_is_said_even_beside_the_one_that_hold
     engine: AsyncEngine, batch: Batch
 ) -> None:
     (old,) = await claimed(engine, batch, 0)
-    await heartbeat.end(engine, worker="w1")
+    await recovery.end_lease(engine, worker="w1")
     (new,) = await claimed(engine, batch, 0, worker="w2")
     assert await record(engine, [decided(old, score(0.1), score(0.2, label="of the old one"))]) == [False]
     assert row(batch).evaluations == []

@@ -19,11 +19,12 @@ from tamis_schemas import (
     Priority,
     Provenance,
 )
-from tamis_worker.ledger import heartbeat, pauses, recovery
+from tamis_worker.ledger import recovery
+from tamis_worker.ledger.batches import pause_batch, running_batches
+from tamis_worker.ledger.cancellations import give_back
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.outcomes import Outcome, record
-from tamis_worker.ledger.release_claims import give_back
 from tamis_worker.ledger.shards import Closing, close_cancelled, close_shard
 from tamis_worker.operations import Decided
 
@@ -38,7 +39,7 @@ def batch(client: Client) -> Batch:
 
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int) -> list[Claim]:
-    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w"), lease=30)
     keys = [ItemKey(UUID(batch.id), index) for index in indexes]
     return [one for one in await claim(engine, keys, worker="w") if one is not None]
 
@@ -53,7 +54,7 @@ async def count(engine: AsyncEngine, statement: str) -> int:
 
 
 async def test_a_worker_pauses_a_batch_that_runs_once(engine: AsyncEngine, batch: Batch) -> None:
-    tries = await asyncio.gather(*(pauses.pause(engine, UUID(batch.id), BAD_KEY) for _ in range(5)))
+    tries = await asyncio.gather(*(pause_batch(engine, UUID(batch.id), BAD_KEY) for _ in range(5)))
     assert sorted(tries) == [False] * 4 + [True]
     view = batch.status()
     assert (view.state, view.pause) == (BatchStatus.PAUSED, BAD_KEY)
@@ -61,7 +62,7 @@ async def test_a_worker_pauses_a_batch_that_runs_once(engine: AsyncEngine, batch
 
 async def test_a_worker_does_not_pause_what_does_not_run(engine: AsyncEngine, batch: Batch) -> None:
     batch.cancel()
-    assert not await pauses.pause(engine, UUID(batch.id), BAD_KEY)
+    assert not await pause_batch(engine, UUID(batch.id), BAD_KEY)
     assert batch.status().state is BatchStatus.CANCELLED
 
 
@@ -73,7 +74,7 @@ async def test_batches_that_do_not_run_are_told_from_those_that_do(
     cancelled.cancel()
     gone = UUID(int=7)
     ids = [UUID(one.id) for one in (batch, paused, cancelled)]
-    assert dict(await pauses.running(engine, [*ids, gone])) == {ids[0]: Priority.NORMAL}
+    assert dict(await running_batches(engine, [*ids, gone])) == {ids[0]: Priority.NORMAL}
 
 
 async def test_what_is_given_back_in_a_running_batch_needs_a_new_message(engine: AsyncEngine, batch: Batch) -> None:
@@ -121,7 +122,7 @@ async def test_a_claim_of_a_dead_worker_is_pending_in_a_paused_batch_and_cancell
     await claimed(engine, other, 0)
     batch.pause()
     other.cancel()
-    await heartbeat.end(engine, worker="w")
+    await recovery.end_lease(engine, worker="w")
     async with transaction(engine) as connection:
         assert await recovery.release_dead(connection) == []
     assert batch.status().counts.pending == 120
@@ -199,7 +200,7 @@ async def test_a_batch_cancelled_before_its_first_dispatch_took_no_time(engine: 
 async def test_a_paused_batch_whose_last_calls_end_is_completed(engine: AsyncEngine, client: Client) -> None:
     batch = client.submit(Filter(criteria="Is it?"), abstracts(2))
     claims = await claimed(engine, batch, 0, 1)
-    await pauses.pause(engine, UUID(batch.id), BAD_KEY)
+    await pause_batch(engine, UUID(batch.id), BAD_KEY)
     await record(engine, [decided(one) for one in claims])
     assert await close_shard(engine, UUID(batch.id), 1, 0) is Closing.COMPLETED
     view = batch.status()

@@ -13,7 +13,7 @@ from stage import abstracts
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import EvaluationResult, Filter, Provenance
-from tamis_worker.ledger import heartbeat, recovery
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.outcomes import Outcome, record
@@ -28,7 +28,7 @@ def batch(client: Client) -> Batch:
 
 
 async def beat(engine: AsyncEngine, worker: str) -> None:
-    await heartbeat.renew(engine, WorkerReport(id=worker), lease=LEASE)
+    await recovery.renew_lease(engine, WorkerReport(id=worker), lease=LEASE)
 
 
 async def pass_time(engine: AsyncEngine, seconds: float) -> None:
@@ -120,6 +120,6 @@ async def test_whoever_does_not_come_back_within_a_lease_is_taken_for_dead(engin
 async def test_a_worker_that_said_farewell_needs_no_judge(engine: AsyncEngine, batch: Batch) -> None:
     await beat(engine, "leaving")
     assert await take(engine, batch, "leaving") is not None
-    await heartbeat.end(engine, worker="leaving")
+    await recovery.end_lease(engine, worker="leaving")
     await beat(engine, "new")
     assert await take(engine, batch, "new") is not None

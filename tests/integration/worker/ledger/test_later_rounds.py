@@ -12,7 +12,7 @@ from stage import abstracts
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, Filter, Provenance, Usage
-from tamis_worker.ledger import heartbeat, recovery
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.outcomes import Outcome, record
@@ -27,7 +27,7 @@ FAILED = (2, 11, 19)
 
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str = "w") -> list[Claim]:
-    await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id=worker), lease=30)
     keys = [ItemKey(UUID(batch.id), index) for index in indexes]
     granted = await claim(engine, keys, worker=worker)
     return [one for one in granted if one is not None]
@@ -89,7 +89,7 @@ async def test_what_an_earlier_round_left_behind_closes_nothing_of_the_next(engi
 async def test_a_claim_of_an_earlier_round_writes_nothing_in_the_next(client: Client, engine: AsyncEngine) -> None:
     batch = client.submit(Filter(criteria="Is it?"), abstracts(3))
     stale = await claimed(engine, batch, 0, 1, 2, worker="asleep")
-    await heartbeat.end(engine, worker="asleep")
+    await recovery.end_lease(engine, worker="asleep")
     async with transaction(engine) as connection:
         assert await recovery.give_up_poison(connection, max_claims=1) == 3
     assert await finish(engine, batch, 1, [0]) is Closing.COMPLETED
@@ -118,7 +118,7 @@ async def test_what_was_given_up_without_a_known_call_has_the_cost_of_the_round_
 ) -> None:
     batch = client.submit(Filter(criteria="Is it?"), abstracts(1))
     await claimed(engine, batch, 0, worker="dead")
-    await heartbeat.end(engine, worker="dead")
+    await recovery.end_lease(engine, worker="dead")
     async with transaction(engine) as connection:
         await recovery.give_up_poison(connection, max_claims=1)
     await finish(engine, batch, 1, [0])

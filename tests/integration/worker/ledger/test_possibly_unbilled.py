@@ -12,11 +12,11 @@ from tamis_producer import Batch, Client
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_review.report.reading import find_subject, read_figures, snapshot
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, Provenance, Usage
-from tamis_worker.ledger import heartbeat, recovery
+from tamis_worker.ledger import recovery
+from tamis_worker.ledger.cancellations import give_back
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.outcomes import Outcome, record
-from tamis_worker.ledger.release_claims import give_back
 from tamis_worker.ledger.shards import close_cancelled, close_shard
 from tamis_worker.operations import Decided, Failure
 
@@ -31,7 +31,7 @@ def keys(batch: Batch, *indexes: int) -> list[ItemKey]:
 
 
 async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str) -> list[Claim]:
-    await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id=worker), lease=30)
     granted = await claim(engine, keys(batch, *indexes), worker=worker)
     return [one for one in granted if one is not None]
 

@@ -11,7 +11,7 @@ from tamis_producer import Batch, Client
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import Filter
 from tamis_schemas.batches import wire
-from tamis_worker.ledger import heartbeat, recovery
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.connection import transaction
 
@@ -108,7 +108,7 @@ async def test_claims_of_the_dead_are_taken_back_and_those_of_the_living_are_not
     engine: AsyncEngine, batch: Batch
 ) -> None:
     for worker, indexes in (("living", range(3)), ("dead", range(3, 6))):
-        await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
+        await recovery.renew_lease(engine, WorkerReport(id=worker), lease=30)
         await claim(engine, [ItemKey(UUID(batch.id), i) for i in indexes], worker=worker)
     await run(engine, "UPDATE workers SET lease_until = now() - interval '1 s' WHERE id = 'dead'")
     async with transaction(engine) as connection:
@@ -123,7 +123,7 @@ async def test_an_item_is_given_up_when_as_many_workers_died_of_it_as_are_allowe
 ) -> None:
     given_up = []
     for worker in ("first", "second", "third"):
-        await heartbeat.renew(engine, WorkerReport(id=worker), lease=30)
+        await recovery.renew_lease(engine, WorkerReport(id=worker), lease=30)
         assert await claim(engine, [ItemKey(UUID(batch.id), 0)], worker=worker) != [None]
         await run(engine, "UPDATE workers SET lease_until = now() - interval '1 s'")
         async with transaction(engine) as connection:

@@ -11,10 +11,10 @@ from tamis_producer import Client
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_review import explain
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, Provenance
-from tamis_worker.ledger import heartbeat
+from tamis_worker.ledger import recovery
+from tamis_worker.ledger.cancellations import give_back
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record
-from tamis_worker.ledger.release_claims import give_back
 from tamis_worker.ledger.transcripts import CallsOfClaim, KnownPrompts
 from tamis_worker.operations import Decided, Failure
 
@@ -45,7 +45,7 @@ async def test_a_stale_fence_writes_no_transcript_and_the_valid_one_writes_it_wi
     client: Client, engine: AsyncEngine
 ) -> None:
     batch = UUID(client.submit(Filter(criteria="Is it?"), abstracts(3)).id)
-    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w"), lease=30)
     (stale,) = await claimed(engine, batch, 0)
     (valid,) = await claimed(engine, batch, 0)
     known = KnownPrompts()
@@ -64,7 +64,7 @@ async def test_a_stale_fence_writes_no_transcript_and_the_valid_one_writes_it_wi
 
 async def test_what_was_asked_for_a_claim_that_is_given_back_is_kept_too(client: Client, engine: AsyncEngine) -> None:
     batch = client.submit(Filter(criteria="Is it?"), abstracts(2))
-    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w"), lease=30)
     claims = await claimed(engine, UUID(batch.id), 0, 1)
     paid = [Provenance(calls=1, cost=Decimal(1)), Provenance(cost=Decimal(0))]
     for _ in range(2):  # the second time after a lost reply
@@ -82,7 +82,7 @@ async def test_what_was_asked_for_a_claim_that_is_given_back_is_kept_too(client:
 
 async def test_a_decision_without_a_transcript_says_that_nothing_was_kept(client: Client, engine: AsyncEngine) -> None:
     batch = client.submit(Filter(criteria="Is it?"), abstracts(2))
-    await heartbeat.renew(engine, WorkerReport(id="w"), lease=30)
+    await recovery.renew_lease(engine, WorkerReport(id="w"), lease=30)
     for one in await claimed(engine, UUID(batch.id), 0, 1):
         decided = Decided(EvaluationResult(value=True, confidence=0.9))
         calls = 1 - one.key.index

@@ -15,9 +15,8 @@ from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.capacity import Capacity
 from tamis_worker.engine.group_commit import GroupCommit
 from tamis_worker.engine.item_end import NoOutcome
-from tamis_worker.event_loop.background_tasks import BackgroundTasks
-from tamis_worker.event_loop.loop import LoopThread
-from tamis_worker.limiter.limits import Limiters, Limits
+from tamis_worker.event_loop.loop import BackgroundTasks, LoopThread
+from tamis_worker.limiter.limiter import Limiters, Limits
 from tamis_worker.liveness.vitals import PULSE, Vitals
 
 NOWHERE = ProducerSettings(broker_url="redis://127.0.0.1:1/0", database_url="postgresql+psycopg://127.0.0.1:1/tamis")

@@ -14,8 +14,7 @@ from nursery import shared
 from stage.shared_data import DATA, needs_real_records
 from tamis_review.intake import read_records
 from tamis_schemas import Inclusion, Item, SearchCriteria, Usage
-from tamis_worker.engine.call_policy import CallPolicy
-from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import Answer, ChatRequest
 from tamis_worker.llm.llm import Llm

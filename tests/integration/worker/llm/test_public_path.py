@@ -10,8 +10,8 @@ import pytest
 from llm_double import Double, Fault, Kind
 from stage.listener import Listener
 from tamis_schemas import ErrorKind
+from tamis_worker.llm.lean_client import warn_of
 from tamis_worker.llm.llm import CallError, ChatRequest, Llm, Message, Reply
-from tamis_worker.llm.openai_internals import warn_of
 
 KEY = "sk-double-1234567890"
 QUESTION = ChatRequest(

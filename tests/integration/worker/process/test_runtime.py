@@ -13,12 +13,12 @@ from tamis_worker.celery_adapter.item_strategy import ItemStrategy
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.engine.batch_interrupts import BatchInterrupts
 from tamis_worker.engine.group_commit import GroupCommit
-from tamis_worker.event_loop.background_tasks import BackgroundTasks
-from tamis_worker.ledger import heartbeat
+from tamis_worker.event_loop.loop import BackgroundTasks
+from tamis_worker.ledger import recovery
 from tamis_worker.ledger.connection import LedgerEngines
 from tamis_worker.process import runtime as module
 from tamis_worker.process.runtime import Runtime
-from tamis_worker.telemetry.exposition import Exposition
+from tamis_worker.telemetry.metrics import Exposition
 
 
 @pytest.fixture
@@ -59,14 +59,14 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(owner, name, plain)
 
     watch(Exposition, "start", "metrics served")
-    watch(heartbeat, "renew", "lease taken", real=False)
+    watch(recovery, "renew_lease", "lease taken", real=False)
     watch(GroupCommit, "start", "writers started")
     watch(BackgroundTasks, "start", "background begun")
     watch(BatchInterrupts, "stop", "waits ended")
     watch(ItemStrategy, "ended", "items finished")
     watch(BackgroundTasks, "end", "background ended")
     watch(GroupCommit, "close", "writers closed")
-    watch(heartbeat, "end", "lease given up", real=False)
+    watch(recovery, "end_lease", "lease given up", real=False)
     watch(Exposition, "close", "metrics ended")
     watch(LedgerEngines, "dispose", "ledger closed")
     return steps
@@ -104,7 +104,7 @@ def test_a_process_whose_lease_is_refused_closes_what_it_opened_before(
     async def refuse(*_: Any, **__: Any) -> None:
         raise LedgerUnavailable("read-only")
 
-    monkeypatch.setattr(heartbeat, "renew", refuse)
+    monkeypatch.setattr(recovery, "renew_lease", refuse)
     with pytest.raises(LedgerUnavailable, match="read-only"), runtime.running():
         pytest.fail("it does not run")
     assert steps == ["metrics served", "metrics ended", "ledger closed"]

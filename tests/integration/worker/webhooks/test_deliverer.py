@@ -15,8 +15,7 @@ from tamis_schemas import Callback
 from tamis_worker.webhooks.deliverer import UNSIGNED, Deliverer
 from tamis_worker.webhooks.outbox import CLAIMED_FOR, OF_ONE_RECEIVER, claim
 from tamis_worker.webhooks.schedule import WAITS
-from tamis_worker.webhooks.sender import Sender
-from tamis_worker.webhooks.task_sender import TaskSender
+from tamis_worker.webhooks.sender import Sender, TaskSender
 
 from .conftest import HOOK, Outbox
 

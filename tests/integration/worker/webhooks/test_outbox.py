@@ -8,7 +8,7 @@ import pytest
 from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_schemas import BatchEvent, Callback, Pause, PauseKind
-from tamis_worker.ledger import pauses
+from tamis_worker.ledger.batches import pause_batch
 from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.shards import close_cancelled, close_shard
 from tamis_worker.webhooks.outbox import CLAIMED_FOR, LEAST_ENDED, claim, prune, tell_failing
@@ -61,7 +61,7 @@ async def test_what_is_rolled_back_is_not_told(outbox: Outbox) -> None:
 
 async def test_the_body_is_the_same_at_every_try_though_the_counts_move_on(outbox: Outbox) -> None:
     batch = outbox.batch()
-    await pauses.pause(outbox.engine, UUID(batch), Pause(kind=PauseKind.BUDGET, message="$1.00 is spent"))
+    await pause_batch(outbox.engine, UUID(batch), Pause(kind=PauseKind.BUDGET, message="$1.00 is spent"))
     (first,) = await claim(outbox.engine, 10)
     outbox.client.batch(batch).resume()
     outbox.decide(batch, failed=1, decided=1)
@@ -80,7 +80,7 @@ async def test_a_pause_is_told_each_time_that_nobody_asked_for_it(outbox: Outbox
     there.resume()
     assert types(outbox) == []
     for _ in range(2):
-        await pauses.pause(outbox.engine, UUID(batch), Pause(kind=PauseKind.AUTHENTICATION))
+        await pause_batch(outbox.engine, UUID(batch), Pause(kind=PauseKind.AUTHENTICATION))
         there.resume()
     assert types(outbox) == ["batch.paused", "batch.paused"]
 

@@ -12,7 +12,7 @@ from tamis_schemas import Callback, InvalidParameters
 from tamis_worker.webhooks.deliverer import Deliverer
 from tamis_worker.webhooks.outbox import CLAIMED_FOR, claim
 from tamis_worker.webhooks.schedule import WAITS
-from tamis_worker.webhooks.task_sender import TaskSender
+from tamis_worker.webhooks.sender import TaskSender
 
 from .conftest import HOOK, Outbox
 

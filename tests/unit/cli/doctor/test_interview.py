@@ -4,7 +4,7 @@ import json
 
 from tamis_cli.doctor.interview import sample_questions
 from tamis_schemas.operations import OPERATIONS, operation_name
-from tamis_worker.engine.call_policy import CallPolicy
+from tamis_worker.engine.conversation import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 
 PATIENCE = CallPolicy(RetryPolicy(max_calls=5, deadline=900), temperature=0.0, max_output_tokens=1024)

@@ -13,8 +13,7 @@ from celery.worker import state
 
 from tamis_schemas import InvalidParameters, OperationFailed
 from tamis_worker.celery_adapter import awaited_strategy
-from tamis_worker.celery_adapter.awaited_strategy import AwaitedStrategy, SentTask, taken_answer
-from tamis_worker.celery_adapter.sent_request import ANSWER
+from tamis_worker.celery_adapter.awaited_strategy import ANSWER, AwaitedStrategy, SentTask, taken_answer
 from tamis_worker.event_loop.loop import LoopThread
 
 WITHIN = 5.0  # s

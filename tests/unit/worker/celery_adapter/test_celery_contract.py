@@ -17,9 +17,8 @@ from internals import (
 from internals.celery_parts import CELERY
 from internals.kombu_parts import KOMBU
 from tamis_producer.transport.chord_backend import ChordBackend
-from tamis_worker.celery_adapter.consumer_step import ConsumerWithoutDelayQueues
-from tamis_worker.celery_adapter.redis_channel import ResilientQoS
-from tamis_worker.celery_adapter.sent_request import SentRequest
+from tamis_worker.celery_adapter.awaited_strategy import SentRequest
+from tamis_worker.celery_adapter.consumer_step import ConsumerWithoutDelayQueues, ResilientQoS
 
 INTERNALS = CELERY | KOMBU
 ROOMS = ("worker/tamis_worker/celery_adapter", "producer/tamis_producer/transport")

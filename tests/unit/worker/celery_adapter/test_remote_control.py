@@ -14,8 +14,8 @@ from tamis_producer import ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.celery_adapter.delivery import Delivery
+from tamis_worker.celery_adapter.item_strategy import Revocations
 from tamis_worker.celery_adapter.remote_control import KEPT, REFUSED, EngineControls, RemoteControl
-from tamis_worker.celery_adapter.revocations import Revocations
 from tamis_worker.ledger.claims import ItemKey
 
 BATCH = uuid4()

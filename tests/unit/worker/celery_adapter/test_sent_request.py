@@ -16,7 +16,7 @@ from celery.worker import state
 from tamis_schemas import InvalidParameters, OperationFailed, TamisError
 from tamis_worker.celery_adapter.awaited_strategy import AwaitedStrategy
 from tamis_worker.celery_adapter.remote_control import RemoteControl
-from tamis_worker.process.tasks import register
+from tamis_worker.process.run import register
 
 ITEM = {"id": "rec-14", "title": "Sleep of owls"}
 FILTER = {"operation": "filter", "params": {"criteria": "Is it about sleep?"}}

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind, Pause, PauseKind, Usage
-from tamis_worker.engine.attempt import Ask, Attempt, Block, CallOutcome, Done, Fail, Halt, Step, Wait
-from tamis_worker.engine.reply_reading import read_reply
+from tamis_worker.engine.attempt import Ask, Attempt, Block, CallOutcome, Done, Fail, Halt, Step, Wait, read_reply
 from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryPolicy
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
 from tamis_worker.operations import Failure, InvalidAnswer

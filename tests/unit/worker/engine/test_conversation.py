@@ -10,8 +10,7 @@ import pytest
 from tamis_schemas import EvaluationResult, Extract
 from tamis_worker.engine.batch_interrupts import Halted
 from tamis_worker.engine.call_accounting import CallAccounting
-from tamis_worker.engine.call_policy import CallPolicy
-from tamis_worker.engine.conversation import Conversation
+from tamis_worker.engine.conversation import CallPolicy, Conversation
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.llm.chat import ChatRequest, Message

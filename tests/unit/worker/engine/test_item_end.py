@@ -10,13 +10,12 @@ import pytest
 from tamis_schemas import ErrorKind, Filter
 from tamis_worker.engine.backpressure import Backpressure, Server
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
-from tamis_worker.engine.call_policy import CallPolicy
+from tamis_worker.engine.conversation import CallPolicy
 from tamis_worker.engine.evaluate import Evaluator, Writers
 from tamis_worker.engine.item_end import Decision, ItemEnd, NoOutcome
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
-from tamis_worker.ledger.claims import Claim, ItemKey, Refusal
-from tamis_worker.ledger.held_claims import HeldClaims
+from tamis_worker.ledger.claims import Claim, HeldClaims, ItemKey, Refusal
 from tamis_worker.operations import Failure
 
 KEY = ItemKey(uuid4(), 3)
@@ -80,7 +79,7 @@ def evaluator(
         HeldClaims(),
         default_model="m",
         policy=POLICY,
-        backpressure=backpressure,
+        backpressure=backpressure or Backpressure(),
     )
 
 
@@ -122,8 +121,8 @@ async def test_an_outcome_that_the_ledger_refuses_is_the_failure_that_it_holds_i
             raise reply
         return reply
 
-    writers: Any = SimpleNamespace(claims=refusing._writers.claims, outcomes=SimpleNamespace(submit=submit))
-    refusing._writers = writers
+    writers: Any = SimpleNamespace(claims=refusing.writers.claims, outcomes=SimpleNamespace(submit=submit))
+    refusing.writers = writers
     refusing._schemas = None  # it is not the transcript
     assert await refusing.evaluate(KEY) is ErrorKind.INTERNAL
 

@@ -9,8 +9,7 @@ import pytest
 from tamis_schemas import NO_STEERING, ErrorKind, Steering, Tier, Usage
 from tamis_worker.engine.cache import fingerprint
 from tamis_worker.engine.call_accounting import CallAccounting
-from tamis_worker.engine.call_policy import CallPolicy
-from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
 from tamis_worker.operations.filter import DECISION

@@ -12,12 +12,11 @@ from pydantic import TypeAdapter
 from tamis_producer.config.redaction import HIDDEN, Redaction
 from tamis_schemas import ErrorKind, Usage
 from tamis_schemas.answers.transcript import LONGEST_ANSWER, TranscribedCall, Transcript
-from tamis_worker.engine.repair import repaired, unusable
+from tamis_worker.engine.attempt import repaired, unusable
 from tamis_worker.engine.transcript import SchemaTexts, TranscriptWriter, sha256_of
-from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
+from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Rung
 from tamis_worker.llm.dialect import Dialect, body
 from tamis_worker.llm.json_answer import Malformed
-from tamis_worker.llm.rung import Rung
 
 SECRET = "sk-a-key-of-the-test-0123456789"
 SYSTEM = "You judge."

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tamis_worker.event_loop.sync_bridge import synchronous
+from tamis_worker.event_loop.loop import synchronous
 
 
 async def divided_async(number: int, *, by: int = 2) -> float:

@@ -9,8 +9,8 @@ import pytest
 
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.engine.backpressure import Backpressure, Server
-from tamis_worker.liveness import lease_keeper as module
-from tamis_worker.liveness.lease_keeper import LeaseKeeper
+from tamis_worker.liveness import vitals as module
+from tamis_worker.liveness.vitals import LeaseKeeper
 
 LEASE = 0.4  # s
 BOUND = 10.0  # s
@@ -26,7 +26,7 @@ class Postgres:
         self.fails = 0  # of the looks for items that others have taken
         self.backpressure = Backpressure()
         self.in_trouble: list[bool] = []  # at each of those looks
-        monkeypatch.setattr(module.heartbeat, "renew", self._renew)
+        monkeypatch.setattr(module.recovery, "renew_lease", self._renew)
 
     async def _renew(self, *_: Any, **__: Any) -> None:
         await self.answers.wait()

@@ -12,8 +12,7 @@ import pytest
 
 from stage import wait_until
 from tamis_schemas import ConfigurationError
-from tamis_worker.llm.api_key import CommandKey, FileKey, FixedKey, key_source
-from tamis_worker.llm.key_command import NoKey, printed
+from tamis_worker.llm.api_key import CommandKey, FileKey, FixedKey, NoKey, key_source, printed
 
 
 class Clock:

@@ -6,11 +6,11 @@ import logging
 import pytest
 
 from tamis_schemas import LedgerUnavailable
-from tamis_worker.llm import bounded_store
-from tamis_worker.llm.bounded_store import BoundedStore
+from tamis_worker.llm import shared_dialects
+from tamis_worker.llm.chat import Rung
 from tamis_worker.llm.dialect_store import Leased, MemoryDialects
-from tamis_worker.llm.rung import Rung
 from tamis_worker.llm.rung_state import RungState
+from tamis_worker.llm.shared_dialects import BoundedStore
 
 STATE = RungState(Rung.TEXT, proven=True)
 
@@ -47,8 +47,8 @@ class Failing(MemoryDialects):
 async def test_a_store_that_does_not_answer_leaves_what_the_process_knows(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception | None, warnings: int
 ) -> None:
-    monkeypatch.setattr(bounded_store, "STORE_WITHIN", 0.01)
-    monkeypatch.setattr(bounded_store, "CLOSED_WITHIN", 0.01)
+    monkeypatch.setattr(shared_dialects, "STORE_WITHIN", 0.01)
+    monkeypatch.setattr(shared_dialects, "CLOSED_WITHIN", 0.01)
     store = BoundedStore(Failing(error))
     async with asyncio.timeout(10):
         assert await store.look("m") is None

@@ -16,8 +16,8 @@ from tamis_worker.llm.dialect import (
     Rung,
     after_refusal,
     body,
+    instruction,
 )
-from tamis_worker.llm.schema_dialect import instruction
 
 SCHEMA = {
     "type": "object",

@@ -8,8 +8,7 @@ import httpx2
 import openai
 import pytest
 
-from tamis_worker.llm.lean_client import LeanClient, Redirected
-from tamis_worker.llm.openai_internals import PATH
+from tamis_worker.llm.lean_client import PATH, LeanClient, Redirected
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Prüfung – 試験"}], "max_tokens": 5}
 

@@ -10,11 +10,10 @@ import httpx2
 import pytest
 
 from tamis_schemas import ErrorKind
-from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
+from tamis_worker.llm.chat import LOWEST, Answer, CallError, ChatRequest, Message, Reply, Rung
 from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.lean_client import LeanClient
 from tamis_worker.llm.llm import LearnResult, Llm
-from tamis_worker.llm.rung import LOWEST, Rung
 from tamis_worker.llm.rung_state import FEW, RungState
 from tamis_worker.llm.shared_dialects import SharedDialects
 

@@ -17,8 +17,7 @@ from internals import (
     read,
     sources,
 )
-from tamis_worker.llm.lean_client import LeanClient
-from tamis_worker.llm.openai_internals import CONDITIONS, broken_conditions, warn_of
+from tamis_worker.llm.lean_client import CONDITIONS, LeanClient, broken_conditions, warn_of
 
 OPTIONS = "openai._models.FinalRequestOptions"
 BUILD = "openai.AsyncOpenAI._build_request"
@@ -125,7 +124,7 @@ async def test_where_every_part_is_there_the_cheap_path_is_taken_and_nothing_is_
     await client.close()
 
 
-HOME = "worker/tamis_worker/llm/openai_internals.py"
+HOME = "worker/tamis_worker/llm/lean_client.py"
 CLIENT = "worker/tamis_worker/llm/lean_client.py"
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_worker.llm.printed_key import PrintedKey, expiry_of, read_key
+from tamis_worker.llm.api_key import PrintedKey, expiry_of, read_key
 
 NOON = 1_795_435_200.0  # 2026-11-23T12:00:00Z
 

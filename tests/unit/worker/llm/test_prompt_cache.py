@@ -7,8 +7,7 @@ import pytest
 
 from tamis_schemas import Inclusion, Item, SearchCriteria
 from tamis_worker.engine.cache import fingerprint
-from tamis_worker.engine.call_policy import CallPolicy
-from tamis_worker.engine.conversation import chat_request
+from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import ChatRequest, Message
 from tamis_worker.llm.dialect import Dialect, Refusal, Rung, after_refusal, body

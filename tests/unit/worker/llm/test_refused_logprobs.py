@@ -2,9 +2,8 @@
 
 import pytest
 
-from tamis_worker.llm.chat import ChatRequest, Message
+from tamis_worker.llm.chat import ChatRequest, Message, Rung
 from tamis_worker.llm.dialect import NEWER_BUDGET, Dialect, Refusal, after_refusal, body
-from tamis_worker.llm.rung import Rung
 
 OPTIONS = {"logprobs": True, "top_logprobs": 5, "reasoning_effort": "low"}
 NAMES = ("temperature", *OPTIONS)

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from tamis_worker.llm.rung import LOWEST, START, Rung, is_below, lower
+from tamis_worker.llm.chat import LOWEST, START, Rung, is_below, lower
 
 
 def test_the_rungs_stand_in_their_order() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis_worker.llm.chat import LOWEST, START, Rung, is_below, lower
 from tamis_worker.llm.json_answer import Malformed
-from tamis_worker.llm.rung import LOWEST, START, Rung, is_below, lower
 from tamis_worker.llm.rung_state import MAX_WASTED, Adherence, AnswerCounts, RungState, adherence_of, after_answer
 
 SCHEMA = {

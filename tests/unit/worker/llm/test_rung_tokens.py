@@ -20,9 +20,8 @@ from tamis_schemas import (
     Score,
     SearchCriteria,
 )
-from tamis_worker.llm.chat import ChatRequest, Message
+from tamis_worker.llm.chat import ChatRequest, Message, Rung
 from tamis_worker.llm.dialect import Dialect, body
-from tamis_worker.llm.rung import Rung
 from tamis_worker.operations import program_of
 
 DOCUMENT = (Path(__file__).parents[4] / "docs" / "endpoints.md").read_text("utf-8")

@@ -12,7 +12,7 @@ from llm_double.answers import answer_for
 from llm_double.strictness import objection
 from tamis_schemas import Filter, Inclusion, SearchCriteria
 from tamis_worker import operations
-from tamis_worker.llm.schema_dialect import PORTABLE, UNIT_INTERVAL, bounded, instruction, portable
+from tamis_worker.llm.dialect import PORTABLE, UNIT_INTERVAL, bounded, instruction, portable
 
 CONFIDENCE = {"type": "number", "minimum": 0, "maximum": 1}
 SCHEMA: dict[str, Any] = {

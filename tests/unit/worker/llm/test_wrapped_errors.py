@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind
-from tamis_worker.llm.call_error import MAX_MESSAGE, cleaned, of_answer, of_redirect
+from tamis_worker.llm.call_error import MAX_MESSAGE, cleaned, of_answer, of_redirect, refusal_of
 from tamis_worker.llm.dialect import Refusal
-from tamis_worker.llm.error_answer import refusal_of
 
 INNER = {"message": "response_format is not supported", "param": "response_format", "code": "unsupported_parameter"}
 

@@ -22,7 +22,7 @@ from tamis_schemas import (
     Operation,
 )
 from tamis_worker.evaluation import recall
-from tamis_worker.llm.schema_dialect import bounded, portable
+from tamis_worker.llm.dialect import bounded, portable
 from tamis_worker.operations import extract, extract_fields, fitted, program_of
 from tamis_worker.operations.answer_model import Decided, InvalidAnswer
 from tamis_worker.operations.program import Answered, EvaluationFailed, Question, Unanswered

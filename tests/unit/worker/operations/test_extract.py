@@ -10,7 +10,7 @@ from llm_double.answers import answer_for
 from llm_double.strictness import objection
 from tamis_schemas import EvaluationResult
 from tamis_schemas.operations.extract import Extract
-from tamis_worker.llm.schema_dialect import bounded, portable
+from tamis_worker.llm.dialect import bounded, portable
 from tamis_worker.operations import extract
 from tamis_worker.operations.answer_model import InvalidAnswer
 from tamis_worker.operations.prompt import SYSTEM_END, escape_headings

@@ -8,7 +8,7 @@ from llm_double.answers import answer_for
 from llm_double.strictness import objection
 from tamis_schemas.answers.results import FieldsResult
 from tamis_schemas.operations.extract_fields import ExtractFields
-from tamis_worker.llm.schema_dialect import bounded, portable
+from tamis_worker.llm.dialect import bounded, portable
 from tamis_worker.operations import extract_fields
 from tamis_worker.operations.answer_model import InvalidAnswer
 from tamis_worker.operations.prompt import SYSTEM_END

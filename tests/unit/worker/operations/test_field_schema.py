@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from llm_double.answers import answer_for
 from llm_double.strictness import objection
 from tamis_schemas.operations.field_rules import MAX_DEPTH, JsonSchema, checked_schema
-from tamis_worker.llm.schema_dialect import portable
+from tamis_worker.llm.dialect import portable
 from tamis_worker.operations.answer_model import InvalidAnswer
 from tamis_worker.operations.field_schema import judged, requested
 

@@ -19,7 +19,7 @@ from tamis_schemas import (
 from tamis_schemas.answers.results import CriterionVerdict
 from tamis_worker import operations
 from tamis_worker.llm.answer_reading import read_answer
-from tamis_worker.llm.schema_dialect import PORTABLE, portable
+from tamis_worker.llm.dialect import PORTABLE, portable
 from tamis_worker.operations import InvalidAnswer, inclusion
 
 CRITERIA = SearchCriteria(

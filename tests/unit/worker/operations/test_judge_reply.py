@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tamis_worker.operations.answer_model import InvalidAnswer
-from tamis_worker.operations.judge_reply import read_reply
+from tamis_worker.operations.evidence_judge import read_reply
 
 REPLY: dict[str, Any] = {"is_valid": True, "quality_score": 0.9, "evidence_type": "explicit", "issue": ""}
 

@@ -8,7 +8,7 @@ from tamis_schemas import Filter, Inclusion, SearchCriteria
 from tamis_worker.llm.answer_reading import read_answer
 from tamis_worker.operations import InvalidAnswer, inclusion
 from tamis_worker.operations import filter as filter_
-from tamis_worker.operations.relevance import WORDS
+from tamis_worker.operations.answer_model import RELEVANCE_WORDS
 
 CRITERIA = SearchCriteria(research_question="Does it work?", inclusion_criteria=["Adults"])
 ITEM: dict[str, Any] = {"title": "Adults"}
@@ -25,7 +25,7 @@ def test_what_is_not_graded_is_asked_and_read_as_ever() -> None:
     plain = Filter(criteria="Is it?")
     assert "graded" not in plain.model_dump(mode="json")
     assert "graded" not in Inclusion(criteria=CRITERIA).model_dump(mode="json")
-    assert WORDS not in filter_.messages(plain, ITEM)[0].content
+    assert RELEVANCE_WORDS not in filter_.messages(plain, ITEM)[0].content
     assert "relevance" not in filter_.response_schema(plain)["properties"]
     told = read_answer(
         '{"reasoning": "r", "value": true, "confidence": 0.9, "relevance": 7}', filter_.response_schema(plain)
@@ -34,8 +34,8 @@ def test_what_is_not_graded_is_asked_and_read_as_ever() -> None:
 
 
 def test_the_words_on_the_grade_say_what_both_ends_of_its_scale_mean() -> None:
-    assert "from 0 to 100" in WORDS
-    assert "0 means certainly not, 100 certainly." in WORDS
+    assert "from 0 to 100" in RELEVANCE_WORDS
+    assert "0 means certainly not, 100 certainly." in RELEVANCE_WORDS
 
 
 def test_a_grade_is_asked_for_last_and_its_words_stand_once() -> None:
@@ -46,7 +46,7 @@ def test_a_grade_is_asked_for_last_and_its_words_stand_once() -> None:
     ):
         assert list(schema["properties"])[-2:] == ["confidence", "relevance"]
         assert schema["required"] == list(schema["properties"])
-        assert "\n".join(message.content for message in messages).count(WORDS) == 1
+        assert "\n".join(message.content for message in messages).count(RELEVANCE_WORDS) == 1
     assert graded.model_dump(mode="json")["graded"] is True
     decided = inclusion.parse(screening, ITEM, DECISION | {"relevance": 85})
     assert (decided.relevance, decided.result.confidence) == (85, 0.9)

@@ -8,8 +8,8 @@ import pytest
 from tamis_schemas import InvalidParameters, LedgerUnavailable
 from tamis_worker.celery_adapter.awaited_strategy import SentTask
 from tamis_worker.config.settings import WorkerSettings
-from tamis_worker.process import door as module
-from tamis_worker.process.door import Door
+from tamis_worker.process import runtime as module
+from tamis_worker.process.runtime import Door
 
 SETTINGS = WorkerSettings(
     broker_url="redis://h/0", database_url="postgresql+psycopg://h/d", llm_base_url="http://h/v1", model="m"

@@ -19,7 +19,7 @@ from tamis_worker.engine.budget import Budget
 from tamis_worker.engine.group_commit import GroupCommit
 from tamis_worker.ledger.claims import Claim, ItemKey
 from tamis_worker.ledger.connection import LedgerEngines
-from tamis_worker.limiter.limits import Limiters
+from tamis_worker.limiter.limiter import Limiters
 from tamis_worker.llm.llm import Llm
 from tamis_worker.process.evaluation_stack import EvaluationStack
 from tamis_worker.telemetry.measures import NULL_MEASURES

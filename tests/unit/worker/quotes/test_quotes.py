@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis_schemas.answers.results import Quote, QuoteState
-from tamis_worker.quotes import field_match, quotes
+from tamis_worker.quotes import quotes
 from tamis_worker.quotes.quotes import NO_QUOTE_PHRASES, QuotedRecord, confidence_after
 
 ABSTRACT = (
@@ -230,7 +230,7 @@ def test_thirty_quotes_of_a_record_of_one_megabyte_are_checked_within_the_bound(
 def test_a_quote_that_is_too_long_to_compare_must_stand_there_word_for_word(
     monkeypatch: pytest.MonkeyPatch, longest: int, state: QuoteState
 ) -> None:
-    monkeypatch.setattr(field_match, "LONGEST", longest)
+    monkeypatch.setattr(quotes, "LONGEST", longest)
     quote = find("Treatment was well tolerated by any of the participants")  # 55 characters
     assert quote is not None
     assert quote.state is state

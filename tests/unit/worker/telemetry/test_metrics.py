@@ -15,9 +15,7 @@ from stage.exposed import scraped, value
 from tamis_producer.config.redaction import Redaction
 from tamis_schemas import BrokerUnavailable, ErrorKind, Usage
 from tamis_worker.llm.chat import Answer, CallError
-from tamis_worker.telemetry.exposition import Exposition
-from tamis_worker.telemetry.gauges import Present, QueueDepths
-from tamis_worker.telemetry.metrics import MODELS, OTHER, Metrics
+from tamis_worker.telemetry.metrics import MODELS, OTHER, Exposition, Metrics, Present, QueueDepths
 
 ANSWER = Answer("content", "m", Usage(100, 20, 40, 5), "stop", latency_ms=500)
 REFUSED = CallError(ErrorKind.SERVER, "message", 500, latency_ms=250)
@@ -244,7 +242,7 @@ def test_where_no_port_is_to_be_had_there_are_no_metrics(
         def refused(*_: object, **__: object) -> None:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr("tamis_worker.telemetry.exposition.make_server", refused)
+        monkeypatch.setattr("tamis_worker.telemetry.metrics.make_server", refused)
     served = Exposition(Metrics().registry, host, port).start()
     assert served.url is None
     assert f"no metrics: {host} port {port}" in caplog.text

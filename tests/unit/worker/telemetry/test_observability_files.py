@@ -12,8 +12,7 @@ from prometheus_client import Metric
 from sqlalchemy import create_engine
 
 from tamis_producer.gateway.metrics import GatewayMetrics as Gateway
-from tamis_worker.telemetry.gauges import Present, QueueDepths
-from tamis_worker.telemetry.metrics import Metrics
+from tamis_worker.telemetry.metrics import Metrics, Present, QueueDepths
 
 ROOT = Path(__file__).parents[4]
 DASHBOARD = ROOT / "observability" / "grafana" / "dashboards" / "tamis.json"

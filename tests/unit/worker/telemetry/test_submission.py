@@ -12,8 +12,7 @@ from stage.trace_receiver import traced_here
 from tamis_producer.process import tracing
 from tamis_schemas import Evaluation, Usage
 from tamis_worker.llm.chat import Answer, ChatRequest, Message
-from tamis_worker.telemetry.chat import UNKNOWN, ChatSpan
-from tamis_worker.telemetry.submission import EVENT, submit
+from tamis_worker.telemetry.chat import EVENT, UNKNOWN, ChatSpan, submit
 
 REQUEST = ChatRequest("m", (Message("user", "a prompt"),), "s", {}, 0.0, 16)
 ANSWER = Answer("an answer", "m-2026", Usage(10, 5), "stop", latency_ms=3)

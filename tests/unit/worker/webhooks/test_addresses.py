@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_worker.webhooks.addresses import is_public
+from tamis_worker.webhooks.sender import is_public
 
 
 @pytest.mark.parametrize(
