@@ -110,7 +110,7 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "migrate migrate": "Create the ledger's tables, or bring them up to this release; then say who may do what "
         "with them.",
         "status workers": "List the workers that are there: what each does, and why, where it does nothing.",
-        "purge purge": "Delete finished batches and reviews and everything that belongs to them; with --archive they "
+        "purge purge": "Delete finished batches and reviews and everything that belongs to them; with --archive "
         "psql can restore them.",
         "serve serve": "Answer HTTP requests: the gateway, in the foreground, until Ctrl-C.",
         "serve keys": "Keys of the HTTP gateway.",
