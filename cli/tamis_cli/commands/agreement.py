@@ -13,7 +13,6 @@ from tamis_schemas.records.record_number import record_words
 
 from .app import app, out
 from .arguments import BatchId, stage_name
-from .json_document import AsJsonLines, print_json_lines
 from .opened import opened
 from .override import words_of
 from .tables import listing
@@ -21,14 +20,12 @@ from .tables import listing
 NUMBERS = ("n", "agree", "Cohen's kappa", "Gwet's AC1")
 
 
-@app.command(examples=("tamis conflicts 3f2a91c0", "tamis conflicts 3f2a91c0 --json"))
-def conflicts(batch_id: BatchId, as_json: AsJsonLines = False) -> None:
+@app.command(examples=("tamis conflicts 3f2a91c0", "tamis conflicts 3f2a91c0 --json"), json_lines=True)
+def conflicts(batch_id: BatchId) -> Iterator[object]:
     """List the records on which people decided differently, with who said what and why, and the model's decision."""
     with opened(batch_id) as batch:
         found = list_conflicts(batch)
-    if as_json:
-        print_json_lines(found)
-        return
+    yield found
     if not found:
         out.say(f"batch {batch.id}: no record is in conflict.")
         return

@@ -14,7 +14,7 @@ from tamis_schemas import ConfigurationError, InvalidRequest, OperationFailed, T
 from tamis_schemas.errors import InputError, UnknownBatch
 
 from .command_list import COMMANDS
-from .json_document import AsJson, print_json
+from .json_document import AsJson, AsJsonLines, print_json, print_json_lines
 
 NAMES_A_STEP = re.compile(r"`tamis |\btamis\[|--[a-z]|\bTAMIS_[A-Z]")  # a command, an extra, an option, a setting
 DOCTOR = "doctor"
@@ -77,29 +77,31 @@ class Commands(typer.Typer):
     """A group of documented commands."""
 
     def command(
-        self, name: str | None = None, *, examples: Sequence[str] = (), **options: Any
+        self, name: str | None = None, *, examples: Sequence[str] = (), json_lines: bool = False, **options: Any
     ) -> Callable[[Function], Function]:
         """Declare a command as Typer does, with whole command lines that show what it is for.
 
-        A generator gets the option `--json`, as `with_json` says.
+        A generator gets the option `--json`, as `with_json` says. With `json_lines` each thing in its document is a
+        line of its own.
         """
         cls = type("WithExamples", (Documented,), {"examples": tuple(examples)})
         declare: Callable[[Function], Function] = super().command(name, cls=cls, **options)
 
         def declared(function: Function) -> Function:
-            declare(with_json(function) if isgeneratorfunction(function) else function)
+            declare(with_json(function, lines=json_lines) if isgeneratorfunction(function) else function)
             return function
 
         return declared
 
 
-def with_json(command: Callable[..., Generator[object, None, None]]) -> Callable[..., None]:
+def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool = False) -> Callable[..., None]:
     """Return a command that has the option `--json`.
 
     The generator yields its document once. For programs that is printed, and the generator is closed. For people the
     generator goes on, and says what they read. A document that costs a look-up or a computation is a function
     without arguments, which is called for programs alone.
     """
+    option, show = (AsJsonLines, print_json_lines) if lines else (AsJson, print_json)
     own = signature(command, eval_str=True).parameters.values()
 
     @wraps(command)
@@ -111,9 +113,9 @@ def with_json(command: Callable[..., Generator[object, None, None]]) -> Callable
             return
         found = document() if callable(document) else document
         telling.close()
-        print_json(found)
+        show(found)
 
-    return signed(run, [*own, Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)])
+    return signed(run, [*own, Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=option)])
 
 
 def signed(run: Callable[..., None], parameters: Sequence[Parameter]) -> Callable[..., None]:

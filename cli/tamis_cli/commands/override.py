@@ -20,7 +20,6 @@ from tamis_schemas.records.record_number import record_number, record_words
 
 from .app import app, out
 from .arguments import BatchId, Record, Reviewer, Stage, StageName, named, stage_name
-from .json_document import AsJsonLines, print_json_lines
 from .opened import opened
 from .tables import listing
 
@@ -102,18 +101,15 @@ def override(
         out.say(NOT_FOLLOWING)
 
 
-@app.command(examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"))
+@app.command(examples=("tamis overrides 3f2a91c0", "tamis overrides 3f2a91c0 --history --json"), json_lines=True)
 def overrides(
     batch_id: BatchId,
     history: Annotated[bool, typer.Option("--history", help="Every decision ever made, withdrawals too.")] = False,
-    as_json: AsJsonLines = False,
-) -> None:
+) -> Iterator[object]:
     """List what people decided about a batch's records."""
     with opened(batch_id) as batch:
         decisions = list_overrides(batch, history=history)
-    if as_json:
-        print_json_lines(decisions)
-        return
+    yield decisions
     if not decisions:
         out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does.")
         return

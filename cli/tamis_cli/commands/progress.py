@@ -12,7 +12,6 @@ from rich.markup import escape
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.ledger.batch_view import BatchView, ReviewView
-from tamis_review.plans.reviews import Review
 from tamis_schemas import BatchPaused, Counts, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 
@@ -23,6 +22,8 @@ from .json_document import print_json
 from .render import paid, paused, print_summary, say_failed, state_words
 
 if TYPE_CHECKING:
+    from tamis_review.plans.reviews import Review
+
     from .submission import Submission
 
 LINE_EVERY = 0.1  # of a batch, where there is no terminal
@@ -32,7 +33,7 @@ Show: TypeAlias = Callable[[Sequence[BatchView]], None]
 
 
 def attend(
-    subject: Batch | Review,
+    subject: "Batch | Review",
     submission: "Submission",
     headline: str,
     *,
@@ -66,7 +67,7 @@ def attend(
     raise typer.Exit(code)
 
 
-def follow(subject: Batch | Review, console: Console = out, *, summarise: bool = True) -> int:
+def follow(subject: "Batch | Review", console: Console = out, *, summarise: bool = True) -> int:
     """Watch a batch or a review to its end, print its summary, and return the exit code that says how it went."""
     try:
         if isinstance(subject, Batch):
@@ -98,7 +99,7 @@ def watch(batch: Batch, console: Console) -> BatchView:
     return _shown(batch.watch(), lambda view: (view,), ("",), console)
 
 
-def watch_review(review: Review, console: Console) -> ReviewView:
+def watch_review(review: "Review", console: Console) -> ReviewView:
     """Watch a review, stage by stage, as `watch` does a batch."""
     return _shown(review.watch(), lambda view: view.stages, review.status().planned, console)
 
@@ -181,7 +182,7 @@ def _summarise(batch: Batch, counts: Counts, console: Console) -> None:
         say_failed(batch.id, console)
 
 
-def _summarise_review(review: Review, view: ReviewView, console: Console) -> None:
+def _summarise_review(review: "Review", view: ReviewView, console: Console) -> None:
     for batch, stage in zip(review.stages(), view.stages, strict=True):
         console.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]")
         if (summary := batch.summary()) is not None:

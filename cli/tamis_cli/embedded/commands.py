@@ -76,17 +76,13 @@ def up(
     choice = _choice(settings, llm)
 
     progress = console.status("starting")
-
-    def announce(line: str) -> None:
-        console.print(escape(line))
-
     stack = Stack(
         settings,
         workers=0 if choice == "none" else workers,  # a worker does not start without an LLM
         llm=choice,
         flower=flower,
         page=page,
-        announce=announce,
+        announce=lambda line: console.print(escape(line)),
         starting=lambda name: progress.update(f"starting {name}"),
         fetch=partial(fetch_with_bar, console),
     )
