@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stage import Finished
+from stage import Finished, judged
 from stage.screened import Ledgered, decided, write_batch, write_review, written_batch
 from tamis_producer import AsyncClient, Client, ProducerSettings
 from tamis_review import calibrate, evaluate, find_review, write_report_file
-from tamis_review.quality import gold_evaluation
 from tamis_review.quality.gold_labels import read_labels
 from tamis_schemas import Filter, InclusionDecision, InputError, InvalidParameters, InvalidRequest, Score, UnknownBatch
 
@@ -36,7 +35,7 @@ def test_a_batch_is_evaluated_and_calibrated_by_a_dict_by_a_file_and_by_the_comm
     file = tmp_path / "labels.csv"
     file.write_text("id,human\n" + "".join(f"{name},{int(label)}\n" for name, label in LABELS.items()), "utf-8")
     found = evaluate(batch, LABELS)
-    assert found == gold_evaluation.evaluate(batch.results(), LABELS)
+    assert found == judged.evaluate(batch.results(), LABELS)
     assert found.screening.sensitivity.value == pytest.approx(3 / 4)  # of r0, r1, r2, r4 the model keeps three
     assert [lost.item_id for lost in found.lost] == ["r2"]
     assert evaluate(batch, file, "human") == evaluate(batch, read_labels(str(file), "human"))
