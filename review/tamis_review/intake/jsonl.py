@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -92,10 +92,9 @@ def _named(names: object) -> Iterator[tuple[str, str]]:
                 yield own, key
 
 
-def _keys(names: Iterable[str]) -> dict[str, str]:
+def _keys(names: Collection[str]) -> dict[str, str]:
     """Name in the object -> name in the record."""
-    names = list(names)
-    taken = {name for name in names if name not in RESERVED} | RESERVED
+    taken = {*names} | RESERVED
     key_of: dict[str, str] = {}
     for name in names:
         key = DECISION_NAMES.get(name, name)

@@ -189,6 +189,7 @@ def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
 class _Value:
     """One value of a tag, as it stands in the file, and the number of the field in which it stands."""
 
+    tag: str
     written: str
     at: int
 
@@ -207,18 +208,17 @@ class Placing:
         self.key_of: dict[int, str] = {}
         self.texts = [scheme.joined(one.lines) for one in fields]
         self._scheme = scheme
-        self._values: dict[str, list[_Value]] = {}
-        self._placed: set[_Value] = set()
+        self._left: dict[str, list[_Value]] = {}  # tag -> the values that no field has taken
         for at, (one, text) in enumerate(zip(fields, self.texts, strict=True)):
             texts = one.lines if one.tag in scheme.value_a_line else [text]
-            if values := [_Value(text, at) for text in texts if text.strip()]:
-                self._values.setdefault(one.tag, []).extend(values)
+            if values := [_Value(one.tag, text, at) for text in texts if text.strip()]:
+                self._left.setdefault(one.tag, []).extend(values)
                 self.key_of[at] = f"_{scheme.prefix}_{one.tag}"
 
     def take(self, name: str, tags: Sequence[str]) -> None:
         """Give the values of the best tag to a canonical field; those for which it has no room stay with their tag."""
         scheme = self._scheme
-        held = [values for tag in tags if (values := self._left(tag)) and self._serves(tag, values[0])]
+        held = [values for tag in tags if (values := self._left.get(tag)) and self._serves(tag, values[0])]
         if not held:
             return
         values = held[0]
@@ -247,7 +247,7 @@ class Placing:
     def take_pmid(self) -> None:
         """Read the PubMed id from a tag that holds it in the exports of some database alone."""
         for tag, database in self._scheme.pmids.items():
-            value = next((value for value in self._left(tag) if value.text.isdigit()), None)
+            value = next((value for value in self._left.get(tag, ()) if value.text.isdigit()), None)
             if value is not None and database.search(self._databases()):
                 self.canonical["pmid"] = value.text
                 self._place("pmid", [value])
@@ -257,7 +257,7 @@ class Placing:
         """Read a field where a value holds it; a value that says more is kept as well."""
         for form in pattern.forms:
             alone: list[_Value] = []
-            for value in [value for tag in pattern.tags for value in self._left(tag)]:
+            for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:
                 match = form.search(value.written)
                 if match is None or (pattern.name in self.canonical and not pattern.repeated):
                     continue
@@ -271,7 +271,7 @@ class Placing:
     def take_notes(self) -> None:
         """Read the notes that hold a decision, or something for which the format has no tag."""
         notes = self._scheme.notes
-        for note in self._left(self._scheme.note):
+        for note in self._left.get(self._scheme.note, ()):
             key = next((key for key, place in notes.items() if place.holds(note.written)), None)
             if key is None or key in self.canonical or key in self.decision or (key == "id" and self._is_identified()):
                 continue
@@ -287,7 +287,7 @@ class Placing:
     def take_accession(self) -> None:
         """Read the database's own number, where nothing better identifies the record."""
         for tag, database in self._scheme.accessions.items():
-            values = self._left(tag)
+            values = self._left.get(tag)
             if not self._is_identified() and values and (database is None or database.search(self._databases())):
                 self.accession = values[0].text
                 self._place("id", values[:1])
@@ -295,13 +295,11 @@ class Placing:
     def kept(self) -> dict[str, Any]:
         """Return the texts without a canonical name or room there, by tag."""
         as_written = self._scheme.kept_as_written
-        texts_of = {
-            tag: [value.written if as_written else value.text for value in self._left(tag)] for tag in self._values
+        return {
+            f"{self._scheme.prefix}_{tag}": [value.written if as_written else value.text for value in values]
+            for tag, values in self._left.items()
+            if values
         }
-        return {f"{self._scheme.prefix}_{tag}": texts for tag, texts in texts_of.items() if texts}
-
-    def _left(self, tag: str) -> list[_Value]:
-        return [value for value in self._values.get(tag, ()) if value not in self._placed]
 
     def _serves(self, tag: str, first: _Value) -> bool:
         form = self._scheme.serves.get(tag)
@@ -309,11 +307,12 @@ class Placing:
 
     def _place(self, key: str, values: Sequence[_Value], *, also_kept: bool = False) -> None:
         self.key_of.update((value.at, key) for value in values)
-        if not also_kept:
-            self._placed.update(values)
+        placed_now = set() if also_kept else set(values)
+        for tag in {value.tag for value in placed_now}:
+            self._left[tag] = [value for value in self._left[tag] if value not in placed_now]
 
     def _databases(self) -> str:
-        names = [value.text for tag in self._scheme.databases for value in self._values.get(tag, ())]
+        names = [value.text for tag in self._scheme.databases for value in self._left.get(tag, ())]
         return " ".join([*names, *(str(self.canonical.get(name, "")) for name in self._scheme.databases)])
 
     def _is_identified(self) -> bool:
