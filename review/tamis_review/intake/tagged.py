@@ -1,7 +1,8 @@
 """Tagged formats, read: a record is a row of fields, each a tag and the lines of its text.
 
-A format is a table, `Scheme`. It says how a file is split into records, and which tag holds which canonical field.
-Texts without a canonical field are kept under the name of their tag (`_ris_N1`).
+A format is a table, `Scheme`: it says which tags hold which canonical field. `placed` reads a record's fields by it.
+Texts without a canonical field are kept under the name of their tag (`_ris_N1`). `Ended` says how a file is split into
+records, where their end has a tag. The elements of EndNote XML are placed in the same way.
 """
 
 import re
@@ -61,7 +62,7 @@ class Scheme:
     joined: Callable[[Sequence[str]], str] = "\n".join  # the lines of a field as one text
     sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may hold it, best first
     serves: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag -> how its value must begin to serve
-    dated_first: bool = False  # the best tag for the year is the first that begins with one
+    dated_first: bool = False  # the best value for the year is the first that begins with one
     value_a_line: frozenset[str] = frozenset()  # tags with a value on each line
     all_joined: Mapping[str, str] = field(default_factory=dict)  # canonical name -> what joins all values of its tag
     all_tags: frozenset[str] = frozenset()  # lists that take the values of all their tags, in the file's order
@@ -72,9 +73,8 @@ class Scheme:
     databases: tuple[str, ...] = ()  # the tags, or canonical names, that say from which database a record is
     pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> in which databases
     patterns: tuple[Pattern, ...] = ()
-    accessions: Mapping[str, re.Pattern[str] | None] = field(
-        default_factory=dict
-    )  # tag -> in which databases; None: all
+    # Tag of the database's own number -> in which databases; None: in all.
+    accessions: Mapping[str, re.Pattern[str] | None] = field(default_factory=dict)
     note: str = ""  # the tag of notes
     notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds it alone
     note_patterns: tuple[Pattern, ...] = ()  # looked for in the notes that hold none of these
