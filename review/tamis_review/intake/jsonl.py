@@ -71,7 +71,14 @@ def write_jsonl(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     layout = layout_of(record, Format.JSONL)
-    names = {key: name for name, key in _named(layout.get(NAMES))}
+    names: dict[str, str] = {}  # the record's name -> the object's
+    listing = layout.get(NAMES)
+    for listed in listing if isinstance(listing, list) else ():
+        match listed:
+            case str():
+                names[listed] = listed
+            case [str(own), str(key)]:
+                names[key] = own
     for key, name in names.items():
         if key == "id" and EMPTY_ID in layout and own_id(record) is None:
             yield name, layout[EMPTY_ID]
@@ -81,15 +88,6 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if key in names or key in (LINE, SOURCE) or (key == "id" and own_id(record) is None):
             continue
         yield key.removeprefix("_") if key in DECISION_FIELDS else key, value
-
-
-def _named(names: object) -> Iterator[tuple[str, str]]:
-    for name in names if isinstance(names, list) else ():
-        match name:
-            case str():
-                yield name, name
-            case [str(own), str(key)]:
-                yield own, key
 
 
 def _keys(names: Collection[str]) -> dict[str, str]:
