@@ -18,7 +18,7 @@ never by its name.
 | `source`, `fields` | how a record remembers the fields of its file, and gives them back |
 | `notes`, `between` | what became no record |
 | `decision` | the decision on a record, as an export says it |
-| `labels`, `databases` | which records a human included; the database that a record names |
+| `labels` | the column in which a human says which records were included |
 | `stated_source`, `sourced_records` | a source as a reviewer states it; the sources of some files, read |
 | `filling` | what a record lacks, taken from others with its origin |
 | `duplicates`, `likeness` | which records are copies of one another, or may be; what two records are to each other |

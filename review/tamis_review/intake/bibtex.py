@@ -167,12 +167,10 @@ def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key:
             served[at] = name
     begun = _BEGIN.match(str(entry.raw))
     kind = begun[1] if begun else entry.entry_type
-    if not fields.get("type"):
-        fields["type"] = kind
-        served = {at: key for at, key in served.items() if key != "type"}
-        type_key: str | None = "type"
-    else:
-        type_key = None
+    type_key = None if fields.get("type") else "type"
+    if type_key is not None:
+        fields[type_key] = kind
+        served = {at: key for at, key in served.items() if key != type_key}
     decision: dict[str, Any] = {}
     kept: dict[str, list[str]] = {}
     for at, one in enumerate(named):

@@ -63,12 +63,12 @@ def write_bibtex(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
             if name.lower() not in strings:
                 strings[name.lower()] = text
                 stream.write(f"@string{{{name} = {written(text, Style.BRACES)}}}\n\n")
-        stream.write(_entry(record, layout, strings, taken))
+        stream.write(_entry(record, strings, taken))
     if isinstance(below := layout.get("below"), str):
         stream.write(f"{below}\n")
 
 
-def _entry(record: Mapping[str, Any], layout: Mapping[str, Any], strings: Mapping[str, str], taken: set[str]) -> str:
+def _entry(record: Mapping[str, Any], strings: Mapping[str, str], taken: set[str]) -> str:
     fields = fields_of(record, Format.BIBTEX, PLACES)
     own_text = {field.name: field.text for field in fields if field.name in (TYPE, KEY)}
     kind = kind_of(record.get("type"))
@@ -84,8 +84,7 @@ def _entry(record: Mapping[str, Any], layout: Mapping[str, Any], strings: Mappin
         # A list under a canonical key is one value; a field that stood several times stands so again.
         is_kept = key is None or key.startswith("_bib_")
         for values in [[one] for one in same] if is_kept else [list(same)]:
-            value = _value(name, key, values, record, layout, strings)
-            lines.append(f"  {name} = {value},\n")
+            lines.append(f"  {name} = {_value(values, record, strings)},\n")
     stated = record.get("type")
     if isinstance(stated, str) and stated != entry_type and not any(one.key == "type" for one in fields):
         lines.insert(0, f"  type = {written(latex_of('type', stated), Style.BRACES)},\n")
@@ -96,16 +95,10 @@ def _entry(record: Mapping[str, Any], layout: Mapping[str, Any], strings: Mappin
     return f"@{entry_type}{{{different(own_key, taken)},\n{''.join(lines)}}}\n\n"
 
 
-def _value(
-    name: str,
-    key: str | None,
-    same: Sequence[Field],
-    record: Mapping[str, Any],
-    layout: Mapping[str, Any],
-    strings: Mapping[str, str],
-) -> str:
+def _value(same: Sequence[Field], record: Mapping[str, Any], strings: Mapping[str, str]) -> str:
     """A field's value: as it stood, where it still says what the record has there; else in LaTeX of our own."""
-    text = same[0].text
+    name, text, key = same[0].name, same[0].text, same[0].key
+    layout = layout_of(record, Format.BIBTEX)
     is_bare, is_quoted = (
         isinstance(names := layout.get(style), list) and name in names for style in ("bare", "quotes")
     )

@@ -1,7 +1,10 @@
-"""The sources whose tables need more than the names of their columns: what these mean there, and nowhere else."""
+"""The sources whose tables need more than the names of their columns: what these mean there, and nowhere else.
+
+Also the database that a record, or a table, says it comes from.
+"""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -9,6 +12,12 @@ from urllib.parse import unquote
 
 from .bibtex_values import latex_of, value_of
 from .record import split_authors
+from .source import as_text
+
+# Of the column or tag, without what readers put before it: of RIS and Ovid, of EndNote, of tables that people made.
+DATABASE_NAMES = ("db", "remote-database-name", "database name", "database", "source database", "source file", "source")
+LONGEST_NAME = 60  # characters; what is longer under such a name is a citation
+_BEFORE = ("ris_", "nbib_", "endnote_")
 
 
 def plain_name(column: str) -> str:
@@ -354,3 +363,22 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
 def mappings_for(columns: Collection[str]) -> tuple[ColumnMapping, ...]:
     """Return the mappings that a header with these columns, under their plain names, has the signs of."""
     return tuple(mapping for mapping in MAPPINGS if mapping.signs.issubset(columns))
+
+
+def database_of(record: Mapping[str, Any]) -> str | None:
+    """Return the database's name, as it is written; None where the record names none."""
+    text_of: dict[str, str] = {}
+    for key, value in record.items():
+        if not key.startswith("_") or isinstance(value, Mapping):
+            continue
+        name = key.lstrip("_").casefold().replace("_", " ")
+        for before in _BEFORE:
+            name = name.removeprefix(before.replace("_", " "))
+        if name in DATABASE_NAMES and 0 < len(text := as_text(value).strip()) <= LONGEST_NAME:
+            text_of.setdefault(name, text)
+    return next((text_of[name] for name in DATABASE_NAMES if name in text_of), None)
+
+
+def database_of_table(columns: Iterable[str]) -> str | None:
+    """Return the database that tables with such a header come from; None where they may come from anywhere."""
+    return next((one.called for one in mappings_for({plain_name(name) for name in columns}) if one.called), None)

@@ -1,13 +1,11 @@
 """The columns of a CSV export: which of them hold what a record is made of."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .column_mappings import MAPPINGS, ColumnMapping, mappings_for, plain_name
-from .databases import LONGEST_NAME
-from .databases import NAMES as DATABASE_NAMES
+from .column_mappings import DATABASE_NAMES, LONGEST_NAME, MAPPINGS, ColumnMapping, mappings_for, plain_name
 from .decision import DECISION_NAMES
 
 ACCESSION = "accession"  # serves as id where there is no better one; otherwise kept under its own name
@@ -114,16 +112,11 @@ class Columns:
 
     def mapping_of(self, cells: Sequence[str]) -> ColumnMapping | None:
         """The mapping of the source that a row comes from, if one is known."""
-        for mapping, at in self._markers:
+        for mapping in self.mappings:
+            at = None if mapping.marker is None else self.plain.index(mapping.marker)
             if at is None or (at < len(cells) and cells[at].strip()):
                 return mapping
         return None
-
-    @cached_property
-    def _markers(self) -> list[tuple[ColumnMapping, int | None]]:
-        return [
-            (mapping, None if mapping.marker is None else self.plain.index(mapping.marker)) for mapping in self.mappings
-        ]
 
     @cached_property
     def known(self) -> dict[int, str]:
@@ -158,16 +151,15 @@ class Columns:
         return next((name for name in names if 0 < len(name) <= LONGEST_NAME), None)
 
     @cached_property
-    def _order(self) -> list[tuple[str, list[int]]]:
-        by_name: dict[str, list[int]] = {}
-        for position, name in self.known.items():
-            by_name.setdefault(name, []).append(position)
-        return [(name, sorted(positions, key=self._ranks(name))) for name, positions in by_name.items()]
-
-    def _ranks(self, name: str) -> Callable[[int], int]:
-        best_first = [column for mapping in self.mappings for column in mapping.names.get(name, ())]
-        ranks = {column: at for at, column in reversed([*enumerate((*best_first, *SYNONYMS[name]))])}
-        return lambda position: ranks[self.plain[position]]
+    def _order(self) -> dict[str, list[int]]:
+        """Canonical name, or ACCESSION -> the positions of its columns, best first."""
+        order: dict[str, list[int]] = {}
+        for name in dict.fromkeys(self.known.values()):
+            best_first = [column for mapping in self.mappings for column in mapping.names.get(name, ())]
+            positions = [at for at, known in self.known.items() if known == name]
+            columns = dict.fromkeys((*best_first, *SYNONYMS[name]))
+            order[name] = [at for column in columns for at in positions if self.plain[at] == column]
+        return order
 
     @cached_property
     def own_names(self) -> list[str]:
@@ -195,7 +187,7 @@ class Columns:
         """The cells of one row, by what they hold. Cells beyond the header are the caller's business."""
         filled = {at: cell for at, cell in enumerate(cells[: self.width]) if cell.strip()}
         served: dict[str, int] = {}
-        for name, positions in self._order:
+        for name, positions in self._order.items():
             for at in positions:
                 if at in filled and not (name == "abstract" and is_no_abstract(filled[at])):
                     served[name] = at
@@ -207,4 +199,4 @@ class Columns:
     @cached_property
     def best(self) -> dict[str, int]:
         """Canonical name -> position of the column that serves first."""
-        return {name: positions[0] for name, positions in self._order if name != ACCESSION}
+        return {name: positions[0] for name, positions in self._order.items() if name != ACCESSION}

@@ -376,9 +376,7 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
     return cells
 
 
-@lru_cache(maxsize=64)  # a file's records have one header
-def _columns_named(names: tuple[str, ...]) -> Columns:
-    return Columns(names)
+_columns_named = lru_cache(maxsize=64)(Columns)  # a file's records have one header
 
 
 def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None) -> str:

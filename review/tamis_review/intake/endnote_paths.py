@@ -114,7 +114,7 @@ def _says(text: str | None, is_mixed: bool) -> bool:
 
 def _step(element: etree._Element) -> str:
     attributes = "".join(f' {name!s}="{_attribute(str(value))}"' for name, value in element.attrib.items())
-    step = f"{_name(element)}{attributes}"
+    step = f"{element.tag!s}{attributes}"
     return "~" if step == PLAIN_STYLE else step
 
 
@@ -136,7 +136,3 @@ def _close(opened: list[str], down_to: int, parts: list[str]) -> None:
             parts[-2:] = [f"<{tag}/>"]
         else:
             parts.append(f"</{tag.partition(' ')[0]}>")
-
-
-def _name(element: etree._Element) -> str:
-    return element.tag if isinstance(element.tag, str) else ""  # comments and their like were left out before

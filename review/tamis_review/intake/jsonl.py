@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -71,7 +71,14 @@ def write_jsonl(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 
 def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     layout = layout_of(record, Format.JSONL)
-    names = {key: name for name, key in _named(layout.get(NAMES))}
+    names: dict[str, str] = {}  # the record's name -> the object's
+    listing = layout.get(NAMES)
+    for listed in listing if isinstance(listing, list) else ():
+        match listed:
+            case str():
+                names[listed] = listed
+            case [str(own), str(key)]:
+                names[key] = own
     for key, name in names.items():
         if key == "id" and EMPTY_ID in layout and own_id(record) is None:
             yield name, layout[EMPTY_ID]
@@ -83,19 +90,9 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield key.removeprefix("_") if key in DECISION_FIELDS else key, value
 
 
-def _named(names: object) -> Iterator[tuple[str, str]]:
-    for name in names if isinstance(names, list) else ():
-        match name:
-            case str():
-                yield name, name
-            case [str(own), str(key)]:
-                yield own, key
-
-
-def _keys(names: Iterable[str]) -> dict[str, str]:
+def _keys(names: Collection[str]) -> dict[str, str]:
     """Name in the object -> name in the record."""
-    names = list(names)
-    taken = {name for name in names if name not in RESERVED} | RESERVED
+    taken = {*names} | RESERVED
     key_of: dict[str, str] = {}
     for name in names:
         key = DECISION_NAMES.get(name, name)

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tamis_producer.files.decode import LINE_END
-
 from .notes import Notes
 from .recognise import Format
 from .record import assemble
+from .tagged import lines_of
 
 # How a paragraph begins -> the name under which it is kept.
 KEPT: Mapping[str, re.Pattern[str]] = {
@@ -99,8 +98,7 @@ def read_pubmed_text(text: str, path: Path, notes: Notes | None = None) -> list[
 def _blocks(text: str) -> Iterator[_Block]:
     block: _Block | None = None
     empty = 2  # lines since the last that said something
-    for number, content in enumerate(LINE_END.split(text), 1):
-        line = content.removeprefix("\ufeff")  # where two exports were put one after the other
+    for number, line in enumerate(lines_of(text), 1):
         if not line.strip():
             empty += 1
             if block is not None:

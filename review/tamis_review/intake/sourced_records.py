@@ -14,7 +14,7 @@ from typing import Any
 from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_schemas import Source, SourceFile, SourceKind
 
-from .databases import database_of, database_of_table
+from .column_mappings import database_of, database_of_table
 from .filling import filled
 from .likeness import Likeness, by_identifier
 from .reading import Intake, read_file
@@ -230,7 +230,18 @@ class _Group:
 
     def read(self, *, alone: bool) -> SourceRead:
         """The source; where it is not `alone` under its name, the folder of its file tells it from others."""
-        first, *more = [_source_file(file) for file in self.files]
+        first, *more = [
+            SourceFile(
+                file=file.name,
+                format=file.intake.format.value,
+                encoding=file.intake.encoding,
+                replaced=len(file.intake.replaced),
+                skipped=file.intake.skipped,
+                lost=file.intake.lost,
+                sha256=file.intake.sha256,
+            )
+            for file in self.files
+        ]
         name = self.called if alone else f"{self.files[0].path.parent.name}/{self.called}"
         source = Source(
             **first.model_dump(),
@@ -249,19 +260,6 @@ class _Group:
 
     def _stated(self, what: str) -> Any:
         return next((value for one in self.statements if (value := getattr(one, what)) is not None), None)
-
-
-def _source_file(file: FileRead) -> SourceFile:
-    intake = file.intake
-    return SourceFile(
-        file=file.name,
-        format=intake.format.value,
-        encoding=intake.encoding,
-        replaced=len(intake.replaced),
-        skipped=intake.skipped,
-        lost=intake.lost,
-        sha256=intake.sha256,
-    )
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

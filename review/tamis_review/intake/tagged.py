@@ -1,7 +1,8 @@
 """Tagged formats, read: a record is a row of fields, each a tag and the lines of its text.
 
-A format is a table, `Scheme`. It says how a file is split into records, and which tag holds which canonical field.
-Texts without a canonical field are kept under the name of their tag (`_ris_N1`).
+A format is a table, `Scheme`: it says which tags hold which canonical field. `placed` reads a record's fields by it.
+Texts without a canonical field are kept under the name of their tag (`_ris_N1`). `Ended` says how a file is split into
+records, where their end has a tag. The elements of EndNote XML are placed in the same way.
 """
 
 import re
@@ -61,7 +62,7 @@ class Scheme:
     joined: Callable[[Sequence[str]], str] = "\n".join  # the lines of a field as one text
     sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may hold it, best first
     serves: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag -> how its value must begin to serve
-    dated_first: bool = False  # the best tag for the year is the first that begins with one
+    dated_first: bool = False  # the best value for the year is the first that begins with one
     value_a_line: frozenset[str] = frozenset()  # tags with a value on each line
     all_joined: Mapping[str, str] = field(default_factory=dict)  # canonical name -> what joins all values of its tag
     all_tags: frozenset[str] = frozenset()  # lists that take the values of all their tags, in the file's order
@@ -72,9 +73,8 @@ class Scheme:
     databases: tuple[str, ...] = ()  # the tags, or canonical names, that say from which database a record is
     pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> in which databases
     patterns: tuple[Pattern, ...] = ()
-    accessions: Mapping[str, re.Pattern[str] | None] = field(
-        default_factory=dict
-    )  # tag -> in which databases; None: all
+    # Tag of the database's own number -> in which databases; None: in all.
+    accessions: Mapping[str, re.Pattern[str] | None] = field(default_factory=dict)
     note: str = ""  # the tag of notes
     notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds it alone
     note_patterns: tuple[Pattern, ...] = ()  # looked for in the notes that hold none of these
@@ -189,6 +189,7 @@ def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
 class _Value:
     """One value of a tag, as it stands in the file, and the number of the field in which it stands."""
 
+    tag: str
     written: str
     at: int
 
@@ -207,18 +208,17 @@ class Placing:
         self.key_of: dict[int, str] = {}
         self.texts = [scheme.joined(one.lines) for one in fields]
         self._scheme = scheme
-        self._values: dict[str, list[_Value]] = {}
-        self._placed: set[_Value] = set()
+        self._left: dict[str, list[_Value]] = {}  # tag -> the values that no field has taken
         for at, (one, text) in enumerate(zip(fields, self.texts, strict=True)):
             texts = one.lines if one.tag in scheme.value_a_line else [text]
-            if values := [_Value(text, at) for text in texts if text.strip()]:
-                self._values.setdefault(one.tag, []).extend(values)
+            if values := [_Value(one.tag, text, at) for text in texts if text.strip()]:
+                self._left.setdefault(one.tag, []).extend(values)
                 self.key_of[at] = f"_{scheme.prefix}_{one.tag}"
 
     def take(self, name: str, tags: Sequence[str]) -> None:
         """Give the values of the best tag to a canonical field; those for which it has no room stay with their tag."""
         scheme = self._scheme
-        held = [values for tag in tags if (values := self._left(tag)) and self._serves(tag, values[0])]
+        held = [values for tag in tags if (values := self._left.get(tag)) and self._serves(tag, values[0])]
         if not held:
             return
         values = held[0]
@@ -247,7 +247,7 @@ class Placing:
     def take_pmid(self) -> None:
         """Read the PubMed id from a tag that holds it in the exports of some database alone."""
         for tag, database in self._scheme.pmids.items():
-            value = next((value for value in self._left(tag) if value.text.isdigit()), None)
+            value = next((value for value in self._left.get(tag, ()) if value.text.isdigit()), None)
             if value is not None and database.search(self._databases()):
                 self.canonical["pmid"] = value.text
                 self._place("pmid", [value])
@@ -257,7 +257,7 @@ class Placing:
         """Read a field where a value holds it; a value that says more is kept as well."""
         for form in pattern.forms:
             alone: list[_Value] = []
-            for value in [value for tag in pattern.tags for value in self._left(tag)]:
+            for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:
                 match = form.search(value.written)
                 if match is None or (pattern.name in self.canonical and not pattern.repeated):
                     continue
@@ -271,7 +271,7 @@ class Placing:
     def take_notes(self) -> None:
         """Read the notes that hold a decision, or something for which the format has no tag."""
         notes = self._scheme.notes
-        for note in self._left(self._scheme.note):
+        for note in self._left.get(self._scheme.note, ()):
             key = next((key for key, place in notes.items() if place.holds(note.written)), None)
             if key is None or key in self.canonical or key in self.decision or (key == "id" and self._is_identified()):
                 continue
@@ -287,7 +287,7 @@ class Placing:
     def take_accession(self) -> None:
         """Read the database's own number, where nothing better identifies the record."""
         for tag, database in self._scheme.accessions.items():
-            values = self._left(tag)
+            values = self._left.get(tag)
             if not self._is_identified() and values and (database is None or database.search(self._databases())):
                 self.accession = values[0].text
                 self._place("id", values[:1])
@@ -295,13 +295,11 @@ class Placing:
     def kept(self) -> dict[str, Any]:
         """Return the texts without a canonical name or room there, by tag."""
         as_written = self._scheme.kept_as_written
-        texts_of = {
-            tag: [value.written if as_written else value.text for value in self._left(tag)] for tag in self._values
+        return {
+            f"{self._scheme.prefix}_{tag}": [value.written if as_written else value.text for value in values]
+            for tag, values in self._left.items()
+            if values
         }
-        return {f"{self._scheme.prefix}_{tag}": texts for tag, texts in texts_of.items() if texts}
-
-    def _left(self, tag: str) -> list[_Value]:
-        return [value for value in self._values.get(tag, ()) if value not in self._placed]
 
     def _serves(self, tag: str, first: _Value) -> bool:
         form = self._scheme.serves.get(tag)
@@ -309,11 +307,12 @@ class Placing:
 
     def _place(self, key: str, values: Sequence[_Value], *, also_kept: bool = False) -> None:
         self.key_of.update((value.at, key) for value in values)
-        if not also_kept:
-            self._placed.update(values)
+        placed_now = set() if also_kept else set(values)
+        for tag in {value.tag for value in placed_now}:
+            self._left[tag] = [value for value in self._left[tag] if value not in placed_now]
 
     def _databases(self) -> str:
-        names = [value.text for tag in self._scheme.databases for value in self._values.get(tag, ())]
+        names = [value.text for tag in self._scheme.databases for value in self._left.get(tag, ())]
         return " ".join([*names, *(str(self.canonical.get(name, "")) for name in self._scheme.databases)])
 
     def _is_identified(self) -> bool:

@@ -9,7 +9,7 @@ from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.operations import verdict
 from tamis_schemas.records.record_number import indexed_words
 
-from ..intake.databases import database_of
+from ..intake.column_mappings import database_of
 from .inclusion_score import ScoreScale, inclusion_score
 
 
