@@ -92,7 +92,7 @@ def test_every_operation_is_submitted_as_its_form_says(client: Client, key: str,
     form = choose(page, "filter")
     form.get_by_label("The question, answered").fill("Is it a trial?")
     form.get_by_label("Have the model grade").check()
-    page.get_by_text("A panel: several models").click()
+    page.get_by_text("A panel of several models").click()
     form.get_by_label("Models, one a line").fill("gpt-5-mini\ngpt-5")
     form.get_by_label("How it decides").select_option("any")
     panel = Panel(models=("gpt-5-mini", "gpt-5"), policy=PanelPolicy.ANY)
