@@ -22,7 +22,7 @@ from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
 
 from ..decisions.final_outcome import BEFORE_SCREENING, CHANGED, CONFIRMED, Outcome, outcomes
-from ..decisions.report_stages import unpassed, unpassed_words
+from ..decisions.record_overrides import unpassed, unpassed_words
 from .figures import ReportRow, ReportWay
 from .flow_template import NO_REASON
 
