@@ -29,8 +29,16 @@ from ..quality.estimator import missed_recall_p
 from ..quality.expected_finds import Basis, expected_from_probabilities, expected_from_yield
 from ..quality.sampling_frame import SPENDING
 from .final_outcome import Outcome
-from .reading_state import ReadingState, read_reading_state
-from .stop_samples import checked_operation, next_number, promise_of, reading_of, samples_of, seen_audits
+from .stop_samples import (
+    ReadingState,
+    checked_operation,
+    next_number,
+    promise_of,
+    read_reading_state,
+    reading_of,
+    samples_of,
+    seen_audits,
+)
 
 _BASES = {
     Basis.PROBABILITIES: "the probabilities of the reading order",
