@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, cast, select
+from sqlalchemy import Connection, Select, cast, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tamis_producer.ledger import read_overrides
@@ -34,16 +34,9 @@ class Conflict(Frozen):
 
 def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
     """The conflicts of a batch in all stages, in the order of its records."""
-    view = standing_decisions.c
-    statement = (
-        select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))
-        .join(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
-        .where(view.batch_id == batch_id, view.conflict)
-        .order_by(view.idx, view.stage)
-    )
-    rows = [*connection.execute(statement)]
+    conflicts = connection.execute(_decisions(batch_id).where(standing_decisions.c.conflict))
     others = _differing(connection, batch_id)
-    rows = sorted((*rows, *others), key=lambda row: (row.idx, row.stage))
+    rows = sorted((*conflicts, *others), key=lambda row: (row.idx, row.stage))
     differing = {row.idx for row in others}
     said: dict[tuple[int, str], list[Override]] = {}
     for one in read_overrides(connection, batch_id, places=sorted({row.idx for row in rows})):
@@ -78,11 +71,20 @@ def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
     view = standing_decisions.c
     decided = items.c.state == ItemStatus.DECIDED.value
     statement = (
-        select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))
-        .join(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
+        _decisions(batch_id)
         .join(items, (items.c.batch_id == view.batch_id) & (items.c.idx == view.idx) & decided)
         .join(results, (results.c.batch_id == view.batch_id) & (results.c.idx == view.idx))
-        .where(view.batch_id == batch_id, view.stage == HumanStage.OWN.value, ~view.conflict, ~view.settles)
+        .where(view.stage == HumanStage.OWN.value, ~view.conflict, ~view.settles)
         .where(cast(view.value, JSONB) != cast(results.c.value, JSONB))
     )
     return connection.execute(statement).all()
+
+
+def _decisions(batch_id: UUID) -> Select[Any]:
+    """Return the records of a batch that people decided about, by stage, with their titles."""
+    view = standing_decisions.c
+    return (
+        select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))
+        .join(payloads, (payloads.c.batch_id == view.batch_id) & (payloads.c.idx == view.idx))
+        .where(view.batch_id == batch_id)
+    )

@@ -22,7 +22,6 @@ from ..quality.agreement import Agreement, agreement
 from ..quality.panel_figures import PanelFigures, panel_figures
 from ..quality.panel_record import read_panel_records
 from .final_outcome import Outcome, outcomes
-from .sheets import text_of
 
 INCLUDE, EXCLUDE = InclusionStatus.INCLUDE.value, InclusionStatus.EXCLUDE.value
 _SAID = {Outcome.PASSED: INCLUDE, Outcome.EXCLUDED: EXCLUDE, Outcome.INELIGIBLE: EXCLUDE}
@@ -220,7 +219,7 @@ def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> Agree
         .order_by(items.c.idx)
     )
     records = tuple(
-        AgreementRecord(index=row.idx, item_id=row.item_id, title=text_of(row.title))
+        AgreementRecord(index=row.idx, item_id=row.item_id, title=row.title or "")
         for row in connection.execute(statement)
     )
     return AgreementRecords(n=len(places), records=records, next=page[-1] if len(left) > len(page) else None)

@@ -12,15 +12,32 @@ from sqlalchemy import Connection, select
 
 from tamis_producer.ledger.overrides import read_operation_name
 from tamis_producer.ledger.stop_samples import Promise, StoredFrame, read_frames
-from tamis_schemas import ExpectedIncludes, StopAnswer, StopEstimate, StopFigure, StopPrice, StopSample, StopVerdict
+from tamis_schemas import (
+    DoubleReading,
+    ExpectedIncludes,
+    StopAnswer,
+    StopEstimate,
+    StopFigure,
+    StopPrice,
+    StopSample,
+    StopVerdict,
+)
 from tamis_schemas.ledger import reading_orders
 
 from ..quality.certificate import Reading, certify, price_list
 from ..quality.estimates import Basis, expected_from_probabilities, expected_from_yield, missed_recall_p
 from ..quality.sampling_frame import SPENDING
 from .final_outcome import Outcome
-from .reading_state import ReadingState, read_reading_state
-from .stop_samples import checked_operation, next_number, promise_of, reading_of, samples_of, seen_audits
+from .stop_samples import (
+    ReadingState,
+    checked_operation,
+    next_number,
+    promise_of,
+    read_reading_state,
+    reading_of,
+    samples_of,
+    seen_audits,
+)
 
 _BASES = {
     Basis.PROBABILITIES: "the probabilities of the reading order",
@@ -60,7 +77,7 @@ def methods_sentence(answer: StopAnswer) -> str:
     basis = "exact hypergeometric bound, which holds however often it is looked at" if answer.samples else "a count"
     sentences.append(f"{promise} ({basis}).")
     if answer.miss_rate is not None and answer.double_reading is not None:
-        sentences.append(_overlooked(answer))
+        sentences.append(_overlooked(answer.double_reading, answer.miss_rate))
     else:
         sentences.append("What the readers overlooked in records that they read is not part of this figure.")
     return " ".join(sentences)
@@ -140,7 +157,7 @@ def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
             meaning="An include that the sample still shows counts as found, but says that there may be more of them.",
         )
     if answer.double_reading is not None:
-        yield _people(answer)
+        yield _people(answer, answer.double_reading)
     yield _expected_figure(answer)
     yield StopFigure(
         name="estimator",
@@ -171,9 +188,7 @@ def _sample(sample: StopSample) -> StopFigure:
     )
 
 
-def _people(answer: StopAnswer) -> StopFigure:
-    double = answer.double_reading
-    assert double is not None  # noqa: S101 - the caller has looked
+def _people(answer: StopAnswer, double: DoubleReading) -> StopFigure:
     if answer.miss_rate is not None:
         meaning = f"The promise takes in that up to {percent(answer.miss_rate)} of the includes are overlooked."
     elif double.counts:
@@ -213,10 +228,7 @@ def _drawn(sample: StopSample) -> str:
     )
 
 
-def _overlooked(answer: StopAnswer) -> str:
-    double, rate = answer.double_reading, answer.miss_rate
-    assert double is not None  # noqa: S101 - the caller has looked
-    assert rate is not None  # noqa: S101 - the same
+def _overlooked(double: DoubleReading, rate: float) -> str:
     return (
         f"The bound takes in what readers overlook: of {double.includes:,} includes that two people read on their own, "
         f"{double.missed_by_one:,} were missed by one, so that at most {percent(rate)} of the includes are overlooked."

@@ -177,8 +177,8 @@ def as_text(explanation: Explanation) -> str:
 
 def sections(explanation: Explanation) -> Iterator[Section]:
     """The story in its order: record, source, decision, people, other stages, calls, bill."""
-    for one in _sections(explanation):
-        yield Section(one.heading, tuple(line for part in one.lines for line in _one_by_one(part)))
+    for heading, lines in _sections(explanation):
+        yield Section(heading, tuple(line for part in lines for line in _one_by_one(part)))
 
 
 def _one_by_one(line: str) -> Iterator[str]:
@@ -188,32 +188,32 @@ def _one_by_one(line: str) -> Iterator[str]:
     yield from (INDENT + other for other in others)
 
 
-def _sections(explanation: Explanation) -> Iterator[Section]:
-    yield Section("Batch", tuple(_batch(explanation)))
-    yield Section("Record", tuple(_record(explanation)))
+def _sections(explanation: Explanation) -> Iterator[tuple[str, Iterable[str]]]:
+    yield "Batch", _batch(explanation)
+    yield "Record", _record(explanation)
     if origin := tuple(origin_lines(explanation)):
-        yield Section("Source", origin)
-    yield Section("Decision", tuple(_decision(explanation)))
+        yield "Source", origin
+    yield "Decision", _decision(explanation)
     if explanation.record.panel is not None:
-        yield Section("Panel", tuple(_panel(explanation.record.panel)))
+        yield "Panel", _panel(explanation.record.panel)
     if explanation.verdicts:
-        yield Section("Criteria", tuple(line for one in explanation.verdicts for line in _verdict(one)))
+        yield "Criteria", tuple(line for one in explanation.verdicts for line in _verdict(one))
     if explanation.humans or explanation.audits:
-        yield Section("People", tuple(_people(explanation)))
+        yield "People", _people(explanation)
     if explanation.stages:
-        yield Section("Other stages of the review", tuple(line for one in explanation.stages for line in _stage(one)))
+        yield "Other stages of the review", tuple(line for one in explanation.stages for line in _stage(one))
     if explanation.past_failures:
         failures = (f"round {one.round}: {one.kind.value}: {one.message}" for one in explanation.past_failures)
-        yield Section("Earlier rounds", tuple(failures))
+        yield "Earlier rounds", tuple(failures)
     if explanation.gap is not None:
-        yield Section("Prompts and answers", (explanation.gap,))
+        yield "Prompts and answers", (explanation.gap,)
     shown: set[str] = set()
     for transcript in explanation.transcripts:
         for place, call in enumerate(transcript.calls):
             claim = f"claim {transcript.fence}, round {transcript.round}, {_when(transcript.created_at)}"
             heading = f"Call {place + 1} of {len(transcript.calls)}, {claim}"
-            yield Section(heading, tuple(call_lines(transcript, place, call, explanation.prompts, shown)))
-    yield Section("Bill", tuple(_bill(explanation)))
+            yield heading, call_lines(transcript, place, call, explanation.prompts, shown)
+    yield "Bill", _bill(explanation)
 
 
 def _batch(explanation: Explanation) -> Iterator[str]:

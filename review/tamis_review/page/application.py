@@ -1,22 +1,33 @@
-"""The screening application, as the gateway is extended by it."""
+"""The screening application, as the gateway is extended by it: its routes, and the page at `/`.
 
+The files that the page loads are all from here, none from elsewhere.
+"""
+
+import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
 from typing import ClassVar
 
 import anyio
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, HTTPException
+from fastapi.responses import HTMLResponse, Response
 
 from tamis_producer.client.client import Client
+from tamis_producer.gateway import problems
 from tamis_producer.gateway.api_keys import ApiKey
 
+from ..example import CITATIONS, CRITERIA
+from ..report.flow_svg import STYLE
+from ..report.page import ASSETS as REPORT_ASSETS
+from ..report.page import policy_hash, template
 from . import (
     decision_routes,
     files,
     gold_routes,
-    page,
     preview_routes,
     quality_routes,
-    reading_routes,
     record_routes,
     review_routes,
     sample_routes,
@@ -27,17 +38,92 @@ from .upload import LONGEST_TERMS
 from .written import ReportWriters
 
 PARTS = (
-    *(decision_routes, files, gold_routes, preview_routes, quality_routes, reading_routes, record_routes),
-    *(review_routes, sample_routes, page),
+    *(decision_routes, files, gold_routes, preview_routes),
+    *(quality_routes, record_routes, review_routes, sample_routes),
 )
 FILES_OF_BATCH = ("decisions", "evaluation", "calibration")
 FORMS = ("/v1/files", "/v1/dry-run", "/v1/duplicates", *(f"/v1/batches/{{batch_id}}/{name}" for name in FILES_OF_BATCH))
 
 
+router = APIRouter(tags=["page"])
+
+ASSETS = Path(__file__).parent / "assets"
+SHOWN = {".css", ".js", ".svg"}
+FILES = {
+    "report.css": REPORT_ASSETS / "page.css",
+    "quotes.js": REPORT_ASSETS / "quotes.js",
+    "table.js": REPORT_ASSETS / "table.js",
+    **{path.name: path for path in ASSETS.rglob("*") if path.suffix in SHOWN},
+    "example.ris": CITATIONS,
+    "example.yaml": CRITERIA,
+}
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".ris": "text/plain"}
+
+# No script but ours runs, none is made from text, and nothing is sent elsewhere. The one style that is not a file is
+# that of the flow's drawing, which is fetched with it and taken out before it is shown.
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        f"style-src 'self' 'sha256-{policy_hash(STYLE)}'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+}
+KEPT = "public, max-age=31536000, immutable"  # a year: other contents have another address
+
+
+@router.get("/", summary="The page", response_class=HTMLResponse)
+def get_page() -> HTMLResponse:
+    return HTMLResponse(_page(), headers=HEADERS)
+
+
+@router.get(
+    "/assets/{version}/{name}",
+    summary="A file that the page loads, to be kept by browsers where it is of the page that is served now",
+    response_class=Response,
+    responses=problems.UNKNOWN | problems.described(HTTPStatus.UNPROCESSABLE_ENTITY),
+)
+async def get_asset(version: str, name: str) -> Response:
+    path = FILES.get(name)
+    if path is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"the page loads no file {name!r}")
+    headers = {"Cache-Control": KEPT} if version == _version() else None
+    return Response(_contents()[name], headers=headers, media_type=TYPES.get(path.suffix, "text/plain"))
+
+
+@cache
+def _contents() -> dict[str, bytes]:
+    """The files, read once: what is served stays what its address says where a release is installed meanwhile."""
+    return {name: path.read_bytes() for name, path in FILES.items()}
+
+
+@cache
+def _version() -> str:
+    """A name for what all the files hold together, as they load each other."""
+    return hashlib.sha256(repr(sorted(_contents().items())).encode()).hexdigest()[:16]
+
+
+@cache
+def _page() -> str:
+    """The page's HTML: the same for everybody, as what differs is fetched with a key."""
+    return template(ASSETS / "gateway.html.jinja", REPORT_ASSETS).render(value_heading="Reason", version=_version())
+
+
 class Screening:
     """What the screening application adds to the gateway: see `tamis_producer.gateway.extension.Application`."""
 
-    routers: ClassVar[Sequence[APIRouter]] = tuple(part.router for part in PARTS)
+    routers: ClassVar[Sequence[APIRouter]] = (*(part.router for part in PARTS), router)
 
     def __init__(self, rehearse: Rehearse = nothing_renders) -> None:
         """`rehearse`: what a planned batch would ask and cost; prompts are rendered where they are sent from."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -95,14 +95,14 @@ class FileTerms(Terms):
         if self.review is None and (self.stages or self.passes != PASSES_BY_DEFAULT or self.at_least is not None):
             raise ValueError("stages, passes and at_least belong to a review: give it a title in `review`")
         try:
-            _ = self.new_review
+            _ = self.plan
         except ValidationError as error:
             raise ValueError(f"review: {first_complaint(error)}") from error
         return self
 
     @property
-    def new_review(self) -> "NewReview | None":
-        """The review that is asked for; None: the batch is of no review."""
+    def plan(self) -> ReviewPlan | None:
+        """The stages of the review that is asked for; None: the batch is of no review."""
         if self.review is None:
             return None
         first = ReviewStage(
@@ -113,7 +113,7 @@ class FileTerms(Terms):
             max_cost=self.max_cost,
             steering=self.steering,
         )
-        return NewReview(self.review, ReviewPlan(stages=(first, *self.stages)))
+        return ReviewPlan(stages=(first, *self.stages))
 
 
 class FileNote(BaseModel):
@@ -132,14 +132,6 @@ class FileBatchView(BatchStatusView):
     skipped: int  # lines and the like that belong to no record
     lost: int  # records that could not be read
     notes: tuple[FileNote, ...]  # the first of them, by file and line
-
-
-@dataclass(frozen=True)
-class NewReview:
-    """A review that terms ask for: its title, and its stages."""
-
-    title: str
-    plan: ReviewPlan
 
 
 class FileForm(BaseModel):
@@ -219,8 +211,7 @@ def _submitted(
     response: Response,
 ) -> FileBatchView:
     identified = identified_of(client, terms, files)
-    review = terms.new_review
-    if review is None:
+    if terms.review is None or (plan := terms.plan) is None:
         standing = submit_terms(
             client,
             key,
@@ -234,12 +225,12 @@ def _submitted(
             updates=terms.updates,
         )
     else:
-        review.plan.each(lambda stage: check_price(key, stage.operation, stage.model, client.settings))
+        plan.each(lambda stage: check_price(key, stage.operation, stage.model, client.settings))
         begun = submit_review(
             client,
-            review.plan,
+            plan,
             identified.records,
-            label=review.title,
+            label=terms.review,
             use_cache=terms.use_cache,
             exclusions=identified.exclusions,
             source=identified.sources,

@@ -31,32 +31,9 @@ from ..quality.matching import check_decides
 from ..quality.pilot import Calibrated, Calibration
 from ..quality.words import FigureRow, holds_for, threshold_rows
 from ..report.charts import draw_reliability
-from ..report.page import write_gold_page
+from ..report.page import EvaluationWords, write_gold_page
 from .upload import answered_by_file, form_body
 from .written import csv_table
-
-
-class EvaluationWords(Frozen):
-    """An evaluation for people."""
-
-    rates: tuple[FigureRow, ...] = Field(description="Two values each: referred is kept; referred is left out.")
-    more: tuple[FigureRow, ...]
-    remarks: tuple[str, ...] = Field(description="Records and labels without a partner.")
-    sampling: str | None = Field(description="How far the figures speak for the batch; null: nothing against it.")
-    score: str
-    calibration: tuple[str, ...]
-
-    @classmethod
-    def of(cls, found: GoldEvaluation) -> Self:
-        """The words of an evaluation."""
-        return cls(
-            rates=tuple(words.rates(found)),
-            more=tuple(words.more(found)),
-            remarks=tuple(words.remarks(found.matching)),
-            sampling=words.sampling_remark(found.sampling),
-            score=words.score_remark(found.score),
-            calibration=tuple(words.calibration_sentences(found.calibration)),
-        )
 
 
 class EvaluationView(GoldEvaluation):

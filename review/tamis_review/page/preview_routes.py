@@ -157,7 +157,6 @@ def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], re
         planned = replace(planned, operation=client.with_examples(planned.operation))
         return FurtherStage(name=stage.name, dry_run=estimated(planned, len(asked), stage.max_cost, rehearse))
 
-    review = terms.new_review
     return DryRun(
         **dict(estimated(planned, len(identified.records), terms.max_cost, rehearse)),
         duplicates=identified.duplicates,
@@ -167,7 +166,7 @@ def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], re
         skipped=skipped,
         lost=lost,
         notes=notes,
-        stages=() if review is None else review.plan.each(further, skip=1),
+        stages=() if terms.plan is None else terms.plan.each(further, skip=1),
     )
 
 
@@ -199,11 +198,6 @@ class FilePreview(Frozen):
     lost: int = Field(description="Records that could not be read.")
     notes: tuple[FileNote, ...] = Field(description=f"The first {NOTES_TOLD} of these.")
     first: tuple[FirstRecord, ...] = Field(description=f"The first {FIRST} records.")
-
-
-def previews_of(sources: Sequence[SourceRead]) -> tuple[FilePreview, ...]:
-    """Every file of the sources, in their order."""
-    return tuple(_preview(source, file) for source in sources for file in source.files)
 
 
 def _preview(source: SourceRead, file: FileRead) -> FilePreview:
@@ -326,7 +320,7 @@ def _found(
             PairView(kind=pair.kind, reason=pair.reason, record=_facts(pair.one), stays=_facts(pair.stays))
             for pair in pairs
         ),
-        files=previews_of(found.sources),
+        files=tuple(_preview(source, file) for source in found.sources for file in source.files),
     )
 
 

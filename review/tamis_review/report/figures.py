@@ -1,5 +1,6 @@
 """The figures of a report: what every number is, as plain data."""
 
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -265,6 +266,11 @@ class Figures(Frozen):
         """True where no number will change unless somebody asks for more."""
         done = all(batch.state is BatchStatus.COMPLETED for batch in self.batches)
         return self.ended and done and self.flow.complete
+
+    def staged(self, words: str = "Stage {}") -> Iterator[tuple[str, BatchFigures]]:
+        """Yield each batch with `words` for its stage, whose number is set in; without any where there is but one."""
+        for number, batch in enumerate(self.batches, 1):
+            yield words.format(number) if len(self.batches) > 1 else "", batch
 
     @property
     def screening(self) -> BatchFigures:

@@ -22,7 +22,7 @@ from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
 
 from ..decisions.final_outcome import BEFORE_SCREENING, CHANGED, CONFIRMED, Outcome, outcomes
-from ..decisions.report_stages import unpassed, unpassed_words
+from ..decisions.record_overrides import unpassed, unpassed_words
 from .figures import ReportRow, ReportWay
 from .flow_template import NO_REASON
 
@@ -233,21 +233,14 @@ def _counted(rows: Iterable[Any]) -> ReportFlow:
     )
 
 
-@dataclass(frozen=True)
-class SourceCount:
-    """The records of one source; what was neither a duplicate nor screened was removed otherwise."""
-
-    place: int  # of the source among those of the batch, from 0
-    identified: int
-    duplicates: int  # of these, kept out as copies, whichever source the copy that stays is from
-    screened: int
-
-
-def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[SourceCount, ...]:
-    """The counts of a row of `batches` by the place of the source; a batch with one source, or none, has one place.
+def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource, ...]:
+    """The sources of a row of `batches` with their counts; what was neither a duplicate nor screened was removed else.
 
     They add up to the batch's: records that a human took back are no duplicates here either.
     """
+    sources = read_sources(batch)
+    if not sources:
+        return ()
     each = outcomes(batch.id, batch.operation).subquery("each")
     place = func.coalesce(payloads.c.source, 0)
     statement = (
@@ -264,7 +257,12 @@ def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[SourceCoun
         .group_by(place)
         .order_by(place)
     )
-    return tuple(SourceCount(**row._asdict()) for row in connection.execute(statement))
+    counts = {row.place: row._asdict() for row in connection.execute(statement)}
+    nothing = {"identified": 0, "duplicates": 0, "screened": 0}
+    return tuple(
+        FlowSource.model_validate({"name": source.name, "kind": source.kind} | counts.get(place, nothing))
+        for place, source in enumerate(sources)
+    )
 
 
 def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tallied]) -> Flow:
@@ -279,7 +277,7 @@ def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tal
     try:
         reports = None if last is None else read_reports(connection, last)
         sources = read_sources(first)
-        known = _sources(connection, first, sources) if reports is not None or _told(sources) else ()
+        known = count_by_source(connection, first) if reports is not None or _told(sources) else ()
         stages = [_stage(connection, rows, number, counted) for number, counted in enumerate(tallied)]
         identified = tuple(Tally(name=one.name, n=one.identified) for one in known) or (
             Tally(name=_origin(first, sources), n=first.n_items),
@@ -402,20 +400,6 @@ def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:
         return record.in_(there)
 
     return found
-
-
-def _sources(connection: Connection, first: Row[Any], sources: Sequence[Source]) -> tuple[FlowSource, ...]:
-    counts = {count.place: count for count in count_by_source(connection, first)} if sources else {}
-    return tuple(
-        FlowSource(
-            name=source.name,
-            kind=source.kind,
-            identified=counts[place].identified if place in counts else 0,
-            duplicates=counts[place].duplicates if place in counts else 0,
-            screened=counts[place].screened if place in counts else 0,
-        )
-        for place, source in enumerate(sources)
-    )
 
 
 def _told(sources: Sequence[Source]) -> bool:

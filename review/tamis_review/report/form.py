@@ -140,10 +140,9 @@ def _humans(parts: tuple[HumanPart, ...]) -> list[str]:
 
 def _readings(figures: Figures) -> list[str]:
     lines = []
-    for number, batch in enumerate(figures.batches, 1):
+    for stage, batch in figures.staged(" of stage {}"):
         stop = None if batch.reading is None else batch.reading.stop
         if stop is not None:
-            stage = f" of stage {number}" if len(figures.batches) > 1 else ""
             cells = [(escaped(one.name), escaped(one.value), escaped(one.meaning)) for one in stop.figures]
             lines += ["", f"## Stop rule{stage}", "", f"**{escaped(stop.headline)}**"]
             lines += _table(("figure", "value", "what it says for the review"), "lll", cells)

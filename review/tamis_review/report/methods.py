@@ -59,9 +59,8 @@ def disclosure(figures: Figures) -> str:
 def _humans(figures: Figures) -> list[str]:
     """Return people's decisions, stage by stage, and the findings of audits of exclusions."""
     sentences = []
-    for number, batch in enumerate(figures.batches, 1):
-        humans, stage = batch.humans, figures.flow.stages[number - 1]
-        place = f" of stage {number}" if len(figures.batches) > 1 else ""
+    for (place, batch), stage in zip(figures.staged(" of stage {}"), figures.flow.stages, strict=False):
+        humans = batch.humans
         if humans.decided:
             sentences.append(
                 f"Humans ({', '.join(humans.reviewers)}) decided about {records_n(humans.decided)}{place}: they "
@@ -292,9 +291,8 @@ def _line(source: Source, counted: FlowSource) -> str:
 
 def reading_paragraphs(figures: Figures) -> Iterator[Paragraph]:
     """Yield a paragraph for each stage that people read in an order of Tamis, or by its stop rule."""
-    for number, batch in enumerate(figures.batches, 1):
+    for place, batch in figures.staged(" in stage {}"):
         if batch.reading is not None:
-            place = f" in stage {number}" if len(figures.batches) > 1 else ""
             yield Paragraph(f"Reading order and stop rule{place}", " ".join(_sentences(batch.reading)))
 
 

@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
+
+from pydantic import Field
 
 from tamis_schemas.batches.flow import Tally, total
 from tamis_schemas.extras import needs
 from tamis_schemas.operations import kind_of
+from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.final_outcome import Outcome
 from ..decisions.human_agreement import DRAWN, SELECTED
 from ..quality import words
 from ..quality.gold_evaluation import GoldEvaluation
+from ..quality.words import FigureRow
 from .charts import OF_PROBABILITY, draw_finding, draw_reliability, histogram, interval
 from .figures import BatchFigures, Figures, ReadingFigures
 from .flow_svg import draw
@@ -210,14 +214,13 @@ def _headline(figures: Figures) -> list[Headline]:
 
 def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
     """Of each stage that people read by order or stop rule: its heading, its figures, and the curve of finding."""
-    many = len(figures.batches) > 1
     return [
         (
-            f"Stage {number}" if many else "",
+            stage,
             batch.reading,
             Markup(draw_finding(batch.reading.finding, f"finding-{number}")),  # noqa: S704 - our own drawing
         )
-        for number, batch in enumerate(figures.batches, 1)
+        for number, (stage, batch) in enumerate(figures.staged(), 1)
         if batch.reading is not None
     ]
 
@@ -234,6 +237,29 @@ def _script_json(value: object) -> Markup:
     """JSON that can stand in a script element: with no `<`, nothing in it ends the element or begins a comment."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe in this line
+
+
+class EvaluationWords(Frozen):
+    """An evaluation for people."""
+
+    rates: tuple[FigureRow, ...] = Field(description="Two values each: referred is kept; referred is left out.")
+    more: tuple[FigureRow, ...]
+    remarks: tuple[str, ...] = Field(description="Records and labels without a partner.")
+    sampling: str | None = Field(description="How far the figures speak for the batch; null: nothing against it.")
+    score: str
+    calibration: tuple[str, ...]
+
+    @classmethod
+    def of(cls, found: GoldEvaluation) -> Self:
+        """The words of an evaluation."""
+        return cls(
+            rates=tuple(words.rates(found)),
+            more=tuple(words.more(found)),
+            remarks=tuple(words.remarks(found.matching)),
+            sampling=words.sampling_remark(found.sampling),
+            score=words.score_remark(found.score),
+            calibration=tuple(words.calibration_sentences(found.calibration)),
+        )
 
 
 def write_gold_page(
@@ -258,10 +284,7 @@ def write_gold_page(
         labels=labels,
         written=f"{written:%Y-%m-%d %H:%M %Z}",
         stands=words.stands(evaluation),
-        rates=words.rates(evaluation),
-        more=words.more(evaluation),
-        remarks=words.remarks(evaluation.matching),
-        sampling=words.sampling_remark(evaluation.sampling),
+        **dict(EvaluationWords.of(evaluation)),
         sampled_by=None if evaluation.sampling.promises else words.proper_sample(batch_id),
         referred=words.REFERRED,
         panels=() if evaluation.panel is None else (panel_part(evaluation.panel),),
@@ -271,8 +294,6 @@ def write_gold_page(
         picture_of_probability=None
         if weighed is None
         else Markup(draw_reliability(weighed, OF_PROBABILITY, standalone=False)),  # noqa: S704
-        score=words.score_remark(evaluation.score),
-        calibration=words.calibration_sentences(evaluation.calibration),
         css=Markup(css),  # noqa: S704
         css_hash=policy_hash(css),
     )

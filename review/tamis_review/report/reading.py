@@ -25,7 +25,7 @@ from tamis_schemas.operations import kind_of
 from ..decisions.audits import verdict
 from ..decisions.final_outcome import CHANGED, CONFIRMED, INCLUSION, Outcome, outcomes
 from ..decisions.human_agreement import read_agreement, read_panel
-from ..decisions.reading_state import read_reading_state
+from ..decisions.stop_samples import read_reading_state
 from ..decisions.stopping import read_stop
 from .figures import (
     BINS,

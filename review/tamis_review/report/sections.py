@@ -33,12 +33,7 @@ class PanelPart:
 
 def panel_parts(figures: Figures) -> tuple[PanelPart, ...]:
     """A part for every stage whose records several models judged; none of any other."""
-    many = len(figures.batches) > 1
-    return tuple(
-        panel_part(batch.panel, f"Stage {stage}" if many else "")
-        for stage, batch in enumerate(figures.batches, 1)
-        if batch.panel is not None
-    )
+    return tuple(panel_part(batch.panel, stage) for stage, batch in figures.staged() if batch.panel is not None)
 
 
 def panel_part(panel: PanelFigures, heading: str = "") -> PanelPart:
@@ -105,11 +100,8 @@ class HumanPart:
 
 def human_parts(figures: Figures) -> tuple[HumanPart, ...]:
     """A part for every stage in which people decided about records or judged a sample; none of any other."""
-    many = len(figures.batches) > 1
     return tuple(
-        _part(f"Stage {stage}" if many else "", batch)
-        for stage, batch in enumerate(figures.batches, 1)
-        if batch.humans.reviewers or batch.humans.audits
+        _part(stage, batch) for stage, batch in figures.staged() if batch.humans.reviewers or batch.humans.audits
     )
 
 

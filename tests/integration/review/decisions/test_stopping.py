@@ -17,9 +17,8 @@ from stage.screened import Ledgered, written_batch
 from tamis_producer import Batch, Client
 from tamis_producer.ledger.overrides import one_at_a_time
 from tamis_review import close_stop_sample, decide, draw_stop_sample, may_stop, override, withdraw_override
-from tamis_review.decisions.reading_state import read_reading_state
 from tamis_review.decisions.record_overrides import HumanDecision
-from tamis_review.decisions.stop_samples import draw_sample
+from tamis_review.decisions.stop_samples import draw_sample, read_reading_state
 from tamis_schemas import InvalidParameters, InvalidRequest, Score, StopVerdict
 from tamis_schemas.records.random_order import sample
 

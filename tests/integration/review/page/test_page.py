@@ -13,7 +13,7 @@ from stage.gateway import gateway
 from stage.plain_http import http_client
 from tamis_producer import Client
 from tamis_review.example import CITATIONS, CRITERIA
-from tamis_review.page.page import ASSETS, FILES
+from tamis_review.page.application import ASSETS, FILES
 
 
 class Elements(HTMLParser):

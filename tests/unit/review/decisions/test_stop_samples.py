@@ -5,8 +5,7 @@ from uuid import uuid4
 
 from tamis_producer.ledger.stop_samples import Promise, StoredFrame
 from tamis_review.decisions.final_outcome import Outcome
-from tamis_review.decisions.reading_state import ReadingState
-from tamis_review.decisions.stop_samples import first_read, next_number, promise_of, reading_of
+from tamis_review.decisions.stop_samples import ReadingState, first_read, next_number, promise_of, reading_of
 from tamis_review.quality.certificate import DoubleRead
 from tamis_review.quality.sampling_frame import Frame
 from tamis_schemas import DoubleReading
