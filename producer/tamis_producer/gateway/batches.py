@@ -22,8 +22,8 @@ from .batch_status_view import BatchStatusView
 from .description import BatchId, OfReview, component
 from .etag import tagged
 from .extension import check_open
+from .lookout import EVENTS, STREAMED, progress
 from .pages import Pages
-from .progress import EVENTS, STREAMED, progress
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
 from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission

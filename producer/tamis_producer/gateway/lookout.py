@@ -1,13 +1,13 @@
 """One look at batches for all who follow them: the ledger is read once a tick, however many they are.
 
-Where nobody follows, nothing is asked.
+Where nobody follows, nothing is asked. Each follower is told by server-sent events.
 """
 
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 from uuid import UUID
@@ -27,6 +27,10 @@ LIST_EVERY = 1.0  # s, while the latest batches are all that is followed
 Watched = TypeVar("Watched", bound=Hashable)
 View = TypeVar("View")
 log = logging.getLogger(__name__)
+SILENCE = 15.0  # s without news, after which a comment keeps proxies from hanging up
+COMMENT = ": still there\n\n"
+EVENTS = "text/event-stream"
+STREAMED = {"X-Accel-Buffering": "no"}  # proxies that know it pass each event on at once
 
 
 @dataclass(frozen=True)
@@ -151,3 +155,19 @@ def look(client: Client, batch_ids: frozenset[UUID], limit: int, apart: int) -> 
         others = read_views(connection, limit=apart, of_no_review=True) if apart else []
     found = {UUID(view.id): view for view in views}
     return Look(batch_ids, found, limit, tuple(latest), apart, tuple(others))
+
+
+async def progress(lookout: Lookout, batch_id: UUID) -> AsyncGenerator[str | bytes]:
+    """`event: progress`, then `event: end` once nothing more will happen by itself; data: a `BatchStatusView`.
+
+    Where the gateway stops, the stream ends without an `end`: whoever follows asks another one.
+    """
+    async with aclosing(lookout.batch(batch_id, silence=SILENCE)) as views:
+        async for view in views:
+            if view is None:
+                yield COMMENT
+                continue
+            over = view.finished or view.stuck is not None
+            yield f"event: {'end' if over else 'progress'}\ndata: {BatchStatusView.of(view).model_dump_json()}\n\n"
+            if over:
+                return

@@ -17,8 +17,7 @@ from .access import Of, Reader
 from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .description import OfReview
-from .lookout import Lookout
-from .progress import COMMENT, EVENTS, STREAMED
+from .lookout import COMMENT, EVENTS, STREAMED, Lookout
 from .streams import Stream
 
 router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.KEYED)

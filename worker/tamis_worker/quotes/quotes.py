@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from tamis_schemas import Item
-from tamis_schemas.answers.penalties import after_quotes
+from tamis_schemas.answers.judgement import after_quotes
 from tamis_schemas.answers.results import Difference, Quote, QuoteState
 from tamis_schemas.records.item import shown_fields
 
