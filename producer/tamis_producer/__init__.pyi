@@ -6,7 +6,7 @@ from .config.settings import ProducerSettings as ProducerSettings
 from .ledger.batch_view import BatchView as BatchView
 from .ledger.batch_view import ReviewView as ReviewView
 from .services.evaluation_service import AIEvaluationService as AIEvaluationService
+from .services.evaluation_service import IterativeAnswerService as IterativeAnswerService
 from .services.evaluation_service import get_ai_evaluation_service as get_ai_evaluation_service
 from .services.inclusion_evaluator import InclusionEvaluator as InclusionEvaluator
-from .services.iterative_answer import IterativeAnswerService as IterativeAnswerService
 from .submission.item_conversion import to_item as to_item

@@ -1,6 +1,3 @@
-from .answers.audit import Audit as Audit
-from .answers.audit import AuditItem as AuditItem
-from .answers.audit import Stratum as Stratum
 from .answers.evaluation import Evaluation as Evaluation
 from .answers.exclusion import Exclusion as Exclusion
 from .answers.extraction import Extraction as Extraction
@@ -16,14 +13,19 @@ from .answers.iterations import AnswerResult as AnswerResult
 from .answers.iterations import IterationData as IterationData
 from .answers.judgement import EvidenceType as EvidenceType
 from .answers.judgement import Judgement as Judgement
+from .answers.override import Audit as Audit
+from .answers.override import AuditItem as AuditItem
 from .answers.override import HumanStage as HumanStage
 from .answers.override import Override as Override
+from .answers.override import Remark as Remark
+from .answers.override import RemarkKind as RemarkKind
+from .answers.override import ScreeningMode as ScreeningMode
+from .answers.override import ScreeningModeSet as ScreeningModeSet
+from .answers.override import Stratum as Stratum
 from .answers.reading import NextRecord as NextRecord
 from .answers.reading import NextRecords as NextRecords
 from .answers.reading import ReadingBy as ReadingBy
 from .answers.reading import ReadingReason as ReadingReason
-from .answers.remark import Remark as Remark
-from .answers.remark import RemarkKind as RemarkKind
 from .answers.results import CriterionVerdict as CriterionVerdict
 from .answers.results import Cut as Cut
 from .answers.results import Difference as Difference
@@ -40,8 +42,6 @@ from .answers.results import QuoteState as QuoteState
 from .answers.results import UncertainReason as UncertainReason
 from .answers.results import Usage as Usage
 from .answers.results import Verdict as Verdict
-from .answers.screening_mode import ScreeningMode as ScreeningMode
-from .answers.screening_mode import ScreeningModeSet as ScreeningModeSet
 from .answers.stop import DoubleReading as DoubleReading
 from .answers.stop import ExpectedIncludes as ExpectedIncludes
 from .answers.stop import SampledRecord as SampledRecord

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from tamis_producer.client.client import Client
 from tamis_producer.ledger import ledger_errors
-from tamis_producer.retention.answers import prune_all_answers
+from tamis_producer.retention.deletion import prune_all_answers
 from tamis_producer.retention.purge import Purged, give_back, purge, space_taken
 from tamis_producer.retention.subjects import Subject, find_subjects, measure
 from tamis_schemas import InvalidParameters, InvalidRequest

@@ -4,22 +4,206 @@ What a call does is written once, in the synchronous classes. Here it runs in a 
 over connections of psycopg's asyncio driver. What publishes to the broker, or reads whole batches, runs on a thread.
 """
 
-from collections.abc import AsyncIterator, Collection
+import asyncio
+import contextvars
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Generic, Self
+from enum import Enum, auto
+from functools import wraps
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 from uuid import UUID
+from weakref import WeakSet
 
+import psycopg
+from sqlalchemy import Engine, event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.util import await_only, greenlet_spawn
 
 from tamis_schemas import ItemResult
 from tamis_schemas.values.checked_generic import V_co
 
 from ..config.settings import ProducerSettings
-from ..ledger import connected
+from ..ledger import connect_on_loop, connected
+from ..process.forks import begin_anew_after_a_fork
+from ..process.waiting import BesideLoop, OnLoop
 from .batch import Batch
 from .client import Client, Retried
-from .loop_client import Bridge
-from .mirroring import Mirror, awaited, awaited_as, iterated, on_thread
+
+THREADS = 4  # that publish, or compute for long; more calls take turns
+
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class LoopClient(Client):
+    """A client whose engine belongs to one event loop; its methods are to be called in a greenlet."""
+
+    def __init__(self, bridge: "Bridge") -> None:
+        super().__init__(bridge.blocking.settings)
+        self.waiting = OnLoop()
+        self._bridge = bridge
+        self._drivers: WeakSet[psycopg.AsyncConnection[Any]] = WeakSet()
+        event.listen(self.engine, "connect", lambda dbapi, _: self._drivers.add(dbapi.driver_connection))
+
+    def dispatch(self, batch_id: UUID) -> None:
+        """Do as `Client.dispatch`, on a thread: publishing blocks."""
+        await_only(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id))
+
+    def request_summary(self, batch_id: UUID) -> None:
+        """Do as `Client.request_summary`, on a thread: publishing blocks."""
+        await_only(self._bridge.on_thread(self._bridge.blocking.request_summary, batch_id))
+
+    def abandon(self) -> None:
+        """Hang up without the loop, which is closed."""
+        for driver in self._drivers:
+            driver.pgconn.finish()
+
+    def _connect(self) -> Engine:
+        self.async_engine = connect_on_loop(self.settings.database, self._pool)
+        return self.async_engine.sync_engine
+
+
+class Bridge:
+    """Runs what is written for a thread: on the caller's event loop, or on one of a few threads."""
+
+    _threads: ThreadPoolExecutor
+
+    def __init__(self, settings: ProducerSettings | None) -> None:
+        self.blocking = Client(settings)
+        self.blocking.waiting = BesideLoop()
+        self._begin()
+        begin_anew_after_a_fork(self)
+
+    def here(self) -> LoopClient:
+        """The client of the running event loop; the connections of loops that were closed are given up."""
+        with self._lock:
+            self._abandon_closed()
+            here = self._clients.get(asyncio.get_running_loop())
+            if here is None:
+                here = self._clients[asyncio.get_running_loop()] = LoopClient(self)
+            return here
+
+    async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the function's result; its waits are awaited here."""
+        return await greenlet_spawn(lambda: function(*args, **kwargs))
+
+    async def on_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the function's result, from another thread; a caller who is cancelled leaves it to its end there."""
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: context.run(function, *args, **kwargs)
+        )
+
+    async def close(self) -> None:
+        """Give every connection back, once what is being published is; a later call connects anew."""
+        with self._lock:
+            self._abandon_closed()
+            here = self._clients.pop(asyncio.get_running_loop(), None)
+            threads, self._threads = self._threads, _few_threads()
+        if here is not None:
+            await here.async_engine.dispose()
+        await asyncio.to_thread(threads.shutdown)
+        await asyncio.to_thread(self.blocking.close)
+
+    def _abandon_closed(self) -> None:
+        for loop in [loop for loop in self._clients if loop.is_closed()]:
+            self._clients.pop(loop).abandon()
+
+    def forget(self) -> object:
+        """Begin anew in the child of a fork, whose loops and threads are others; returns what is the parent's."""
+        theirs = (self._clients, self._threads)
+        self._begin()
+        return theirs
+
+    def _begin(self) -> None:
+        self._lock = Lock()
+        self._clients: dict[asyncio.AbstractEventLoop, LoopClient] = {}
+        self._threads = _few_threads()
+
+
+def _few_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(THREADS, "tamis")
+
+
+class _End(Enum):
+    END = auto()
+
+
+class Mirror(Protocol):
+    """An asynchronous object that stands for a synchronous one."""
+
+    _bridge: Bridge
+
+    def _blocking(self, client: Client) -> Any:
+        """The synchronous object, over this client."""
+
+    async def run_sync(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a function makes of the synchronous object, on this event loop.
+
+        For functions of `tamis_review`: `await batch.run_sync(override, 3, "include", reviewer="Reviewer A")`.
+        """
+        return await self._bridge.run(function, self._blocking(self._bridge.here()), *args, **kwargs)
+
+    async def run_on_thread(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what a function makes of the synchronous object, on a thread: for one that computes for long."""
+        return await self._bridge.on_thread(function, self._blocking(self._bridge.blocking), *args, **kwargs)
+
+
+def _next(values: Iterator[T]) -> T | _End:
+    return next(values, _End.END)
+
+
+Awaited = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
+
+
+def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
+    """The method, run on the caller's event loop."""
+
+    @wraps(method)
+    async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run_sync(method, *args, **kwargs)
+
+    return run
+
+
+def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge, T], U]) -> Awaited[P, U]:
+    """The same, where it gives what has an asynchronous form of its own."""
+    plain = awaited(method)
+
+    @wraps(method)
+    async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> U:
+        return convert(self._bridge, await plain(self, *args, **kwargs))
+
+    return run
+
+
+def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
+    """The method, run on a thread: it reads whole batches, or asks a server that has no asynchronous client here."""
+
+    @wraps(method)
+    async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run_on_thread(method, *args, **kwargs)
+
+    return run
+
+
+def iterated(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
+    """The values of a generator; it is closed with the iteration, and where that is cancelled."""
+
+    @wraps(method)
+    async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        values = method(self._blocking(self._bridge.here()), *args, **kwargs)
+        try:
+            while (value := await self._bridge.run(_next, values)) is not _End.END:
+                yield value
+        finally:
+            cast(Generator[T, None, None], values).close()  # it holds no connection where it stands
+
+    return run
 
 
 class AsyncBatch(Mirror, Generic[V_co]):

@@ -16,10 +16,9 @@ from ..config.settings import ProducerSettings
 from ..ledger.batch_view import BatchView, ServiceTraffic
 from ..ledger.direct import DirectConnection, direct_connection, driver_arguments
 from ..ledger.finding import find_batch
-from ..ledger.live_workers import read_live_workers
 from ..ledger.pool_kinds import CLIENT
 from ..ledger.views import read_service_traffic, read_summaries, read_views
-from ..ledger.worker_view import WorkerView
+from ..ledger.worker_view import WorkerView, read_live_workers
 
 if TYPE_CHECKING:
     from ..ledger.overrides import HumanCounts

@@ -1,8 +1,9 @@
-"""Routes of batches: submit, list, look, read, control."""
+"""Routes of batches: submit, list, look, read, control; and of what a page shows first: its key, the latest batches."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
+from importlib.metadata import version
 from typing import Annotated
 from uuid import UUID
 
@@ -14,25 +15,31 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from tamis_schemas import ErrorKind, Priority, Summary
 
 from ..client.batch import Batch
+from ..config.redaction import shown_url
 from ..ledger import find_batch, ledger_errors, read_labelled, read_views
+from ..ledger.batch_view import ServiceTraffic
 from . import problems
 from .access import Of, Operator, Reader, Submitter
 from .allowance import check_spending
+from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
 from .description import BatchId, OfReview, component
 from .etag import tagged
 from .extension import check_open
+from .lookout import EVENTS, STREAMED, latest, progress
 from .pages import Pages
-from .progress import EVENTS, STREAMED, progress
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
 from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
 from .submitting import SUBMITTED, submit_terms
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
+overview_router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.KEYED)
 
 MOST_LISTED = 500
+MOST_WATCHED = 100
 MOST_RESULTS = 1_000  # of a page
+MOST_HOURS = 24 * 7
 
 Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
@@ -60,6 +67,14 @@ class NewPriority(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"priority": "high"}]})
 
     priority: Priority
+
+
+class About(BaseModel):
+    """The running version, and the key that asks."""
+
+    version: str
+    key: ApiKey
+    flower_url: str | None = Field(description="Where Flower shows the tasks; its password is for operators alone.")
 
 
 @router.post(
@@ -222,6 +237,38 @@ def retry_batch(batch_id: BatchId, client: Of, key: Operator, again: Again | Non
 )
 def set_priority(batch_id: BatchId, wanted: NewPriority, client: Of, _: Operator) -> BatchStatusView:
     return _changed(client.batch(batch_id), lambda batch: batch.set_priority(wanted.priority))
+
+
+@overview_router.get("/about", summary="What runs here, whose key it is, and what the key allows")
+def get_about(client: Of, key: Reader) -> About:
+    flower = client.settings.flower_url or (client.settings.stack and client.settings.stack.flower_url)
+    return About(version=version("tamis"), key=key, flower_url=flower and shown_url(flower))
+
+
+@overview_router.get(
+    "/events",
+    summary="The latest batches as server-sent events, at every change; those of no review alone, at the same changes",
+    response_class=StreamingResponse,
+    responses={HTTPStatus.OK: {"content": {EVENTS: {}}}},
+)
+async def follow_batches(
+    request: Request,
+    key: Reader,
+    limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20,
+    review: OfReview = None,
+) -> Stream:
+    updates = latest(request.app.state.lookout, limit, of_no_review=review is not None)
+    return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
+
+
+@overview_router.get(
+    "/service-traffic",
+    summary="Single calls of services, counted by service and hour",
+)
+def get_service_traffic(
+    client: Of, _: Reader, hours: Annotated[int, Query(ge=1, le=MOST_HOURS)] = 24
+) -> list[ServiceTraffic]:
+    return client.service_traffic(hours)
 
 
 def _changed(batch: Batch, change: Callable[[Batch], object]) -> BatchStatusView:

@@ -1,18 +1,19 @@
 """One look at batches for all who follow them: the ledger is read once a tick, however many they are.
 
-Where nobody follows, nothing is asked.
+Where nobody follows, nothing is asked. Each follower is told by server-sent events.
 """
 
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 from uuid import UUID
 
 from fastapi.concurrency import run_in_threadpool
+from pydantic import TypeAdapter
 
 from tamis_schemas import TamisError
 
@@ -27,6 +28,14 @@ LIST_EVERY = 1.0  # s, while the latest batches are all that is followed
 Watched = TypeVar("Watched", bound=Hashable)
 View = TypeVar("View")
 log = logging.getLogger(__name__)
+SILENCE = 15.0  # s without news, after which a comment keeps proxies from hanging up
+LIST_SILENCE = 5.0  # s; of the latest batches
+END = "end"  # the last event of a batch
+COMMENT = ": still there\n\n"
+EVENTS = "text/event-stream"
+STREAMED = {"X-Accel-Buffering": "no"}  # proxies that know it pass each event on at once
+
+_standings = TypeAdapter(list[BatchStatusView])
 
 
 @dataclass(frozen=True)
@@ -151,3 +160,41 @@ def look(client: Client, batch_ids: frozenset[UUID], limit: int, apart: int) -> 
         others = read_views(connection, limit=apart, of_no_review=True) if apart else []
     found = {UUID(view.id): view for view in views}
     return Look(batch_ids, found, limit, tuple(latest), apart, tuple(others))
+
+
+def progress(lookout: Lookout, batch_id: UUID) -> AsyncGenerator[str | bytes]:
+    """`event: progress`, then `event: end` once nothing more will happen by itself; data: a `BatchStatusView`.
+
+    Where the gateway stops, the stream ends without an `end`: whoever follows asks another one.
+    """
+
+    def event(view: BatchView) -> tuple[str, str]:
+        over = view.finished or view.stuck is not None
+        return END if over else "progress", BatchStatusView.of(view).model_dump_json()
+
+    return _events(lookout.batch(batch_id, silence=SILENCE), event)
+
+
+def latest(lookout: Lookout, limit: int, *, of_no_review: bool = False) -> AsyncGenerator[str | bytes]:
+    """`event: batches` with a list of `BatchStatusView` as JSON, the newest first, whenever one changed."""
+    follow = lookout.of_no_review if of_no_review else lookout.latest
+
+    def event(views: tuple[BatchView, ...]) -> tuple[str, str]:
+        return "batches", _standings.dump_json([BatchStatusView.of(view) for view in views]).decode()
+
+    return _events(follow(limit, silence=LIST_SILENCE), event)
+
+
+async def _events(
+    looks: AsyncGenerator[View | None], event: Callable[[View], tuple[str, str]]
+) -> AsyncGenerator[str | bytes]:
+    """Each look as a server-sent event of a name and its data, a comment where there is none; `END` is the last one."""
+    async with aclosing(looks):
+        async for seen in looks:
+            if seen is None:
+                yield COMMENT
+                continue
+            name, data = event(seen)
+            yield f"event: {name}\ndata: {data}\n\n"
+            if name == END:
+                return

@@ -32,8 +32,7 @@ from tamis_schemas.values.words import Words
 from ..client.batch import Batch
 from ..ledger import CallResult
 from ..process.waiting import poll_pauses
-from ..services.evaluation_service import MAX_CONCURRENT
-from ..services.iterative_answer import ITEM_ID, answer_of
+from ..services.evaluation_service import ITEM_ID, MAX_CONCURRENT, answer_of
 from ..submission.item_conversion import to_item
 from . import problems
 from .access import Of, Submitter

@@ -33,8 +33,8 @@ from .pool_kinds import GATEWAY as GATEWAY
 from .pool_kinds import PoolKind as PoolKind
 from .remarks import read_label_counts as read_label_counts
 from .remarks import read_labelled as read_labelled
-from .updates import earlier_batches as earlier_batches
-from .updates import read_known_records as read_known_records
+from .sources import earlier_batches as earlier_batches
+from .sources import read_known_records as read_known_records
 from .views import read_reviews as read_reviews
 from .views import read_service_traffic as read_service_traffic
 from .views import read_summaries as read_summaries

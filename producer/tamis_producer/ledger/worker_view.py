@@ -1,4 +1,4 @@
-"""The state of a worker at one moment, and its meaning for those who wait for it."""
+"""The state of a worker at one moment, its meaning for those who wait for it, and the workers whose lease holds."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -8,7 +8,16 @@ from typing import Self
 
 from tamis_schemas.values.frozen import Frozen
 
+from .statements import RunsStatements
+
 NO_WORKER = "no worker is running: start one with `tamis up` or `tamis worker`"
+LIVE_WORKERS = """
+SELECT id, host, pid, version, concurrency, in_flight, state, reason,
+       extract(epoch FROM now() - state_since) AS state_for,
+       extract(epoch FROM now() - started_at) AS running_for,
+       extract(epoch FROM now() - progress_at) AS idle_for
+  FROM workers WHERE lease_until > now()
+"""
 
 
 class WorkerState(StrEnum):
@@ -99,3 +108,17 @@ def _does(state: WorkerState, n: int) -> str:
             return "holds back" if n == 1 else "hold back"
         case _:
             return f"{'is' if n == 1 else 'are'} {state.value}"
+
+
+def read_live_workers(connection: RunsStatements) -> list[WorkerView]:
+    """Return the workers whose lease holds, the longest there first."""
+    rows = connection.exec_driver_sql(LIVE_WORKERS, {})
+    return views_of(
+        [WorkerReport.model_validate({name: getattr(row, name) for name in WorkerReport.model_fields}) for row in rows]
+    )
+
+
+def views_of(reports: list[WorkerReport]) -> list[WorkerView]:
+    """Return reports that were made just now as views, the longest there first."""
+    now = datetime.now(UTC)
+    return [WorkerView.of(report, now) for report in sorted(reports, key=lambda one: -one.running_for)]

@@ -1,22 +1,26 @@
 """Deletion: mark first, so that nobody is shown half a batch; then slice by slice, each in a transaction of its own.
 
-A purge that is killed leaves a marked batch behind, which the next one goes on with.
+A purge that is killed leaves a marked batch behind, which the next one goes on with. No batch needs the answers of the
+cache, so they go by their age alone.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import Connection, delete, exists, func, null, select, update
+from sqlalchemy import Connection, Engine, delete, exists, func, null, select, update
 
 from tamis_schemas import UnknownBatch
-from tamis_schemas.ledger import batches, reviews
+from tamis_schemas.ledger import batches, llm_cache, reviews
 
+from ..ledger import ledger_errors
 from ..ledger.overrides import one_at_a_time
 from .holdings import loose_tables, sliced_tables
 from .subjects import Subject, find_again
 
 SLICE = 2_000  # places of a batch; their rows are gone within a second, and so are the locks on them
 PURGE_LOCK = 7_264_949  # a Postgres advisory lock: two purges delete one after the other
+ROWS = 2_000  # of the cache that one transaction deletes
 
 
 def lock(connection: Connection, subject: Subject) -> Subject | None:
@@ -91,3 +95,21 @@ def _delete_batch(connection: Connection, batch_id: UUID) -> None:
     if review_id is not None:
         left = exists().where(batches.c.review_id == review_id)
         connection.execute(delete(reviews).where(reviews.c.id == review_id, ~left))
+
+
+def prune_answers(connection: Connection, age: timedelta) -> int:
+    """Delete some of the answers that are older, the oldest first, and say how many; none: there are no more."""
+    of = llm_cache.c
+    old = select(of.key).where(of.created_at < func.now() - age).order_by(of.created_at).limit(ROWS)
+    return connection.execute(delete(llm_cache).where(of.key.in_(old.with_for_update(skip_locked=True)))).rowcount
+
+
+def prune_all_answers(engine: Engine, age: timedelta) -> int:
+    """Delete all answers that are older, in slices, and say how many. Raises `LedgerUnavailable`."""
+    total = 0
+    while True:
+        with ledger_errors(), engine.begin() as connection:
+            deleted = prune_answers(connection, age)
+        if deleted == 0:
+            return total
+        total += deleted

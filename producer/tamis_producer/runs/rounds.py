@@ -26,6 +26,7 @@ from sqlalchemy import (
     update,
 )
 
+from tamis_producer.ledger.aggregates import TALLIED_LIKELY_COST
 from tamis_schemas import (
     BatchStatus,
     ErrorKind,
@@ -48,7 +49,6 @@ from tamis_schemas.ledger import (
     spending,
     tallies,
 )
-from tamis_schemas.ledger.costs import TALLIED_LIKELY_COST
 
 from ..ledger.allowance import budget_of_round
 from ..submission.budget import amount_of, has_none

@@ -14,8 +14,7 @@ from tamis_schemas.batches import wire
 from tamis_schemas.ledger import repairs
 
 from ..ledger import ledger_errors
-from ..ledger.live_workers import read_live_workers, views_of
-from ..ledger.worker_view import WorkerReport, WorkerView
+from ..ledger.worker_view import WorkerReport, WorkerView, read_live_workers, views_of
 
 ANSWER_WITHIN = 5.0  # s
 REDIS = ("redis://", "rediss://", "unix://")  # how the URLs begin that the Redis client reads

@@ -34,7 +34,7 @@ from tamis_schemas import (
     Verdict,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
-from tamis_schemas.answers.penalties import QUOTE_PENALTY, after_quotes, milder_band
+from tamis_schemas.answers.judgement import QUOTE_PENALTY, after_quotes, milder_band
 from tamis_schemas.answers.results import CriterionVerdict, QuoteState
 from tamis_schemas.answers.transcript import Transcript
 from tamis_schemas.records.record_number import record_words

@@ -29,7 +29,7 @@ from tamis_schemas import (
     ScreeningMode,
     Stratum,
 )
-from tamis_schemas.answers.audit import AuditItem
+from tamis_schemas.answers.override import AuditItem
 from tamis_schemas.ledger import items
 from tamis_schemas.operations import kind_of, panel_of
 from tamis_schemas.values.frozen import Frozen

@@ -1,11 +1,16 @@
-"""A judgement: what a judge said of the evidence behind a classification, and what follows for its confidence."""
+"""A judgement of the evidence behind a classification, and the numbers by which confidences are lowered."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from pydantic import Field
 
 from ..values.frozen import Frozen
 from .results import Confidence
+
+QUOTE_PENALTY: Final = 0.5  # the share of a confidence that is lost where no quote is in the record
 
 
 class EvidenceType(StrEnum):
@@ -31,3 +36,39 @@ class Judgement(Frozen):
     original_confidence: Confidence = Field(ge=0.0, le=1.0)
     adjusted_confidence: Confidence = Field(ge=0.0, le=1.0)
     blocked: bool
+
+
+def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
+    """`confidence * (1 - 0.5 * unverified / quotes)`: all of it without a quote, half of it where none is verified."""
+    return confidence * (1 - QUOTE_PENALTY * unverified / quotes) if quotes else confidence
+
+
+class Band(NamedTuple):
+    """A range of the quality of evidence of one type that keeps more of a confidence than the quality (spec 5)."""
+
+    low: float  # included
+    high: float  # included
+    most: float
+    added: float
+
+    def holds(self, quality: float) -> bool:
+        """True where the quality is in the range."""
+        return self.low <= quality <= self.high
+
+    def share(self, quality: float) -> float:
+        """Return the share of a confidence that is kept: `min(most, quality + added)`."""
+        return min(self.most, quality + self.added)
+
+
+_BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
+    {
+        EvidenceType.CONTEXTUAL: Band(0.6, 0.8, 0.85, 0.15),
+        EvidenceType.WEAK: Band(0.3, 0.5, 0.65, 0.25),
+    }
+)
+
+
+def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
+    """The band of this type of evidence where the quality is in it; else None: the quality itself is what is kept."""
+    band = _BANDS.get(evidence_type)
+    return band if band is not None and band.holds(quality) else None

@@ -1,4 +1,4 @@
-"""An override: what a human decided about an item, beside what the software decided and never over it."""
+"""The words of people on records: overrides, remarks, audits of samples, and the mode in which they read."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -54,3 +54,87 @@ class Override(Frozen):
     def confirms(self) -> bool:
         """True where the human says what the software had decided."""
         return not self.withdrawn and self.system_decided and bool(self.value == self.system_value)
+
+
+class RemarkKind(StrEnum):
+    """The kind of a remark."""
+
+    LABEL = "label"  # a few words that several records share: what teams sort by
+    NOTE = "note"  # a text about this one
+
+
+class Remark(Frozen):
+    """One label or note on a record."""
+
+    kind: RemarkKind
+    text: str
+    reviewer: str  # who put it there last
+    created_at: datetime  # by the database's clock
+
+
+class ScreeningMode(StrEnum):
+    """Whose decisions people see while they read the records of a batch."""
+
+    SINGLE = "single"  # everybody's, and the model's
+    PAIR = "pair"  # nobody's on a record, the model's neither, until two people have decided on it
+    MODEL_SECOND = "model_second"  # nobody's on a record, the model's neither, until one has decided on it oneself
+    MODEL_AUDITED = "model_audited"  # nobody's on a record drawn for the audit, the model's neither, until it is judged
+
+    @property
+    def blind(self) -> bool:
+        """True where people decide on every record without seeing what others said of it."""
+        return self in (ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND)
+
+
+class ScreeningModeSet(Frozen):
+    """The screening mode of a batch, and who set it."""
+
+    mode: ScreeningMode = ScreeningMode.SINGLE
+    set_by: str | None = None  # None: nobody has set one
+    set_at: datetime | None = None  # by the database's clock
+
+
+class Stratum(StrEnum):
+    """The exclusions that a sample is drawn from."""
+
+    ALL = "all"
+    RULES = "rules"  # of the initial filter, before any model was asked
+    MODEL = "model"
+
+
+class AuditItem(Frozen):
+    """One record of a sample."""
+
+    index: int  # place in the batch, from 0
+    item_id: str
+    include: bool | None = None  # what a human says; None: nothing yet
+    note: str | None = None
+    reviewer: str | None = None
+    decided_at: datetime | None = None
+
+
+class Audit(Frozen):
+    """A sample as it was drawn, with what was decided about its records so far."""
+
+    id: str
+    batch_id: str
+    seed: int
+    stratum: Stratum
+    population: int  # excluded records that it was drawn from
+    created_at: datetime
+    items: tuple[AuditItem, ...]  # in the order in which they were drawn
+
+    @property
+    def sample(self) -> int:
+        """The number of records drawn."""
+        return len(self.items)
+
+    @property
+    def decided(self) -> int:
+        """The number of records that a human has judged."""
+        return sum(item.include is not None for item in self.items)
+
+    @property
+    def missed(self) -> tuple[AuditItem, ...]:
+        """The records that a human would have included."""
+        return tuple(item for item in self.items if item.include)

@@ -15,8 +15,7 @@ from ..values.frozen import Frozen
 from ..values.money import Cost
 from .evaluation import Evaluation
 from .exclusion import Exclusion
-from .override import Override
-from .remark import Remark, RemarkKind
+from .override import Override, Remark, RemarkKind
 
 Confidence = float  # 0 to 1, after the rubric of spec 1
 

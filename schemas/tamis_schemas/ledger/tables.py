@@ -33,10 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from ..answers.audit import Stratum
-from ..answers.override import HumanStage
-from ..answers.remark import RemarkKind
-from ..answers.screening_mode import ScreeningMode
+from ..answers.override import HumanStage, RemarkKind, ScreeningMode, Stratum
 from ..batches.priority import Priority
 from ..batches.status import BatchStatus, ItemStatus
 from ..errors import ErrorKind
@@ -61,6 +58,12 @@ class ShardStatus(StrEnum):
 def _one_of(column: str, values: type[StrEnum]) -> CheckConstraint:
     listed = ", ".join(f"'{value.value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
+
+
+def _of_item(table: str) -> ForeignKeyConstraint:
+    """The rows of a table belong to items, and go with them."""
+    item = ["item_states.batch_id", "item_states.idx"]
+    return ForeignKeyConstraint(["batch_id", "idx"], item, name=f"fk_{table}_items", ondelete="CASCADE")
 
 
 metadata = MetaData(
@@ -279,12 +282,7 @@ transcripts = Table(  # what was asked and answered for each claim that came to 
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     PrimaryKeyConstraint("batch_id", "idx", "fence"),
     # The item's row, not the batch's: whoever writes holds it already, and no two workers meet there.
-    ForeignKeyConstraint(
-        ["batch_id", "idx"],
-        ["item_states.batch_id", "item_states.idx"],
-        name="fk_transcripts_items",
-        ondelete="CASCADE",
-    ),
+    _of_item("transcripts"),
 )
 
 prompts = Table(  # system messages and answer schemas, which are the same for the records of a batch
@@ -347,9 +345,7 @@ overrides = Table(  # what people decided, beside the results; the last one of a
     Column("reason", Text),  # why a full text is excluded, or could not be got
     Column("settles", Boolean, nullable=False, server_default=text("false")),  # of several people's, this one counts
     Column("decision_id", Uuid),  # the caller's, by which a request that is sent again is known
-    ForeignKeyConstraint(
-        ["batch_id", "idx"], ["item_states.batch_id", "item_states.idx"], name="fk_overrides_items", ondelete="CASCADE"
-    ),
+    _of_item("overrides"),
     _one_of("stage", HumanStage),
     Index("ix_overrides_item", "batch_id", "idx", "id"),
     Index(
@@ -384,9 +380,7 @@ remarks = Table(  # labels and notes of people on records: the last row of a tex
     Column("removes", Boolean, nullable=False, server_default=text("false")),  # takes the same text off
     Column("reviewer", Text, nullable=False),
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
-    ForeignKeyConstraint(
-        ["batch_id", "idx"], ["item_states.batch_id", "item_states.idx"], name="fk_remarks_items", ondelete="CASCADE"
-    ),
+    _of_item("remarks"),
     _one_of("kind", RemarkKind),
     Index("ix_remarks_item", "batch_id", "idx", "id"),
 )

@@ -6,6 +6,7 @@ references stay within it and come to an end. So whoever works with it need not 
 
 import json
 from collections.abc import Mapping
+from copy import deepcopy
 from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,7 +16,7 @@ from ..errors import InvalidParameters
 from ..values.unstorable import to_json
 from ..values.words import Words
 from ..values.written import under_names
-from .field_rules import JsonSchema, checked_schema, dialect
+from .field_rules import JsonSchema, checked_schema, dialect, parts
 from .kind import OperationKind
 
 
@@ -75,7 +76,7 @@ class ExtractFields(OperationKind):
         from jsonschema.exceptions import best_match
         from referencing import Registry
 
-        from .given_fields import nothing_required, without_nulls
+        from .extract_fields import nothing_required, without_nulls
 
         if not isinstance(value, dict):
             raise InvalidParameters(
@@ -108,3 +109,24 @@ class ExtractFields(OperationKind):
         fields = value if isinstance(value, dict) else {}
         held = sum(field is not None for field in fields.values())
         return f"{held} of {len(self.json_schema['properties'])} fields {confidence:.2f}"
+
+
+def nothing_required(schema: JsonSchema) -> JsonSchema:
+    """The schema without `required` wherever a property is asked for; in conditions it stays."""
+    root = deepcopy(schema)
+    left = [root]
+    while left:
+        part = left.pop()
+        part.pop("required", None)
+        left += [inner.schema for inner in parts(part, root)]
+    return root
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without the properties that are null, at every level; a null in a list stays."""
+    match value:
+        case dict():
+            return {name: without_nulls(part) for name, part in value.items() if part is not None}
+        case list():
+            return [without_nulls(part) for part in value]
+    return value

@@ -11,8 +11,7 @@ import threading
 from sqlalchemy import Connection, Engine, func, select
 
 from tamis_producer.ledger import ledger_errors
-from tamis_producer.retention.answers import prune_answers
-from tamis_producer.retention.deletion import delete_slice
+from tamis_producer.retention.deletion import delete_slice, prune_answers
 from tamis_producer.retention.purge import archive_locked
 from tamis_producer.retention.subjects import find_subjects
 

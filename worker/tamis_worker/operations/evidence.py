@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from tamis_schemas.answers.judgement import EvidenceType
-from tamis_schemas.answers.penalties import milder_band
+from tamis_schemas.answers.judgement import EvidenceType, milder_band
 
 QUALITY_EXPLICIT: Final = 1.0  # a direct statement
 QUALITY_CONTEXTUAL: Final = 0.7  # a strong inference

@@ -17,8 +17,8 @@ from jsonschema.exceptions import ValidationError, best_match
 from jsonschema.protocols import Validator
 from referencing import Registry
 
+from tamis_schemas.operations.extract_fields import nothing_required, without_nulls
 from tamis_schemas.operations.field_rules import MAX_DEPTH, JsonSchema, dialect, parts, types, values
-from tamis_schemas.operations.given_fields import nothing_required, without_nulls
 
 from ..llm.chat import Schema
 from ..quotes.not_present import means_not_present

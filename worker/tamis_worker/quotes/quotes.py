@@ -18,7 +18,7 @@ from typing import TypeAlias
 from rapidfuzz import fuzz
 
 from tamis_schemas import Item
-from tamis_schemas.answers.penalties import after_quotes
+from tamis_schemas.answers.judgement import after_quotes
 from tamis_schemas.answers.results import Difference, Quote, QuoteState
 from tamis_schemas.records.item import shown_fields
 

@@ -12,11 +12,11 @@ from sqlalchemy import Connection, Engine, create_engine, func, select, text
 from stage import abstracts
 from tamis_producer import Client
 from tamis_producer.ledger import read_views
+from tamis_producer.ledger.aggregates import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
 from tamis_producer.ledger.finding import beginning_with
 from tamis_schemas import Filter, ItemStatus
 from tamis_schemas.batches.status import ITEM_TRANSITIONS
 from tamis_schemas.ledger import items, results
-from tamis_schemas.ledger.costs import LOST_CLAIMS, MEAN_PAID, PAID, UNANSWERED, UNPRICED
 
 ITEMS = 12
 RESULT = text("""
