@@ -114,7 +114,7 @@ _CANCELLED = text(f"{_ASKED} WHERE i.state = 'cancelled'")
 async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
     """Those of a worker's items that are not its own any more. Raises `LedgerUnavailable`."""
     async with transaction(engine) as connection:
-        return item_keys(await connection.execute(_LOST, item_arrays(keys) | {"worker": worker}))
+        return list(item_keys(await connection.execute(_LOST, item_arrays(keys) | {"worker": worker})))
 
 
 async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collection[ItemKey]:

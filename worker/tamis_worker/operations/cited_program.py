@@ -18,7 +18,7 @@ from tamis_schemas import (
 from tamis_schemas.operations import operation_name
 
 from ..evaluation import grounding
-from ..evaluation.item_metrics import ItemMetrics
+from ..evaluation.metrics import ItemMetrics
 from ..llm.chat import Message, Schema
 from ..quotes.one_line import one_line, shown_value
 from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, object_schema, validated
