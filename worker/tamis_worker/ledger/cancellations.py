@@ -147,9 +147,7 @@ async def give_back(
 
 def _bill(claim: Claim, paid: Provenance) -> dict[str, object]:
     return {
-        "batch_id": claim.key.batch_id,
-        "idx": claim.key.index,
-        "fence": claim.fence,
+        **claim.columns,
         "round": 0,
         **asdict(paid.usage),
         "cost": paid.cost,

@@ -37,6 +37,11 @@ class Claim:
     payload: dict[str, Any]
     round: int = 1  # of its batch
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The claim as the columns that name it in a row of JSON."""
+        return {"batch_id": str(self.key.batch_id), "idx": self.key.index, "fence": self.fence}
+
 
 @dataclass(frozen=True)
 class Refusal:

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from .gcra import AHEAD, GRACE
-from .observed_limits import ObservedLimits
 from .rate_headers import RateHeaders
-from .script import LimiterReply, LimiterRequest, Limits, SharedLimit, SharedLimitState
+from .script import LimiterReply, LimiterRequest, Limits, ObservedLimits, SharedLimit, SharedLimitState
 
 # All times are in seconds.
 GATHER = 0.01  # between two requests; what happens meanwhile goes into one

@@ -230,18 +230,16 @@ class SharedDialects:
             dialect.read_at = asyncio.get_running_loop().time()
 
 
+@dataclass(eq=False, slots=True)
 class DialectTurn:
     """The leave to make one call; left with its context, and then whoever waits is let in."""
 
-    __slots__ = ("_dialect", "_dialects", "_first", "_holder", "_model", "_shape")
-
-    def __init__(self, dialects: SharedDialects, dialect: _ModelDialect, model: str, shape: str) -> None:
-        self._dialects = dialects
-        self._dialect = dialect
-        self._model = model
-        self._shape = shape
-        self._holder: str | None = None
-        self._first: asyncio.Lock | None = None
+    dialects: SharedDialects
+    dialect: _ModelDialect
+    model: str
+    shape: str
+    _holder: str | None = field(init=False, default=None)
+    _first: asyncio.Lock | None = field(init=False, default=None)
 
     def __enter__(self) -> "DialectTurn":
         return self
@@ -250,24 +248,24 @@ class DialectTurn:
         if self._first is not None:
             self._first.release()
         if self._holder is not None:
-            self._dialects._leave(self._dialect, self._model, self._holder)
+            self.dialects._leave(self.dialect, self.model, self._holder)
 
     async def wait(self) -> None:
         """Return when the call may be made; at once where the model's rung is proven, and its schema was followed."""
-        if self._dialect.settled:
-            self._dialects._refresh_if_stale(self._dialect, self._model)
+        if self.dialect.settled:
+            self.dialects._refresh_if_stale(self.dialect, self.model)
         else:
-            self._holder = await self._dialects._wait(self._dialect, self._model)
+            self._holder = await self.dialects._wait(self.dialect, self.model)
         if self._holder is None and self._is_new():
             await self._wait_for_the_first()
 
     def _is_new(self) -> bool:
         """Whether nobody here knows that the model keeps to the bounds of this schema, of which it is not told."""
-        return self._dialect.rung_state.rung is START and self._shape not in self._dialect.followed
+        return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
         """One call of this process goes first: else all that are in flight would be wasted on the same finding."""
-        first = self._dialect.first.setdefault(self._shape, asyncio.Lock())
+        first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):
                 await first.acquire()

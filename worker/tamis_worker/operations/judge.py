@@ -16,6 +16,8 @@ from tamis_schemas.operations.judge import Judge
 from ..llm.chat import Message, Schema
 from .answer_model import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .evidence import (
+    JUDGE_SYSTEM_PROMPT,
+    JUDGE_TEMPERATURE,
     QUALITY_CONTEXTUAL,
     QUALITY_EXPLICIT,
     QUALITY_INAPPROPRIATE,
@@ -25,6 +27,7 @@ from .evidence import (
     Evidence,
     adjusted_confidence,
     hallucination,
+    judge_prompt,
     quality,
     should_block_classification,
 )
@@ -37,7 +40,6 @@ from .evidence_judge import (
     evaluate_evidence_quality_batch,
     evaluate_evidence_quality_batch_async,
 )
-from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
 from .program import EvaluationFailed, OperationProgram, Question, ask_one
 
 __all__ = [

@@ -9,7 +9,7 @@ hear.
 import gc
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -53,17 +53,11 @@ def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -
     """The controls of one worker process; what they return names no secret of it."""
     engine = runtime.ledger.transactions
 
-    def cancelled(keys: Sequence[ItemKey]) -> int:
-        return sum(runtime.run(cancel_items(engine, keys), within=ANSWER_WITHIN))
-
-    def waiting_cancelled(batch_ids: Collection[UUID]) -> int:
-        return runtime.run(cancel_waiting(engine, batch_ids), within=ANSWER_WITHIN)
-
     return EngineControls(
         report=lambda: runtime.run(report(runtime), within=ANSWER_WITHIN),
         settings=lambda: settings.model_dump(mode="json"),  # secret texts are stars in it, URLs are not
-        cancel_items=cancelled,
-        cancel_waiting=waiting_cancelled,
+        cancel_items=lambda keys: sum(runtime.run(cancel_items(engine, keys), within=ANSWER_WITHIN)),
+        cancel_waiting=lambda batch_ids: runtime.run(cancel_waiting(engine, batch_ids), within=ANSWER_WITHIN),
         is_claimed=runtime.evaluation.held.__contains__,
         drain=runtime.drain,
         redact=redact,

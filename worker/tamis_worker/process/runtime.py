@@ -102,12 +102,12 @@ class Runtime:
             self.evaluation.evaluator.evaluate,
             stop_within=settings.longest_call + STOP_GRACE,
             backpressure=backpressure,
-            refused=probe.noticed,
-            aside=lambda: self.evaluation.capacity.waiting,
+            tell_refused=probe.noticed,
+            standing_aside=lambda: self.evaluation.capacity.waiting,
             foreign_taken=lambda: self.foreign.taken,
             foreign_held=lambda: self.foreign.held,
             cancel=lambda key, cut: self.evaluation.interrupts.cancel(key, cut=cut),
-            forget=self.evaluation.interrupts.forget,
+            forget_item=self.evaluation.interrupts.forget,
         )
         self._door = Door(settings)
         self.sent = AwaitedStrategy(self._loop, self._door.answer)

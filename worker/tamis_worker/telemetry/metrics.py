@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from functools import cache, partial
 from importlib.metadata import version
@@ -198,22 +198,24 @@ class _Handler(WSGIRequestHandler):
         """A scrape is no news."""
 
 
+@dataclass(eq=False)
 class Exposition:
-    """Serves a registry from `start` to `close`."""
+    """Serves a registry from `start` to `close`.
 
-    def __init__(self, registry: CollectorRegistry, host: str, port: int) -> None:
-        """`port` 0: any that is free. Another one that is taken, by a worker of the same machine: the next free one."""
-        self._registry = registry
-        self._host = host
-        self._port = port
-        self._server: WSGIServer | None = None
+    `port` 0: any that is free. Another one that is taken, by a worker of the same machine: the next free one.
+    """
+
+    registry: CollectorRegistry
+    host: str
+    port: int
+    _server: WSGIServer | None = field(init=False, default=None)
 
     @property
     def url(self) -> str | None:
         """The URL of the figures; None: they are not served."""
         if self._server is None:
             return None
-        host = f"[{self._host}]" if ":" in self._host else self._host
+        host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self._server.server_port}/metrics"
 
     def start(self) -> Self:
@@ -221,7 +223,7 @@ class Exposition:
         try:
             self._server = self._listening()
         except OSError as error:
-            log.warning("no metrics: %s port %d: %s", self._host, self._port, error.strerror or error)
+            log.warning("no metrics: %s port %d: %s", self.host, self.port, error.strerror or error)
         else:
             threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
             log.info("metrics at %s", self.url)
@@ -236,12 +238,12 @@ class Exposition:
             server.server_close()
 
     def _listening(self) -> WSGIServer:
-        app = make_wsgi_app(self._registry)
-        kind = _IPv6Server if ":" in self._host else _Server
-        last = self._port + NEIGHBOURS if self._port else 1
-        for port in range(self._port, min(last, 65_536)):
+        app = make_wsgi_app(self.registry)
+        kind = _IPv6Server if ":" in self.host else _Server
+        last = self.port + NEIGHBOURS if self.port else 1
+        for port in range(self.port, min(last, 65_536)):
             try:
-                return make_server(self._host, port, app, server_class=kind, handler_class=_Handler)
+                return make_server(self.host, port, app, server_class=kind, handler_class=_Handler)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
                     raise
