@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from tamis_worker.liveness.alive_file import AliveFile
-from tamis_worker.liveness.watchdog import EXIT_STALLED
+from tamis_worker.liveness.watchdog import EXIT_STALLED, AliveFile
 
 from .orphans import ChildrenFile
 from .part import Part

@@ -39,7 +39,7 @@ from .answer_model import (
 )
 from .cited_program import ExtractionRequest, SourcedResult, asks_over_chunks
 from .program import asks_once
-from .prompt import SYSTEM_END, escape_headings, source_data, user_message
+from .prompt import SYSTEM_END, escape_headings, source_data, two_messages
 
 _TASK = """\
 You are an extraction function that extracts structured data.
@@ -78,7 +78,7 @@ def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tu
     ]
     if lines:
         sections.append("\n".join(["## Field Instructions", *lines]))
-    return (Message("system", SYSTEM_CITING if cites else SYSTEM), Message("user", user_message(*sections)))
+    return two_messages(SYSTEM_CITING if cites else SYSTEM, *sections)
 
 
 def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:

@@ -5,6 +5,7 @@ fails is an error of its kind, never a silent neutral decision. Neutrality on fa
 spec 5, which are public here too, and to whoever reads a judged batch.
 """
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -41,6 +42,7 @@ from .evidence_judge import (
     evaluate_evidence_quality_batch_async,
 )
 from .program import EvaluationFailed, OperationProgram, Question, ask_one
+from .prompt import two_messages
 
 __all__ = [
     "JUDGE_SYSTEM_PROMPT",
@@ -130,7 +132,7 @@ def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
         batch_size=classification.batch_size,
         noun=CitedNoun.of(operation.noun, operation.plural),
     )
-    return (Message("system", JUDGE_SYSTEM_PROMPT), Message("user", prompt))
+    return two_messages(JUDGE_SYSTEM_PROMPT, prompt)
 
 
 def response_schema(_: Judge) -> Schema:
@@ -174,10 +176,7 @@ def _classification(item: Item) -> _Classification:
 
 def _evaluation(operation: Judge, confidence: float, evidence: Evidence) -> Decided:
     judgement = Judgement(
-        is_valid=evidence.is_valid,
-        quality_score=evidence.quality_score,
-        evidence_type=evidence.evidence_type,
-        issue=evidence.issue,
+        **asdict(evidence),
         original_confidence=confidence,
         adjusted_confidence=adjusted_confidence(confidence, evidence.quality_score, evidence.evidence_type),
         blocked=should_block_classification(evidence.quality_score, operation.block_threshold),

@@ -17,6 +17,7 @@ from typing import Any
 from tamis_schemas import Cut, Item, Judge, Operation
 from tamis_schemas.records.item import shown_fields
 
+from ..llm.chat import Message
 from ..quotes.one_line import one_line, shown_value
 from .citing import chunks_as_fields, retrieved_for
 
@@ -59,6 +60,11 @@ def source_data(item: Item) -> str:
 def user_message(*sections: str) -> str:
     """The sections with a blank line between them."""
     return "\n\n".join(sections)
+
+
+def two_messages(system: str, *sections: str) -> tuple[Message, ...]:
+    """The system message, and the user message that these sections make."""
+    return Message("system", system), Message("user", user_message(*sections))
 
 
 def escape_headings(text: str) -> str:

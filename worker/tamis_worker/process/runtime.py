@@ -36,9 +36,8 @@ from ..celery_adapter.awaited_strategy import AwaitedStrategy, SentTask
 from ..celery_adapter.foreign_messages import ForeignMessages
 from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
-from ..engine.backpressure import Backpressure, Server
+from ..engine.backpressure import Backpressure, BrokerProbe, Server
 from ..engine.batch_interrupts import BatchInterrupts
-from ..engine.broker_probe import BrokerProbe
 from ..event_loop.loop import BackgroundTasks, LoopThread
 from ..event_loop.looper import Looper
 from ..ledger.batches import BatchConfigCache, running_batches

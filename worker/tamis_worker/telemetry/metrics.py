@@ -72,32 +72,27 @@ class Metrics(Measures):
         self.registry = registry = CollectorRegistry()
         self._redact = redact
         self._labels: dict[str, str] = {}  # of models, by the name that was asked for
+        counter, histogram = partial(Counter, registry=registry), partial(Histogram, registry=registry)
         info = Gauge("tamis_worker_info", "1; the release that runs.", ["version"], registry=registry)
         info.labels(version("tamis")).set(1)
-        self._items = Counter("tamis_items", "Items.", ["operation", "outcome"], registry=registry)
-        self._item_seconds = Histogram(
-            "tamis_item_seconds", "From claim to outcome.", ["operation"], buckets=ITEM_SECONDS, registry=registry
+        self._items = counter("tamis_items", "Items.", ["operation", "outcome"])
+        self._item_seconds = histogram(
+            "tamis_item_seconds", "From claim to outcome.", ["operation"], buckets=ITEM_SECONDS
         )
-        self._claims = Counter("tamis_claims", "Claims of items.", ["outcome"], registry=registry)
+        self._claims = counter("tamis_claims", "Claims of items.", ["outcome"])
         self._granted, self._refused = (self._claims.labels(outcome) for outcome in ("granted", "refused"))
-        self._calls = Counter("tamis_llm_calls", "Calls that ended.", ["model", "outcome"], registry=registry)
-        self._call_seconds = Histogram(
-            "tamis_llm_call_seconds", "From request to reply.", ["model"], buckets=CALL_SECONDS, registry=registry
+        self._calls = counter("tamis_llm_calls", "Calls that ended.", ["model", "outcome"])
+        self._call_seconds = histogram(
+            "tamis_llm_call_seconds", "From request to reply.", ["model"], buckets=CALL_SECONDS
         )
-        self._tokens = Counter("tamis_llm_tokens", "Tokens that were paid for.", ["model", "kind"], registry=registry)
-        self._cost = Counter("tamis_llm_cost_dollars", "Cost of calls.", ["model"], registry=registry)
-        self._unpriced = Counter(
-            "tamis_llm_unpriced_calls", "Calls whose cost is not known.", ["model"], registry=registry
-        )
-        self._cache_hits = Counter("tamis_cache_hits", "Questions answered from the cache.", registry=registry)
-        self._waits = Histogram(
-            "tamis_limiter_wait_seconds", "Waits for a permit.", ["model"], buckets=WAIT_SECONDS, registry=registry
-        )
-        self._swept = Counter("tamis_reconciler_actions", "What was set going again.", ["action"], registry=registry)
-        self._foreign = Counter("tamis_foreign_messages", "Messages that no worker understands.", registry=registry)
-        self._groups = Histogram(
-            "tamis_group_commit_entries", "Entries of one commit.", ["writer"], buckets=ENTRIES, registry=registry
-        )
+        self._tokens = counter("tamis_llm_tokens", "Tokens that were paid for.", ["model", "kind"])
+        self._cost = counter("tamis_llm_cost_dollars", "Cost of calls.", ["model"])
+        self._unpriced = counter("tamis_llm_unpriced_calls", "Calls whose cost is not known.", ["model"])
+        self._cache_hits = counter("tamis_cache_hits", "Questions answered from the cache.")
+        self._waits = histogram("tamis_limiter_wait_seconds", "Waits for a permit.", ["model"], buckets=WAIT_SECONDS)
+        self._swept = counter("tamis_reconciler_actions", "What was set going again.", ["action"])
+        self._foreign = counter("tamis_foreign_messages", "Messages that no worker understands.")
+        self._groups = histogram("tamis_group_commit_entries", "Entries of one commit.", ["writer"], buckets=ENTRIES)
         # Looking up the child of some labels costs as much as counting does.
         self._of_items = cache(self._items.labels)
         self._of_operation = cache(self._item_seconds.labels)
