@@ -30,9 +30,7 @@ from ..ledger.claims import ItemKey
 LARGEST_INDEX = 2**31 - 1  # that the ledger can hold
 MOST_RETRIES_TOLD = 3  # of one delivery: an endpoint that refuses every call must not make events without end
 
-
 log = logging.getLogger(__name__)
-
 
 BATCH, ITEM = "batch_id", "item"
 

@@ -51,7 +51,6 @@ REFUSED: Mapping[str, str] = MappingProxyType(
     }
 )
 
-
 Command: TypeAlias = Callable[..., Any]
 Reply: TypeAlias = dict[str, Any]
 

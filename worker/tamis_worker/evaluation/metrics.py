@@ -29,16 +29,13 @@ ExtractionLike: TypeAlias = Extraction | Mapping[str, Any]
 
 PLACES = 3  # decimals to which spec 4 rounds precision, recall and agreement
 
-
 PRECISION = "context_precision"
 TOP = 10
-
 
 RELEVANCE = "context_relevance"
 
 WEIGHT_OF_INTERSECTION, WEIGHT_OF_SCORE, WEIGHT_OF_DIVERSITY = 0.4, 0.5, 0.1
 PAGES = 5  # so many pages are as diverse as can be
-
 
 HEURISTIC, LLM, WARNING = "context_recall_heuristic", "context_recall_llm", "recall_warning"
 HIT_RETRIEVAL_LIMIT = "HIT_RETRIEVAL_LIMIT"
@@ -53,14 +50,12 @@ NOT_ASKED = "not asked: the heuristic is not under the threshold, and no limit w
 
 RetrievalLike: TypeAlias = Retrieval | Mapping[str, Any] | None
 
-
 AGREEMENT, PATTERN = "multi_source_agreement", "agreement_pattern"
 
 UNANIMOUS, MAJORITY, MIXED, CONFLICTING = "unanimous", "majority", "mixed", "conflicting"
 PATTERNS = ((0.95, UNANIMOUS), (0.7, MAJORITY), (0.4, MIXED))  # of an agreement above; else conflicting
 
 TOO_FEW = "fewer than two sources"
-
 
 CONFIDENCE, VALIDATION = "aggregated_confidence", "semantic_validation"
 
@@ -69,7 +64,6 @@ OTHERWISE = 0.70
 OF_PATTERN = {UNANIMOUS: "HIGH", MAJORITY: "MEDIUM", MIXED: "LOW", CONFLICTING: "LOW"}
 
 PASS_RATE = 0.5
-
 
 P = ParamSpec("P")
 

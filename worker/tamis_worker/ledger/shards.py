@@ -37,7 +37,6 @@ from .connection import transaction
 
 log = logging.getLogger(__name__)
 
-
 QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 

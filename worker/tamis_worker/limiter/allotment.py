@@ -29,7 +29,6 @@ REST = 1.0  # what was not needed for so long is given back
 FRESH = AHEAD + GRACE
 STEADY = 4.0  # calls a second from which on permits are taken ahead of demand
 
-
 LEAD = 0.02  # seconds; more permits are asked for so long before the last one is due
 
 

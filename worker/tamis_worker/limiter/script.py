@@ -52,7 +52,6 @@ _COUNTS = attrgetter(
 )
 _PURE_PARTS = ("gcra.lua", "aimd.lua", "usage.lua")
 
-
 # Seconds.
 MINUTE = 60.0
 LONGEST = 61.0  # a limit that takes longer to reset is not one per minute

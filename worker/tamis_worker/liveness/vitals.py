@@ -36,7 +36,6 @@ from .watchdog import Observation
 
 PULSE = 0.25  # s between two turns that are counted
 
-
 BEATS = 3  # in one lease
 KEPT = 2  # leases that Redis keeps what was last said
 AGAIN = 1.0  # s; a worker whose ledger comes back says at once that it lives, before others can take it for dead

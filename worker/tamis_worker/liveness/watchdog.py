@@ -25,7 +25,6 @@ EXIT_STALLED = 75  # "temporary failure, try again", as <sysexits.h> counts; no 
 
 log = logging.getLogger(__name__)
 
-
 FRESH = 30.0  # s; a watchdog looks every 5 s, and may wait that long for a broker that does not answer
 
 

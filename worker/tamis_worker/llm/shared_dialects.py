@@ -30,12 +30,10 @@ FRESH = 5.0  # s; what is older is read again, beside the calls
 LOOK_AGAIN = (0.1, 0.5)  # s; between two looks at a lease that another call holds
 TRIES = 5  # to change what others change at the same moment
 
-
 STORE_WITHIN = 5.0  # s; a store that takes longer counts as away
 CLOSED_WITHIN = 2.0  # s
 
 T = TypeVar("T")
-
 
 log = logging.getLogger(__name__)
 

@@ -30,7 +30,6 @@ QUALITY_OF: Final = {
     EvidenceType.INAPPROPRIATE: QUALITY_INAPPROPRIATE,
 }
 
-
 CONTEXT_LENGTH: Final = 2000  # characters of the context that the judge sees
 JUDGE_TEMPERATURE: Final = 0.1  # spec 5: nearly deterministic
 

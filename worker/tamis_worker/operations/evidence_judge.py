@@ -46,7 +46,6 @@ NEUTRAL_QUALITY = QUALITY_CONTEXTUAL
 
 log = logging.getLogger(__name__)
 
-
 # By these Python says that the program is wrong: the client has no `call_json`, or takes other arguments, or trips over
 # its own code. Whatever else a client raises is a failure of the judge: every library has errors of its own.
 PROGRAMMING_ERRORS: Final = (

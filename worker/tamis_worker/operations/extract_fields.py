@@ -50,7 +50,6 @@ For fields where information is not present, return null."""
 SYSTEM = f"{_TASK}\n\n{SYSTEM_END}"
 SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # where the source data holds chunks
 
-
 NULL: Schema = {"type": "null"}
 KEPT = ("title", "description")  # what tells the model something without binding it
 SOURCE_LENGTH = 500  # characters of a list or an object as one source says it

@@ -26,7 +26,6 @@ You must provide an answer (True or False) even when uncertain—use low confide
 
 {SYSTEM_END}"""
 
-
 DECISION = DecisionField("value", {"true": 1.0, "false": 0.0})
 
 

@@ -104,7 +104,6 @@ _VERDICT_SCHEMA: Schema = object_schema(
     }
 )
 
-
 DECISION = DecisionField(
     "status",
     {

@@ -64,7 +64,6 @@ __all__ = [
     "should_block_classification",
 ]
 
-
 _WANTED = "an item to judge holds value, confidence (0 to 1), reasoning and context"
 
 

@@ -44,7 +44,6 @@ SYSTEM_END = f"{CONFIDENCE_RUBRIC}\n\n{DATA_RULE}"  # of every system message th
 _CHAT_TOKEN = re.compile("<(?=/?[A-Za-z|\uff5c])|\\[(?=/?[A-Z_]+\\])")
 _HEADING = re.compile(r"\W*#")
 
-
 LAST_WORD = 200  # characters from the end of a cut in which the end of a word is looked for; CJK text has none
 BETWEEN = len(": ") + len("\n")  # characters around a field's name on its line
 LEFT_OUT = "fields left out"  # under this name the model is told of fields that were left out wholly

@@ -40,7 +40,6 @@ from .runtime import STOP_GRACE, Runtime
 
 log = logging.getLogger(__name__)
 
-
 WRITE_WITHIN = 120.0  # s; four times what a statement may take
 CLOSE_WITHIN = 30.0  # s, beyond what is in flight
 SERVICE = "tamis-worker"  # in traces

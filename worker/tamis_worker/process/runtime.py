@@ -57,9 +57,7 @@ log = logging.getLogger(__name__)
 
 SOURCE = "states of batches"  # as the backpressure knows it
 
-
 AGAIN_AFTER = 1.0  # s; while the ledger does not answer
-
 
 T = TypeVar("T")
 

@@ -39,7 +39,6 @@ _AROUND = " '.,;:-[](){}<>"  # stripped from both ends
 _SIGN = re.compile(r"(?:[<>]=? ?)?-?[.\u00b7]?\Z")  # before the first digit of a quote; `endpos` is its \Z
 _RANK = {QuoteState.NOT_FOUND: 0, QuoteState.ALTERED: 1, QuoteState.FOUND: 2}
 
-
 SIMILAR = 0.7  # a quote of this similarity to a passage is altered, not invented
 SHARED = 0.5  # and where this share of its tokens stands in the passage
 

@@ -49,10 +49,8 @@ ITEM_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 
 WAIT_SECONDS = (0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
 ENTRIES = (1, 2, 5, 10, 20, 50, 100, 200)
 
-
 ASKED_WITHIN = 2.0  # s; a scrape does not wait longer for the broker
 FRESH = 1.0  # s; what the broker said is told again for so long
-
 
 NEIGHBOURS = 32  # ports that are tried, for so many workers on one machine
 READ_WITHIN = 5.0  # s for a request to arrive
