@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tamis_schemas.extras import needs
-from tamis_worker.liveness.alive_file import FRESH, health_at
+from tamis_worker.liveness.watchdog import FRESH, health_at
 
 from .app import RUNS_A_WORKER, app, out
 from .exit_codes import EXIT_FAILED, EXIT_OK

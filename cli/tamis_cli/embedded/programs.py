@@ -11,8 +11,7 @@ from tamis_producer.gateway import api_keys
 from tamis_producer.ledger import connect
 from tamis_schemas import ConfigurationError
 from tamis_worker.config.settings import is_loopback
-from tamis_worker.liveness.alive_file import AliveFile
-from tamis_worker.liveness.watchdog import EXIT_STALLED
+from tamis_worker.liveness.watchdog import EXIT_STALLED, AliveFile
 
 from .flower_options import FLOWER, FLOWER_PORT, PASSWORD_FILE, USER, flower_environment
 from .orphans import ChildrenFile

@@ -25,7 +25,7 @@ from tamis_cli.commands.exit_codes import EXIT_CODES, EXIT_INTERRUPTED, EXIT_STA
 from tamis_cli.embedded import commands as embedded_commands
 from tamis_schemas.release import described
 from tamis_worker.liveness import watchdog
-from tamis_worker.liveness.alive_file import AliveFile
+from tamis_worker.liveness.watchdog import AliveFile
 
 load_commands()
 

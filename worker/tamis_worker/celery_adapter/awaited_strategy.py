@@ -44,15 +44,12 @@ from .mailbox import ThreadMailbox
 HAND_OVER_WITHIN = 10.0  # s; while the worker stops, for what has its answer to be kept and acknowledged
 LOOK_EVERY = 0.1  # s, meanwhile
 
-
 UNUSED = ("eta", "expires", "timelimit")  # headers of Celery's that no message of ours sets, and that it would read
 AGGREGATE_TAKES = "a batch's id, a round and a shard, and no time at which to run"
-
 
 UNKNOWN = "unknown"
 OPERATION_NAMES = frozenset(operation_name(kind) for kind in OPERATIONS)
 KINDS = frozenset(ErrorKind)
-
 
 TAKES = "named arguments, as docs/plain-celery.md lists them"
 

@@ -37,7 +37,6 @@ from .item_strategy import ItemStrategy, goes_on
 VERSION = version("tamis")  # to look it up takes as long as an item
 _DELAYS = f"{DelayedDelivery.__module__}:{DelayedDelivery.__name__}"
 
-
 log = logging.getLogger(__name__)
 
 

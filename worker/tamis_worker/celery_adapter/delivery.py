@@ -1,13 +1,18 @@
 """A delivery: an item's message as it came from the broker, until it is acknowledged.
 
 Deliveries are settled in groups: count the parts of their chords, send the events, acknowledge the messages.
+
+Items can be revoked by headers, which is Celery's way to name tasks by something else than their ids: `batch_id=UUID`
+names the items of a batch, `item=UUID/INDEX` a single one. Messages do not carry them: they follow from what a message
+says anyway.
 """
 
 import logging
 import os
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,13 +26,13 @@ from tamis_schemas import ErrorKind
 
 from ..engine.item_end import Decision, ItemEnd, NoOutcome
 from ..ledger.claims import ItemKey
-from .stamped_headers import stamps_of
 
 LARGEST_INDEX = 2**31 - 1  # that the ledger can hold
 MOST_RETRIES_TOLD = 3  # of one delivery: an endpoint that refuses every call must not make events without end
 
-
 log = logging.getLogger(__name__)
+
+BATCH, ITEM = "batch_id", "item"
 
 
 class Delivery:
@@ -185,3 +190,60 @@ def _acknowledge(deliveries: Sequence[Delivery]) -> None:
             delivery.message.ack()
     for delivery in deliveries:
         delivery.acknowledged = True
+
+
+@dataclass(frozen=True)
+class Named:
+    """The items that some headers name: all of them, whichever header it is."""
+
+    batch_ids: frozenset[UUID]
+    keys: frozenset[ItemKey]
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, ItemKey) and (key.batch_id in self.batch_ids or key in self.keys)
+
+
+def stamps_of(key: ItemKey) -> dict[str, str]:
+    """Return the headers of an item, as `inspect active` shows them."""
+    return {BATCH: str(key.batch_id), ITEM: f"{key.batch_id}/{key.index}"}
+
+
+def named_by(headers: object) -> Named:
+    """Return the items that headers name, as Celery sends them: a mapping to one value or many, or `name=value` texts.
+
+    Raises `ValueError` where they name none.
+    """
+    batch_ids: set[UUID] = set()
+    keys: set[ItemKey] = set()
+    for name, value in _pairs(headers):
+        if name == BATCH:
+            batch_ids.add(_batch_id(value))
+        elif name == ITEM:
+            batch_id, _, index = value.rpartition("/")
+            if not index.isdecimal():
+                raise ValueError(f"{ITEM}: {value!r} is not BATCH_ID/INDEX")
+            keys.add(ItemKey(_batch_id(batch_id), int(index)))
+        else:
+            raise ValueError(f"no item has the header {name!r}: {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX names them")
+    if not batch_ids and not keys:
+        raise ValueError(f"no header is given: {BATCH}=BATCH_ID or {ITEM}=BATCH_ID/INDEX names items")
+    return Named(frozenset(batch_ids), frozenset(keys))
+
+
+def _pairs(headers: object) -> Iterable[tuple[str, str]]:
+    match headers:
+        case Mapping():
+            for name, values in headers.items():
+                for value in [values] if isinstance(values, str) else values:
+                    yield str(name), str(value)
+        case list() | tuple():
+            for pair in headers:
+                name, _, value = str(pair).partition("=")
+                yield name, value
+
+
+def _batch_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no batch's id; `tamis batches --json` lists them") from None

@@ -26,7 +26,6 @@ Redact = Callable[[str], str]
 
 log = logging.getLogger(__name__)
 
-
 JSON = "application/json"
 ERROR_MOST = 200  # characters of another library's words
 

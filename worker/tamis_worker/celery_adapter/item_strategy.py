@@ -16,6 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -43,44 +44,31 @@ TAKES = "a batch's id and the index of an item, and what Celery sends with them 
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class ItemStrategy:
     """Takes messages on the consumer's thread, has the items evaluated on the loop, settles on the consumer's thread.
 
-    `stop_within` bounds, in seconds, how long a worker that stops waits for what is in flight.
+    `stop_within` bounds, in seconds, how long a worker that stops waits for what is in flight. While there is trouble
+    by the `backpressure` no message is taken.
     """
 
-    def __init__(
-        self,
-        loop: LoopThread,
-        evaluate: Callable[[ItemKey, Retried], Coroutine[Any, Any, ItemEnd]],
-        *,
-        stop_within: float,
-        backpressure: Backpressure | None = None,
-        refused: Callable[[Exception], None] = lambda error: None,
-        aside: Callable[[], int] = lambda: 0,
-        foreign_taken: Callable[[], int] = lambda: 0,
-        foreign_held: Callable[[], int] = lambda: 0,
-        cancel: Callable[[ItemKey, bool], None] = lambda key, cut: None,
-        forget: Callable[[ItemKey], None] = lambda key: None,
-    ) -> None:
-        """While there is trouble by the `backpressure` no message is taken.
+    loop: LoopThread
+    evaluate: Callable[[ItemKey, Retried], Coroutine[Any, Any, ItemEnd]]
+    _: KW_ONLY
+    stop_within: float
+    backpressure: Backpressure = field(default_factory=Backpressure)
+    tell_refused: Callable[[Exception], None] = lambda error: None  # told, on the loop, what the broker refuses to do
+    # Items that stand aside without a call: as many others are taken in their place. Asked from any thread, as are:
+    standing_aside: Callable[[], int] = lambda: 0
+    foreign_taken: Callable[[], int] = lambda: 0  # messages that were refused so far
+    foreign_held: Callable[[], int] = lambda: 0  # of these, the ones that are not acknowledged yet
+    cancel: Callable[[ItemKey, bool], None] = lambda key, cut: None  # see `Revocations`, also for the next one
+    forget_item: Callable[[ItemKey], None] = lambda key: None
 
-        `refused` is told, on the loop, what the broker refuses to do. `aside` says, to any thread, how many items stand
-        aside without a call: as many others are taken in their place. `foreign_taken` and `foreign_held` say,
-        likewise, how many messages were refused so far, and how many of them are not acknowledged yet.
-        `cancel` and `forget`: see `Revocations`.
-        """
-        self.revocations = Revocations(loop, cancel, forget)
-        self._aside = aside
-        self._foreign_taken = foreign_taken
-        self._foreign_held = foreign_held
-        self._backpressure = backpressure or Backpressure()
-        self._loop = loop
-        self._refused = refused
-        self._evaluate = evaluate
-        self._stop_within = stop_within
+    def __post_init__(self) -> None:
+        self.revocations = Revocations(self.loop, self.cancel, self.forget_item)
         self._stopped_at: float | None = None  # when it began to stop; `time.monotonic`
-        self._arrived: Mailbox[Delivery] = Mailbox(lambda: loop.call_soon(self._take))
+        self._arrived: Mailbox[Delivery] = Mailbox(lambda: self.loop.call_soon(self._take))
         self._tasks: set[asyncio.Task[None]] = set()
         self.finished: ThreadMailbox[Delivery] = ThreadMailbox()
         self._unsettled: set[Delivery] = set()  # that came over the present connection
@@ -91,12 +79,12 @@ class ItemStrategy:
     @property
     def taken(self) -> int:
         """Messages so far, of items, of aggregates and foreign ones; may be asked from any thread."""
-        return self._foreign_taken() + int(state.all_total_count[0])
+        return self.foreign_taken() + int(state.all_total_count[0])
 
     @property
     def in_flight(self) -> int:
         """Messages, of all kinds, in whose place no others are taken; may be asked from any thread."""
-        return len(self._unsettled) - self.aside + len(state.reserved_requests) + self._foreign_held()
+        return len(self._unsettled) - self.aside + len(state.reserved_requests) + self.foreign_held()
 
     @property
     def evaluating(self) -> int:
@@ -106,7 +94,7 @@ class ItemStrategy:
     @property
     def aside(self) -> int:
         """Messages held in whose place others are taken; may be asked from any thread."""
-        return min(self._aside(), MOST_ASIDE)
+        return min(self.standing_aside(), MOST_ASIDE)
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
         """Return what takes each message of a task; Celery asks once for each task and connection."""
@@ -124,7 +112,7 @@ class ItemStrategy:
 
     def holds_back(self) -> bool:
         """Whether no message is to be taken now; on the consumer's thread."""
-        return self._backpressure.trouble is not None
+        return self.backpressure.trouble is not None
 
     def await_broker(self) -> None:
         """Return when the broker serves again, or the worker is to stop; on the consumer's thread.
@@ -134,12 +122,12 @@ class ItemStrategy:
         self.refused(ConnectionError("the connection was lost"))
         pause = threading.Event()
         pause.wait(RECONNECT_EVERY)  # the loop has heard of it by then
-        while self._backpressure.in_trouble(Server.BROKER) and goes_on():
+        while self.backpressure.in_trouble(Server.BROKER) and goes_on():
             pause.wait(RECONNECT_EVERY)
 
     def refused(self, error: Exception) -> None:
         """Pass on what the broker refuses to do; on the consumer's thread."""
-        self._loop.call_soon(lambda: self._refused(error))
+        self.loop.call_soon(lambda: self.tell_refused(error))
 
     def settle(self) -> None:
         """Settle what is finished; on the consumer's thread."""
@@ -207,7 +195,7 @@ class ItemStrategy:
     def _has_time(self) -> bool:
         now = time.monotonic()
         self._stopped_at = self._stopped_at or now
-        return now < self._stopped_at + self._stop_within and state.should_terminate is None
+        return now < self._stopped_at + self.stop_within and state.should_terminate is None
 
     def _count(self, delivery: Delivery) -> None:
         self.progress_at = time.monotonic()
@@ -232,7 +220,7 @@ class ItemStrategy:
     async def _run(self, delivery: Delivery) -> None:
         tracing.attach(delivery.traceparent)  # for this task, which ends with the delivery
         try:
-            delivery.end = await self._evaluate(delivery.key, partial(self._retried, delivery))
+            delivery.end = await self.evaluate(delivery.key, partial(self._retried, delivery))
             if delivery.end is not NoOutcome.NOT_BEGUN:
                 self.progress_at = time.monotonic()
         except Exception:  # the item stays pending in the ledger; the reconciler publishes it again
@@ -245,17 +233,19 @@ class ItemStrategy:
             self._retries.append((delivery, kind))
 
 
+@dataclass(eq=False)
 class Revocations:
-    """The items of one worker process, by the ids of their tasks."""
+    """The items of one worker process, by the ids of their tasks.
 
-    def __init__(
-        self, loop: LoopThread, cancel: Callable[[ItemKey, bool], None], forget: Callable[[ItemKey], None]
-    ) -> None:
-        """`cancel` has an item end as cancelled, and its call in flight be cut off where True; both on the loop."""
-        self._loop = loop
-        self._cancel = cancel
-        self._forget = forget
-        self._open: set[Delivery] = set()  # taken and not at their end; changed on the loop only
+    `cancel` has an item end as cancelled, and its call in flight be cut off where True; both are called on the loop.
+    """
+
+    loop: LoopThread
+    cancel: Callable[[ItemKey, bool], None]
+    forget: Callable[[ItemKey], None]
+    _open: set[Delivery] = field(
+        init=False, default_factory=set
+    )  # taken and not at their end; changed on the loop only
 
     def taken(self, delivery: Delivery) -> None:
         """Note a message that came; on the consumer's thread."""
@@ -274,23 +264,23 @@ class Revocations:
         """Cancel the items; return those that were not at their end already. On the consumer's thread."""
         going_on = [delivery for delivery in deliveries if delivery in self._open]
         for delivery in deliveries:  # one that the loop has not seen yet is taken before this is heard
-            self._loop.call_soon(partial(self._revoked, delivery, cut))
+            self.loop.call_soon(partial(self._revoked, delivery, cut))
         return going_on
 
     def begins(self, delivery: Delivery) -> None:
         """Note that an item begins to be evaluated; on the loop."""
         self._open.add(delivery)
         if delivery.id in state.revoked:
-            self._cancel(delivery.key, False)
+            self.cancel(delivery.key, False)
 
     def ended(self, delivery: Delivery) -> None:
         """Note that nothing more happens to an item; on the loop."""
         self._open.discard(delivery)
-        self._forget(delivery.key)
+        self.forget(delivery.key)
 
     def _revoked(self, delivery: Delivery, cut: bool) -> None:
         if delivery in self._open:
-            self._cancel(delivery.key, cut)
+            self.cancel(delivery.key, cut)
 
 
 def goes_on() -> bool:

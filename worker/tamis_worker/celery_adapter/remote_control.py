@@ -20,9 +20,8 @@ from celery.worker.control import Panel
 from tamis_schemas import Unavailable
 
 from ..ledger.claims import ItemKey
-from .delivery import Delivery
+from .delivery import Delivery, named_by
 from .item_strategy import Revocations
-from .stamped_headers import named_by
 
 _ITEMS_AT_ONCE = (
     "items need no thread of a pool: TAMIS_CONCURRENCY is how many a worker has in flight, and it is started anew with "
@@ -51,7 +50,6 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "election": "workers elect nobody: who does something for all of them takes a lock in the ledger",
     }
 )
-
 
 Command: TypeAlias = Callable[..., Any]
 Reply: TypeAlias = dict[str, Any]
@@ -84,12 +82,12 @@ class EngineControls:
     redact: Callable[[str], str]
 
 
+@dataclass(eq=False)
 class RemoteControl:
     """The commands of one worker process."""
 
-    def __init__(self, revocations: Revocations, engine: EngineControls) -> None:
-        self._revocations = revocations
-        self._engine = engine
+    revocations: Revocations
+    engine: EngineControls
 
     def install(self) -> None:
         """Take the place of Celery's commands in this process, under their other names as well."""
@@ -128,7 +126,7 @@ class RemoteControl:
         found = {id_: state.requests[id_] for id_ in ids if id_ in state.requests}
         here = {id_: request for id_, request in found.items() if isinstance(request, Delivery)}
         state.revoked.update(id_ for id_ in ids if id_ in here or id_ not in found)
-        going_on = self._revocations.revoke(here.values(), cut=terminate)
+        going_on = self.revocations.revoke(here.values(), cut=terminate)
         words = _revoked(going_on, cut=terminate)
         if len(here) > len(going_on):
             words.append(f"ended already: {len(here) - len(going_on)}")
@@ -150,11 +148,11 @@ class RemoteControl:
             named = named_by(headers)
         except ValueError as error:
             return _error(str(error))
-        here = [delivery for delivery in self._revocations.deliveries() if delivery.key in named]
-        words = _revoked(self._revocations.revoke(here, cut=terminate), cut=terminate)
+        here = [delivery for delivery in self.revocations.deliveries() if delivery.key in named]
+        words = _revoked(self.revocations.revoke(here, cut=terminate), cut=terminate)
         try:
-            waited = self._engine.cancel_items(sorted(named.keys, key=lambda key: key.index)) if named.keys else 0
-            waited += self._engine.cancel_waiting(named.batch_ids) if named.batch_ids else 0
+            waited = self.engine.cancel_items(sorted(named.keys, key=lambda key: key.index)) if named.keys else 0
+            waited += self.engine.cancel_waiting(named.batch_ids) if named.batch_ids else 0
         except (Unavailable, TimeoutError) as error:
             unreached = f"what waits was not reached: {str(error) or 'the ledger is slow to answer'}"
             return _error("; ".join([*words, unreached]))
@@ -179,30 +177,30 @@ class RemoteControl:
 
     def _is_active(self, request: Any) -> bool:
         if isinstance(request, Delivery):  # of two messages of one item, both count
-            return self._engine.is_claimed(request.key)
+            return self.engine.is_claimed(request.key)
         return request in state.active_requests
 
     # The worker
 
     def stats(self, panel: Any, **_: object) -> Reply:
         """Return Celery's figures of the process, and under `tamis` what the engine holds."""
-        return {**panel.consumer.controller.stats(), "tamis": dict(self._engine.report())}
+        return {**panel.consumer.controller.stats(), "tamis": dict(self.engine.report())}
 
     def conf(self, panel: Any, with_defaults: bool = False, **_: object) -> Reply:
         """Return Celery's configuration, and under `tamis` the settings of the worker."""
         usual = control.conf(panel, with_defaults=with_defaults)
-        return {**usual, "tamis": dict(self._engine.settings())}
+        return {**usual, "tamis": dict(self.engine.settings())}
 
     def shutdown(self, _: Any, msg: str = "Got shutdown from remote", **__: object) -> Reply:
         """Stop as on SIGTERM: calls in flight are finished, what waits is given back."""
         log.warning("the worker stops by remote control: %s", msg)
-        self._engine.drain()
+        self.engine.drain()
         state.should_stop = 0
         return _ok("the worker stops: calls in flight are finished, what waits is given back")
 
     def _without_secrets(self, command: Command) -> Command:
         def reply(panel: Any, **arguments: Any) -> Any:
-            return _redacted(command(panel, **arguments), self._engine.redact)
+            return _redacted(command(panel, **arguments), self.engine.redact)
 
         return reply
 

@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tamis_schemas import Pause, PauseKind, Prices, Tier, Usage, dollars
 
+from ..event_loop.loop import wait_within
 from ..ledger.batches import BatchTerms
 from ..ledger.spending import BudgetChange, BudgetState, Spending
 from ..ledger.storable import refusal_words
@@ -164,11 +165,7 @@ class Budget:
                 since, seen = clock(), now
             elif clock() - since > patience:
                 raise OverBudget(PauseKind.BUDGET, _words(state, reservation.amount))
-            try:
-                async with asyncio.timeout(LOOK):
-                    await room.settled.wait()
-            except TimeoutError:
-                pass  # other workers' calls are seen in the ledger only
+            await wait_within(room.settled, LOOK)  # other workers' calls are seen in the ledger only
 
     async def _try(self, reservation: Reservation) -> BudgetState:
         change = BudgetChange(reservation.batch_id, reserve=reservation.amount)

@@ -8,6 +8,7 @@ what has waited does not come all at once.
 
 import asyncio
 import random
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -15,6 +16,7 @@ from typing import Self
 
 from tamis_schemas import Steering, Tier
 
+from ..event_loop.loop import wait_within
 from ..llm.chat import Answer, CallError, ChatRequest, Reply
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds between two calls that find out
@@ -59,10 +61,9 @@ class Capacity:
             longest: no wait is longer.
             jitter: in [0, 1), drawn anew for every wait.
         """
-        self._most = most
         self._usual = usual
         self._waits = _Waits(first, longest, jitter)
-        self._rooms: dict[str, _Room] = {}  # by model
+        self._rooms: defaultdict[str, _Room] = defaultdict(lambda: _Room(most, self._waits))  # by model
         self._fallen_back = asyncio.Semaphore(most)  # calls of items whose patience is over, at the standard tier
         self.waiting = 0  # items that stand aside now, without a call; may be asked from any thread
 
@@ -70,7 +71,7 @@ class Capacity:
         """The place for one call at a tier that has room now; None: it is to be waited for."""
         if not is_flex(request):
             return Place(request, None)
-        room = self._room_of(request)
+        room = self._rooms[request.model]
         place = FlexPlace(request, room, self._usual, waited)
         return place if room.enter_at_once(place) else None
 
@@ -81,7 +82,7 @@ class Capacity:
         """
         if (at_once := self.place_at_once(request, waited)) is not None:
             return at_once
-        room = self._room_of(request)
+        room = self._rooms[request.model]
         place = FlexPlace(request, room, self._usual, waited)
         if room.closed:
             waited.meet(_now())
@@ -95,12 +96,6 @@ class Capacity:
         finally:
             self.waiting -= 1
         return Place(at_standard(request), self._fallen_back.release)
-
-    def _room_of(self, request: ChatRequest) -> "_Room":
-        room = self._rooms.get(request.model)
-        if room is None:
-            room = self._rooms[request.model] = _Room(self._most, self._waits)
-        return room
 
 
 class Place:
@@ -203,7 +198,8 @@ class _Room:
                 try:
                     async with asyncio.timeout(limit), self._line:
                         while (closed := self._closed_for()) > 0 or len(self._inside) >= self._allowed:
-                            await self._move(closed or None)
+                            self._moved.clear()
+                            await wait_within(self._moved, closed or None)
                         self._inside.add(place)
                         return True
                 except TimeoutError:
@@ -233,14 +229,6 @@ class _Room:
         """Let the next one in after a call has ended."""
         self._inside.discard(place)
         self._moved.set()
-
-    async def _move(self, seconds: float | None) -> None:
-        self._moved.clear()
-        try:
-            async with asyncio.timeout(seconds):
-                await self._moved.wait()
-        except TimeoutError:
-            pass  # the wait is over
 
     def _closed_for(self) -> float:
         return max(0.0, self._closed_until - _now())

@@ -7,10 +7,10 @@ unknown few calls are burned, however many items are in flight.
 
 import asyncio
 import math
-from contextlib import suppress
 
 from tamis_schemas import ErrorKind
 
+from ..event_loop.loop import wait_within
 from ..llm.chat import Answer, Reply
 from .retry import TRANSIENT
 
@@ -53,9 +53,7 @@ class KeyCircuitBreaker:
             left = self._trial.began + self._patience - clock() if self._trial.began else None
             if left is not None and left <= 0:
                 return Admission(self)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await self._moved.wait()
+            await wait_within(self._moved, left)
         admission = Admission(self)
         if not self._is_closed():
             self._trial = admission

@@ -6,6 +6,7 @@ model that is refused is no failure of the item either: it pauses the batch.
 
 import asyncio
 import random
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from time import perf_counter
@@ -84,7 +85,7 @@ class QuestionRunner:
     measures: Measures = NULL_MEASURES
 
     def __post_init__(self) -> None:
-        self._breakers: dict[str, KeyCircuitBreaker] = {}  # by model
+        self._breakers: defaultdict[str, KeyCircuitBreaker] = defaultdict(self.breaker)  # by model
         self._estimates = TokenEstimates()
 
     @property
@@ -244,9 +245,7 @@ class QuestionRunner:
             raise
 
     async def _admission(self, model: str, terms: BatchTerms, reservation: Reservation | None) -> Admission:
-        breaker = self._breakers.get(model)
-        if breaker is None:
-            breaker = self._breakers[model] = self.breaker()
+        breaker = self._breakers[model]
         if (at_once := breaker.admit_at_once()) is not None:
             return at_once
         try:

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import cache, wraps
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar
@@ -85,6 +86,13 @@ class LoopThread:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
             self._loop.close()
+
+
+async def wait_within(event: asyncio.Event, seconds: float | None) -> None:
+    """Return once an event is set, or the time is over; with None, it never is."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
 
 
 class BackgroundTasks:

@@ -9,7 +9,7 @@ are read together with their priorities.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from sqlalchemy import select, update
@@ -49,14 +49,16 @@ class BatchTerms:
     steering: Steering = NO_STEERING  # the batch's over the worker's own
 
 
+@dataclass(eq=False)
 class BatchConfigCache:
-    """Looks terms up by batch and remembers the last ones."""
+    """Looks terms up by batch and remembers the last ones.
 
-    def __init__(self, engine: AsyncEngine, steering: Steering = NO_STEERING) -> None:
-        """`steering` is the worker's own."""
-        self._engine = engine
-        self._steering = steering
-        self._known: dict[UUID, BatchTerms] = {}
+    `steering` is the worker's own.
+    """
+
+    engine: AsyncEngine
+    steering: Steering = NO_STEERING
+    _known: dict[UUID, BatchTerms] = field(init=False, default_factory=dict)
 
     async def of(self, batch_id: UUID) -> BatchTerms:
         """The terms of a batch that is in the ledger; waits for a ledger that is away. Raises `InvalidParameters`."""
@@ -85,7 +87,7 @@ class BatchConfigCache:
         return changed
 
     async def _read(self, batch_id: UUID) -> BatchTerms:
-        async with transaction(self._engine) as connection:
+        async with transaction(self.engine) as connection:
             c = batches.c
             statement = select(c.params, c.model, c.use_cache, c.priority, c.max_cost, c.traceparent, c.steering).where(
                 c.id == batch_id
@@ -99,7 +101,7 @@ class BatchConfigCache:
             Priority(row.priority),
             budgeted=row.max_cost is not None,
             traceparent=row.traceparent,
-            steering=Steering.model_validate(row.steering or {}).over(self._steering),
+            steering=Steering.model_validate(row.steering or {}).over(self.steering),
         )
 
 

@@ -44,7 +44,6 @@ WITH waiting AS (
 {_CANCEL_WAITING}
 """)  # noqa: S608 - put together from constants
 
-
 # Held until the items are given back: a resume comes before, and they are published, or after, and publishes them.
 _STATES = text("SELECT id, state FROM batches WHERE id = ANY(CAST(:batch_ids AS uuid[])) ORDER BY id FOR SHARE")
 _GIVEN = """
@@ -57,7 +56,6 @@ UPDATE item_states i SET state = 'pending', worker = NULL, attempts = i.attempts
 RETURNING i.batch_id, i.idx
 """)  # noqa: S608 - put together from constants
 _CANCEL = text(f"UPDATE item_states i SET state = 'cancelled' {_GIVEN} AND i.state = 'pending'")  # noqa: S608 - as above
-
 
 # A bill alone: neither a value nor an error, no model and no prompt, so that nothing counts it as an answer.
 _BILL = text("""
@@ -147,9 +145,7 @@ async def give_back(
 
 def _bill(claim: Claim, paid: Provenance) -> dict[str, object]:
     return {
-        "batch_id": claim.key.batch_id,
-        "idx": claim.key.index,
-        "fence": claim.fence,
+        **claim.columns,
         "round": 0,
         **asdict(paid.usage),
         "cost": paid.cost,

@@ -37,6 +37,11 @@ class Claim:
     payload: dict[str, Any]
     round: int = 1  # of its batch
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The claim as the columns that name it in a row of JSON."""
+        return {"batch_id": str(self.key.batch_id), "idx": self.key.index, "fence": self.fence}
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -114,7 +119,7 @@ _CANCELLED = text(f"{_ASKED} WHERE i.state = 'cancelled'")
 async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
     """Those of a worker's items that are not its own any more. Raises `LedgerUnavailable`."""
     async with transaction(engine) as connection:
-        return item_keys(await connection.execute(_LOST, item_arrays(keys) | {"worker": worker}))
+        return list(item_keys(await connection.execute(_LOST, item_arrays(keys) | {"worker": worker})))
 
 
 async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collection[ItemKey]:

@@ -153,9 +153,7 @@ def refused(outcome: Outcome, why: str) -> tuple[Outcome, Outcome]:
 def _row(outcome: Outcome) -> dict[str, Any]:
     provenance, usage = outcome.provenance, outcome.provenance.usage
     row: dict[str, Any] = {
-        "batch_id": str(outcome.claim.key.batch_id),
-        "idx": outcome.claim.key.index,
-        "fence": outcome.claim.fence,
+        **outcome.claim.columns,
         "state": outcome.status.value,
         "model": storable(provenance.model),
         "prompt_sha256": provenance.prompt_sha256,
@@ -205,9 +203,7 @@ def _evaluations(outcome: Outcome) -> list[dict[str, Any]]:
     for evaluation in outcome.ended.evaluations:
         field = storable(evaluation.field or "")
         rows[field, evaluation.label] = {
-            "batch_id": str(outcome.claim.key.batch_id),
-            "idx": outcome.claim.key.index,
-            "fence": outcome.claim.fence,
+            **outcome.claim.columns,
             "field": field,
             "label": evaluation.label,
             "metric_type": evaluation.metric_type,

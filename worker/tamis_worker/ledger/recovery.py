@@ -24,7 +24,6 @@ from .connection import transaction
 
 SWEEP_LOCK = 7_264_948  # a Postgres advisory lock: one worker sweeps at a time
 
-
 # Ages become times by the database's clock.
 _RENEW = text("""
 INSERT INTO workers (id, lease_until, host, pid, concurrency, in_flight, version, state, state_since, reason,
@@ -208,7 +207,6 @@ WHERE b.finished_at IS NULL AND b.state IN ('pending', 'running')
       < b.window_size
 ORDER BY b.created_at
 """)
-
 
 _UNADVANCED = text("""
 SELECT b.id FROM reviews r JOIN batches b ON b.review_id = r.id

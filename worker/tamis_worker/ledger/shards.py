@@ -32,11 +32,10 @@ from tamis_schemas.ledger.tables import ShardStatus
 from tamis_schemas.ledger.verdicts import scalar_text, text_of
 from tamis_schemas.operations import kind_of
 
-from ..evaluation.recall import LLM, NOT_ASKED
+from ..evaluation.metrics import LLM, NOT_ASKED
 from .connection import transaction
 
 log = logging.getLogger(__name__)
-
 
 QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 

@@ -53,15 +53,7 @@ class KnownPrompts:
 
 def transcript_rows(claims: Sequence[TranscribedClaim]) -> str:
     """Claims and their calls as JSON for a statement."""
-    rows = [
-        {
-            "batch_id": str(one.claim.key.batch_id),
-            "idx": one.claim.key.index,
-            "fence": one.claim.fence,
-            "calls": one.transcript.calls,
-        }
-        for one in claims
-    ]
+    rows = [one.claim.columns | {"calls": one.transcript.calls} for one in claims]
     return json.dumps(rows, ensure_ascii=False)
 
 

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from .gcra import AHEAD, GRACE
-from .observed_limits import ObservedLimits
 from .rate_headers import RateHeaders
-from .script import LimiterReply, LimiterRequest, Limits, SharedLimit, SharedLimitState
+from .script import LimiterReply, LimiterRequest, Limits, ObservedLimits, SharedLimit, SharedLimitState
 
 # All times are in seconds.
 GATHER = 0.01  # between two requests; what happens meanwhile goes into one
@@ -29,7 +28,6 @@ PROMPT = 0.1  # a reply that took longer waited for us: due times are not moved 
 REST = 1.0  # what was not needed for so long is given back
 FRESH = AHEAD + GRACE
 STEADY = 4.0  # calls a second from which on permits are taken ahead of demand
-
 
 LEAD = 0.02  # seconds; more permits are asked for so long before the last one is due
 

@@ -15,7 +15,6 @@ import logging
 import math
 import secrets
 from collections.abc import Hashable
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
 
@@ -26,7 +25,7 @@ from tamis_producer.transport.broker import what_is_wrong
 from tamis_schemas import Priority
 from tamis_schemas.batches import wire
 
-from ..event_loop.loop import end_tasks
+from ..event_loop.loop import end_tasks, wait_within
 from .allotment import NO_DEMAND, Demand, LocalAllotment
 from .fair_queue import FairQueue, Waiter
 from .rate_headers import RateHeaders
@@ -268,9 +267,7 @@ class Limiter:
             self._planned = self._allotment.request_at(now, self._demand())
             if self._planned <= now:
                 break
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._planned - now):
-                    await self._wake.wait()
+            await wait_within(self._wake, self._planned - now)
         self._planned = -math.inf  # until the reply is there, waking it changes nothing
 
     async def _exchange(self) -> None:

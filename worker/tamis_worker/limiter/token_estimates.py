@@ -1,5 +1,6 @@
 """How many tokens a call will take, learned from those before it: a characters rule that corrects itself."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 CHARACTERS_PER_TOKEN = 4  # of English prose, by the usual rule of thumb
@@ -30,7 +31,7 @@ class TokenEstimates:
     """
 
     def __init__(self) -> None:
-        self._learned: dict[tuple[str, str], _Learned] = {}
+        self._learned: defaultdict[tuple[str, str], _Learned] = defaultdict(_Learned)
 
     def of(self, operation_name: str, model: str, characters: int, max_tokens: int) -> int:
         """Estimate the tokens of a prompt of so many characters and its answer, which has `max_tokens` at most."""
@@ -43,10 +44,7 @@ class TokenEstimates:
         """Take a call into account. Nothing is learned where the endpoint did not count."""
         if characters <= 0 or prompt_tokens <= 0:
             return
-        key = (operation_name, model)
-        learned = self._learned.get(key)
-        if learned is None:
-            learned = self._learned[key] = _Learned()
+        learned = self._learned[operation_name, model]
         learned.calls += 1
         weight = 1 / min(learned.calls, MEMORY)
         learned.ratio += weight * (prompt_tokens / characters - learned.ratio)

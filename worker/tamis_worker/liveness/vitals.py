@@ -11,7 +11,6 @@ import os
 import socket
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from importlib.metadata import version
 from typing import Any
@@ -30,13 +29,12 @@ from ..celery_adapter.item_strategy import ItemStrategy
 from ..engine.backpressure import Backpressure, Server
 from ..engine.capacity import Capacity
 from ..engine.group_commit import GroupCommit
-from ..event_loop.loop import BackgroundTasks
+from ..event_loop.loop import BackgroundTasks, wait_within
 from ..ledger import recovery
 from ..limiter.limiter import Limiters
 from .watchdog import Observation
 
 PULSE = 0.25  # s between two turns that are counted
-
 
 BEATS = 3  # in one lease
 KEPT = 2  # leases that Redis keeps what was last said
@@ -180,9 +178,7 @@ class LeaseKeeper:
         loop = asyncio.get_running_loop()
         renewed = loop.time()
         while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._changed.wait()
+            await wait_within(self._changed, pause)
             self._changed.clear()
             began = loop.time()
             silence = f"Postgres has not answered for {self.lease:g} s"

@@ -38,11 +38,9 @@ REST = 5.0  # s in which a renewal that brought nothing new is not tried again
 
 log = logging.getLogger(__name__)
 
-
 KEYS = ("accessToken", "access_token", "token", "key")  # of az, of OAuth and gcloud's helper, of others
 INSTANTS = ("expires_on", "expires_at", "token_expiry", "expiry")  # seconds since 1970, or ISO 8601 with its zone
 _SENDABLE = re.compile(r"[!-~]+")  # in a header; neither a blank nor a line end
-
 
 PRINT_WITHIN = 30.0  # s that a command may take
 

@@ -101,7 +101,6 @@ _KEY = re.compile(
     r"(?<!\S)\S*?\*{4,}\S*"
 )
 
-
 LAYERS = 4  # of errors inside errors
 LARGEST_INNER = 10_000  # characters of an error that is held as JSON text
 

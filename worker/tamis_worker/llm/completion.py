@@ -40,7 +40,6 @@ _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,500})</title", re.IGNORECASE)
 _CONTENT_PARTS = (None, "text", "output_text")  # all others are thoughts, sources or pictures
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
-
 END = "[DONE]"
 CHOICES = ("choices", "error")  # what a chunk that counts has
 TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; the pieces follow upon each other

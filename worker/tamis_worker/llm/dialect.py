@@ -50,7 +50,6 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 
-
 # llama.cpp's grammar ignores minimum and maximum of numbers that are not integers: asked for a confidence, it lets
 # 0.95 through, and -1234567890000000.0 too. Two decimals are more than a model's confidence means.
 UNIT_INTERVAL = [round(step / 100, 2) for step in range(101)]

@@ -30,7 +30,6 @@ OWN_HEADERS = frozenset(
     {"authorization", "connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"}
 )
 
-
 PATH = "/chat/completions"
 
 log = logging.getLogger(__name__)

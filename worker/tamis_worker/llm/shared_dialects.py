@@ -13,6 +13,7 @@ import logging
 import math
 import random
 import secrets
+from collections import defaultdict
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 
 from tamis_schemas import LedgerUnavailable
 
+from ..event_loop.loop import wait_within
 from .chat import LOWEST, START, Rung, is_below
 from .dialect_store import LEASE, DialectStore, Leased, MemoryDialects
 from .rung_state import Adherence, AnswerCounts, RungState, after_answer
@@ -28,12 +30,10 @@ FRESH = 5.0  # s; what is older is read again, beside the calls
 LOOK_AGAIN = (0.1, 0.5)  # s; between two looks at a lease that another call holds
 TRIES = 5  # to change what others change at the same moment
 
-
 STORE_WITHIN = 5.0  # s; a store that takes longer counts as away
 CLOSED_WITHIN = 2.0  # s
 
 T = TypeVar("T")
-
 
 log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class SharedDialects:
         self._worker = worker or secrets.token_hex(4)
         self._hopeless_after = hopeless_after
         self._calls = itertools.count(1)
-        self._models: dict[str, _ModelDialect] = {}
+        self._models: defaultdict[str, _ModelDialect] = defaultdict(_ModelDialect)
 
     async def close(self) -> None:
         """Let what is being written to the store end, if it ends soon."""
@@ -95,11 +95,11 @@ class SharedDialects:
 
     def rung_state(self, model: str) -> RungState:
         """The rung of a model, and whether it has proven itself."""
-        return self._dialect(model).rung_state
+        return self._models[model].rung_state
 
     def next_rung(self, model: str) -> Rung:
         """The rung of the next call: as answers have taught, or the first one where it is tried anew by this call."""
-        dialect = self._dialect(model)
+        dialect = self._models[model]
         if dialect.climbs:
             dialect.climbs = False
             return START
@@ -107,11 +107,11 @@ class SharedDialects:
 
     def turn(self, model: str, shape: str = "") -> "DialectTurn":
         """The leave to make one call, to be waited for and then left; `shape` is the name of its schema."""
-        return DialectTurn(self, self._dialect(model), model, shape)
+        return DialectTurn(self, self._models[model], model, shape)
 
     def answer_counts(self, model: str, rung: Rung) -> AnswerCounts:
         """How often this process had answers on a rung."""
-        return self._dialect(model).counts.setdefault(rung, AnswerCounts())
+        return self._models[model].counts.setdefault(rung, AnswerCounts())
 
     async def record_answer(
         self, model: str, asked_on: Rung, adherence: Adherence, *, shape: str = "", repair: bool = False
@@ -120,7 +120,7 @@ class SharedDialects:
 
         A `repair` speaks of a record that was counted already: one that no model can answer well is one glitch.
         """
-        dialect = self._dialect(model)
+        dialect = self._models[model]
         if adherence in (Adherence.USABLE, Adherence.FOLLOWED):
             dialect.followed.add(shape)
         counts = self.answer_counts(model, asked_on)
@@ -157,16 +157,10 @@ class SharedDialects:
 
     async def change(self, model: str, then: RungState) -> bool:
         """Put another state in the place of the one that is known; False where others were first."""
-        dialect = self._dialect(model)
+        dialect = self._models[model]
         dialect.apply(await self._store.exchange(model, dialect.rung_state, then))
         dialect.wake()
         return dialect.rung_state == then
-
-    def _dialect(self, model: str) -> _ModelDialect:
-        dialect = self._models.get(model)
-        if dialect is None:
-            dialect = self._models[model] = _ModelDialect()
-        return dialect
 
     async def _wait(self, dialect: _ModelDialect, model: str) -> str | None:
         """Return when a call may be made; the holder's name where it is the one that finds out."""
@@ -189,9 +183,7 @@ class SharedDialects:
                 if granted:  # it was proven the moment before
                     self._store.release(model, holder)
                     break
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(random.uniform(*LOOK_AGAIN)):  # noqa: S311 - spreads looks
-                        await dialect.changed.wait()
+                await wait_within(dialect.changed, random.uniform(*LOOK_AGAIN))  # noqa: S311 - spreads looks
         return None
 
     def _next_holder(self) -> str:
@@ -230,18 +222,16 @@ class SharedDialects:
             dialect.read_at = asyncio.get_running_loop().time()
 
 
+@dataclass(eq=False, slots=True)
 class DialectTurn:
     """The leave to make one call; left with its context, and then whoever waits is let in."""
 
-    __slots__ = ("_dialect", "_dialects", "_first", "_holder", "_model", "_shape")
-
-    def __init__(self, dialects: SharedDialects, dialect: _ModelDialect, model: str, shape: str) -> None:
-        self._dialects = dialects
-        self._dialect = dialect
-        self._model = model
-        self._shape = shape
-        self._holder: str | None = None
-        self._first: asyncio.Lock | None = None
+    dialects: SharedDialects
+    dialect: _ModelDialect
+    model: str
+    shape: str
+    _holder: str | None = field(init=False, default=None)
+    _first: asyncio.Lock | None = field(init=False, default=None)
 
     def __enter__(self) -> "DialectTurn":
         return self
@@ -250,24 +240,24 @@ class DialectTurn:
         if self._first is not None:
             self._first.release()
         if self._holder is not None:
-            self._dialects._leave(self._dialect, self._model, self._holder)
+            self.dialects._leave(self.dialect, self.model, self._holder)
 
     async def wait(self) -> None:
         """Return when the call may be made; at once where the model's rung is proven, and its schema was followed."""
-        if self._dialect.settled:
-            self._dialects._refresh_if_stale(self._dialect, self._model)
+        if self.dialect.settled:
+            self.dialects._refresh_if_stale(self.dialect, self.model)
         else:
-            self._holder = await self._dialects._wait(self._dialect, self._model)
+            self._holder = await self.dialects._wait(self.dialect, self.model)
         if self._holder is None and self._is_new():
             await self._wait_for_the_first()
 
     def _is_new(self) -> bool:
         """Whether nobody here knows that the model keeps to the bounds of this schema, of which it is not told."""
-        return self._dialect.rung_state.rung is START and self._shape not in self._dialect.followed
+        return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
         """One call of this process goes first: else all that are in flight would be wasted on the same finding."""
-        first = self._dialect.first.setdefault(self._shape, asyncio.Lock())
+        first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):
                 await first.acquire()

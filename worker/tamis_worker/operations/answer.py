@@ -20,7 +20,7 @@ from ..llm.chat import Message, Schema
 from ..quotes.one_line import one_line
 from .answer_model import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .program import Answered, EvaluationFailed, OperationProgram, Question, QuestionResult, Unanswered, ask
-from .prompt import source_data
+from .prompt import source_data, two_messages
 
 GENERATOR_SYSTEM: Final = """\
 You are an expert AI assistant that generates high-quality answers.
@@ -54,20 +54,18 @@ def generation_messages(operation: Answer, item: Item, feedback: str | None = No
         sections.append("\n".join([heading, "```", *_quoted(lines, _GENERATION_TITLE), "```"]))
     if feedback is not None:
         sections.append(f"Previous Attempt Feedback:\n{feedback}")
-    return (Message("system", GENERATOR_SYSTEM), Message("user", "\n\n".join(sections)))
+    return two_messages(GENERATOR_SYSTEM, *sections)
 
 
 def evaluation_messages(operation: Answer, answer: str) -> tuple[Message, ...]:
     """The evaluator's messages: the answer and the criteria, nothing of how the answer came about."""
-    user = "\n\n".join(
-        [
-            "Please evaluate the following answer against the specified criteria.",
-            _section("Answer to Evaluate:\n", answer, _EVALUATION_TITLE),
-            _section("Evaluation Criteria:\n", operation.eval_crit, _EVALUATION_TITLE),
-            "Provide a score from 0.0 to 1.0 and detailed feedback.",
-        ]
+    return two_messages(
+        EVALUATOR_SYSTEM,
+        "Please evaluate the following answer against the specified criteria.",
+        _section("Answer to Evaluate:\n", answer, _EVALUATION_TITLE),
+        _section("Evaluation Criteria:\n", operation.eval_crit, _EVALUATION_TITLE),
+        "Provide a score from 0.0 to 1.0 and detailed feedback.",
     )
-    return (Message("system", EVALUATOR_SYSTEM), Message("user", user))
 
 
 def prepare_feedback(evaluation: AnswerEvaluation) -> str:

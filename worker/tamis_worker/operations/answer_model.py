@@ -22,7 +22,6 @@ REASONING_SCHEMA: Schema = {"type": "string", "maxLength": REASONING_LENGTH}
 
 UnitInterval: TypeAlias = Annotated[float, Field(ge=0, le=1)]  # a confidence or a score
 
-
 RELEVANCE: Final = "relevance"
 MOST_RELEVANT: Final = 100
 

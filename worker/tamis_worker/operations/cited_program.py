@@ -18,13 +18,13 @@ from tamis_schemas import (
 from tamis_schemas.operations import operation_name
 
 from ..evaluation import grounding
-from ..evaluation.item_metrics import ItemMetrics
+from ..evaluation.metrics import ItemMetrics
 from ..llm.chat import Message, Schema
 from ..quotes.one_line import one_line, shown_value
 from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, object_schema, validated
 from .citing import TOKENS_OF_ANSWER, TOKENS_OF_VALUE, shown_chunks
 from .program import Answered, Asking, OperationProgram, Question, Unanswered, ask, ask_one
-from .prompt import DATA_RULE, escape_headings, source_data, user_message
+from .prompt import DATA_RULE, escape_headings, source_data, two_messages
 
 SHOWN = 10  # chunks, the first ones (spec 4)
 VALUE_LENGTH = 300  # characters of a value that is shown
@@ -81,10 +81,7 @@ def recall_question(
     lines = [f"- {one_line(f'{name}: {words}' if words else name)}" for name, words in fields.items()]
     parts = ["\n".join(["## Fields", *lines])] if not single else []
     return Question(
-        (
-            Message("system", SYSTEM),
-            Message("user", user_message(source_data(shown), section, *parts)),
-        ),
+        two_messages(SYSTEM, source_data(shown), section, *parts),
         schema_name="context_recall",
         schema=_SCHEMA if single else object_schema({"fields": object_schema(dict.fromkeys(fields, _SCHEMA))}),
         parse=lambda data: _of_one(data) if single else _of_fields(set(fields), data),

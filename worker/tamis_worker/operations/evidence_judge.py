@@ -28,6 +28,8 @@ from tamis_schemas.answers.judgement import EvidenceType
 from ..event_loop.loop import end_tasks, synchronous
 from .answer_model import InvalidAnswer
 from .evidence import (
+    JUDGE_SYSTEM_PROMPT,
+    JUDGE_TEMPERATURE,
     QUALITY_CONTEXTUAL,
     QUALITY_INAPPROPRIATE,
     CitedNoun,
@@ -36,14 +38,13 @@ from .evidence import (
     drops_sharply,
     evidence_type_of,
     hallucination,
+    judge_prompt,
     quality,
 )
-from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
 
 NEUTRAL_QUALITY = QUALITY_CONTEXTUAL
 
 log = logging.getLogger(__name__)
-
 
 # By these Python says that the program is wrong: the client has no `call_json`, or takes other arguments, or trips over
 # its own code. Whatever else a client raises is a failure of the judge: every library has errors of its own.

@@ -16,7 +16,7 @@ from . import citing
 from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, explained_schema, explanation, validated
 from .cited_program import ExtractionRequest, SourcedResult, asks_over_chunks
 from .program import asks_once
-from .prompt import SYSTEM_END, escape_headings, source_data, user_message
+from .prompt import SYSTEM_END, escape_headings, source_data, two_messages
 
 TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found
 
@@ -46,10 +46,7 @@ def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Me
         instruction = "\n".join(
             [instruction, "", "Allowed values:", *(f"- {value}" for value in operation.enum_values)]
         )
-    return (
-        Message("system", SYSTEM_CITING if cites else SYSTEM),
-        Message("user", user_message(source_data(item), f"## Instruction\n{instruction}")),
-    )
+    return two_messages(SYSTEM_CITING if cites else SYSTEM, source_data(item), f"## Instruction\n{instruction}")
 
 
 def response_schema(operation: Extract, *, cites: bool = False) -> Schema:

@@ -1,14 +1,31 @@
-"""Extract fields: several values at once, after a JSON schema (spec 1); null for what the source data does not hold."""
+"""Extract fields: several values at once, after a JSON schema (spec 1); null for what the source data does not hold.
 
+A strict mode knows few keywords and requires every property. So what is asked for allows more than the caller's schema,
+and null for every property: null says that the source data does not hold it. An answer is then judged by the schema
+itself, as if the properties that are null were not there, and as if these were not required. A text that says nothing
+but "not present" is null (`not_present`).
+"""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from math import isfinite
 from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+from jsonschema.protocols import Validator
+from referencing import Registry
 
 from tamis_schemas import Item, Retrieved
 from tamis_schemas.answers.results import FieldsResult
-from tamis_schemas.operations.extract_fields import ExtractFields
+from tamis_schemas.operations.extract_fields import ExtractFields, nothing_required, without_nulls
+from tamis_schemas.operations.field_rules import MAX_DEPTH, JsonSchema, dialect, parts, types, values
 
 from ..llm.chat import Message, Schema
+from ..quotes.not_present import means_not_present
 from ..quotes.one_line import one_line
-from . import citing, field_schema
+from . import citing
 from .answer_model import (
     Decided,
     InvalidAnswer,
@@ -21,7 +38,7 @@ from .answer_model import (
 )
 from .cited_program import ExtractionRequest, SourcedResult, asks_over_chunks
 from .program import asks_once
-from .prompt import SYSTEM_END, escape_headings, source_data, user_message
+from .prompt import SYSTEM_END, escape_headings, source_data, two_messages
 
 _TASK = """\
 You are an extraction function that extracts structured data.
@@ -31,6 +48,11 @@ For fields where information is not present, return null."""
 
 SYSTEM = f"{_TASK}\n\n{SYSTEM_END}"
 SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # where the source data holds chunks
+
+NULL: Schema = {"type": "null"}
+KEPT = ("title", "description")  # what tells the model something without binding it
+SOURCE_LENGTH = 500  # characters of a list or an object as one source says it
+SHAPE = frozenset({"type", "properties", "required", "items", "const", "enum", "$defs", "definitions", *KEPT})
 
 
 class _Answer(StrictAnswer):
@@ -54,16 +76,16 @@ def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tu
     ]
     if lines:
         sections.append("\n".join(["## Field Instructions", *lines]))
-    return (Message("system", SYSTEM_CITING if cites else SYSTEM), Message("user", user_message(*sections)))
+    return two_messages(SYSTEM_CITING if cites else SYSTEM, *sections)
 
 
 def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
     """The answer's schema; extractions, where asked for, stand before the fields: they come first."""
-    fields = field_schema.requested(operation.json_schema)
+    fields = requested(operation.json_schema)
     extractions: dict[str, Schema] = {}
     if cites:
-        sources = field_schema.sources(operation.json_schema)
-        listed = {name: citing.extractions_schema(source) for name, source in sources.items()}
+        by_name = sources(operation.json_schema)
+        listed = {name: citing.extractions_schema(source) for name, source in by_name.items()}
         extractions["extractions"] = object_schema(listed)
     return explained_schema(operation, extractions | {"fields": fields})
 
@@ -86,14 +108,14 @@ def parse_citing(operation: ExtractFields, retrieved: Retrieved, data: object) -
     in_order = {name: answer.extractions[name] for name in names}
 
     def judged(name: str, place: str, value: Any) -> Any:
-        return field_schema.judged_source(operation.json_schema, name, place, value)
+        return judged_source(operation.json_schema, name, place, value)
 
     return SourcedResult(result, citing.read_extractions(in_order, retrieved, judged))
 
 
 def _request(operation: ExtractFields) -> ExtractionRequest:
     names, instructions = list(operation.json_schema["properties"]), operation.field_instructions or {}
-    listed = (name for name in names if field_schema.is_of_listed_values(operation.json_schema, name))
+    listed = (name for name in names if is_of_listed_values(operation.json_schema, name))
     fields = {name: instructions.get(name, "") for name in names}
     return ExtractionRequest(operation.instructions, fields, by_presence=frozenset(listed))
 
@@ -102,9 +124,226 @@ program_over_chunks = asks_over_chunks(messages, response_schema, parse_citing, 
 
 
 def _result(operation: ExtractFields, answer: _Answer) -> FieldsResult:
-    fields = field_schema.judged(operation.json_schema, answer.fields)
+    fields = judged(operation.json_schema, answer.fields)
     return FieldsResult(
         fields={name: fields[name] for name in operation.json_schema["properties"]},
         confidence=answer.confidence,
         reasoning=explanation(operation, answer.reasoning),
     )
+
+
+def requested(schema: JsonSchema) -> Schema:
+    """The schema to ask for: in the strict subset, references written out, every property required and nullable.
+
+    Everything that the caller's schema allows is allowed, for objects without properties of other names than the
+    schema's. Bounds, patterns, formats and conditions are left out; `judge` applies them.
+    """
+    return _described(schema, _Writing(schema, bounds=False).of_object(schema))
+
+
+def sources(schema: JsonSchema) -> dict[str, Schema]:
+    """By property what one source of it may say: a value of its type, not null; of lists and objects a text."""
+    return {name: _of_source(part) for name, part in requested(schema)["properties"].items()}
+
+
+def is_of_listed_values(schema: JsonSchema, name: str) -> bool:
+    """Whether a property is one of the values that its schema lists."""
+    return any("enum" in branch for branch in _branches(sources(schema)[name]))
+
+
+def judged_source(schema: JsonSchema, name: str, place: str, value: Any) -> Any:
+    """A value as a source of this property may say it; None: that it is not present.
+
+    Raises:
+        InvalidAnswer: naming the place.
+    """
+    _check_values(value, place, 0)
+    source = _sources(json.dumps(schema))[name]
+    if _with_nulls(value, source.branches) is None:
+        return None
+    error = best_match(source.judge.iter_errors(value))
+    if error is not None:
+        raise InvalidAnswer(f"{place}: {_wrong(error)[:300]}")
+    return value
+
+
+def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an answer as the caller's schema asks for them, null for each that is not present.
+
+    Raises:
+        InvalidAnswer: naming the path of the first field that is not what was asked for, and why.
+    """
+    _check_values(answered, "fields", 0)
+    judges = _judges(json.dumps(schema))
+    fields: dict[str, Any] = _with_nulls(answered, [judges.schema])
+    _refuse(judges.shape, fields)
+    present = without_nulls(fields)
+    if judges.whole.is_valid(present):
+        return fields
+    if present == fields:
+        _refuse(judges.whole, fields)
+    # What is required may be missing now, but only what was null: the values that are there keep their bounds.
+    _refuse(judges.bounds, fields)
+    _refuse(judges.conditions, present)
+    return fields
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """A schema written in the strict subset, or with the bounds of its values as well."""
+
+    root: JsonSchema
+    bounds: bool
+
+    def of_property(self, schema: JsonSchema) -> Schema:
+        return self._one(schema, [*self._branches(schema), NULL])
+
+    def of_object(self, schema: JsonSchema) -> Schema:
+        return object_schema({name: self.of_property(part) for name, part in schema["properties"].items()})
+
+    def _one(self, schema: JsonSchema, branches: list[Schema]) -> Schema:
+        different = [branch for n, branch in enumerate(branches) if branch not in branches[:n]]
+        return _described(schema, different[0] if len(different) == 1 else {"anyOf": different})
+
+    def _branches(self, schema: JsonSchema) -> list[Schema]:
+        """One schema of one type for everything that a schema allows."""
+        bounds = {name: value for name, value in schema.items() if name not in SHAPE} if self.bounds else {}
+        if "$ref" not in schema and ("const" in schema or "enum" in schema):
+            return [bounds | branch for branch in _of_values(schema)]
+        kinds = [] if "$ref" in schema else types(schema)
+        if not kinds:
+            inner = [part.schema for part in parts(schema, self.root)]
+            return [_described(part, branch) for part in inner for branch in self._branches(part)]
+        return [self._of_type(kind, schema, bounds) for kind in kinds]
+
+    def _of_type(self, kind: str, schema: JsonSchema, bounds: Schema) -> Schema:
+        match kind:
+            case "object":
+                return self.of_object(schema)
+            case "array":
+                items = self._one(schema["items"], self._branches(schema["items"]))
+                return bounds | {"type": "array", "items": items}
+        return bounds | {"type": kind}
+
+
+def _of_source(part: Schema) -> Schema:
+    branches = [branch for branch in _branches(part) if branch != NULL]
+    if not branches or any(branch.get("type") in ("object", "array") for branch in branches):
+        return {"type": "string", "maxLength": SOURCE_LENGTH}
+    return branches[0] if len(branches) == 1 else {"anyOf": branches}
+
+
+def _branches(part: Schema) -> list[Schema]:
+    """The branches of a schema as it is asked for, unions written out."""
+    inner = part.get("anyOf")
+    return [part] if inner is None else [branch for each in inner for branch in _branches(each)]
+
+
+def _with_nulls(value: Any, branches: list[Schema]) -> Any:
+    """The value with null for every field whose text says that it is not present, at every level.
+
+    `branches` say what was asked for in its place: a value that one of them lists means itself. A list keeps its texts.
+    """
+    match value:
+        case str() if means_not_present(value) and not any(value in branch.get("enum", ()) for branch in branches):
+            return None
+        case dict():
+            named = [branch.get("properties", {}) for branch in branches]
+            return {
+                name: _with_nulls(part, [branch for n in named if name in n for branch in _branches(n[name])])
+                for name, part in value.items()
+            }
+        case list():
+            items = [item for branch in branches if "items" in branch for item in _branches(branch["items"])]
+            return [_with_nulls(part, items) if isinstance(part, dict) else part for part in value]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    branches: list[Schema]
+    judge: Validator
+
+
+@lru_cache(maxsize=16)
+def _sources(text: str) -> dict[str, _Source]:
+    listed = sources(json.loads(text))
+    return {name: _Source(_branches(part), Draft202012Validator(part)) for name, part in listed.items()}
+
+
+def _of_values(schema: JsonSchema) -> list[Schema]:
+    """One enum for the values of each type: a strict mode wants to know the type of an enum."""
+    listed = values(schema)
+    numbers = [value for value in listed if isinstance(value, int | float) and not isinstance(value, bool)]
+    whole = all(float(value).is_integer() for value in numbers)
+    groups: dict[str, list[Any]] = {
+        "string": [value for value in listed if isinstance(value, str)],
+        "integer" if whole else "number": numbers,
+        "boolean": [value for value in listed if isinstance(value, bool)],
+    }
+    branches: list[Schema] = [{"type": kind, "enum": group} for kind, group in groups.items() if group]
+    return [*branches, NULL] if None in listed else branches
+
+
+def _described(schema: JsonSchema, body: Schema) -> Schema:
+    own = {keyword: schema[keyword] for keyword in KEPT if keyword in schema}
+    return own | {keyword: value for keyword, value in body.items() if keyword not in own}
+
+
+@dataclass(frozen=True, slots=True)
+class _Judges:
+    schema: Schema
+    shape: Validator  # every property there and no other, of its type or null
+    whole: Validator  # the caller's schema, for the properties that are there
+    bounds: Validator  # the shape, with the bounds of its values
+    conditions: Validator  # the caller's schema with nothing required
+
+
+@lru_cache(maxsize=16)  # every item of a batch is judged by the same schema
+def _judges(text: str) -> _Judges:
+    schema: JsonSchema = json.loads(text)
+    kind = dialect(schema)
+    nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
+    definitions = {keyword: schema[keyword] for keyword in ("$defs", "definitions") if keyword in schema}
+    bounds = _Writing(schema, bounds=True).of_object(schema)
+    shape = requested(schema)
+    return _Judges(
+        schema=shape,
+        shape=Draft202012Validator(shape, registry=nothing),
+        whole=kind(schema, registry=nothing),
+        bounds=kind(bounds | definitions, registry=nothing),
+        conditions=kind(nothing_required(schema), registry=nothing),
+    )
+
+
+def _refuse(judge: Validator, fields: dict[str, Any]) -> None:
+    error: ValidationError | None = best_match(judge.iter_errors(fields))
+    if error is not None:
+        path = ".".join(["fields", *(str(step) for step in error.absolute_path)])
+        raise InvalidAnswer(f"{path}: {_wrong(error)[:300]}")
+
+
+def _wrong(error: ValidationError) -> str:
+    """The error in words that a model can do better by."""
+    match error.validator, error.validator_value:
+        case "required", _:
+            return f"{error.message}; answer null where the information is not present"
+        case "anyOf", list(branches):
+            allowed = ", ".join(str(branch.get("enum") or branch.get("type", "something else")) for branch in branches)
+            return f"{error.instance!r:.100} is none of: {allowed}"
+    return error.message
+
+
+def _check_values(value: Any, path: str, depth: int) -> None:
+    """Refuse what a validator would choke on or let through: endless nesting, and numbers that JSON does not have."""
+    if depth > MAX_DEPTH:  # which no schema goes beyond
+        raise InvalidAnswer(f"{path}: nested too deeply")
+    match value:
+        case dict():
+            for name, part in value.items():
+                _check_values(part, f"{path}.{name}", depth + 1)
+        case list():
+            for n, part in enumerate(value):
+                _check_values(part, f"{path}.{n}", depth + 1)
+        case float() if not isfinite(value):
+            raise InvalidAnswer(f"{path}: {value} is no JSON number")

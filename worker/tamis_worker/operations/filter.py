@@ -17,7 +17,7 @@ from .answer_model import (
     validated,
 )
 from .program import asks_once
-from .prompt import SYSTEM_END, escape_headings, source_data, user_message
+from .prompt import SYSTEM_END, escape_headings, source_data, two_messages
 
 SYSTEM = f"""\
 You are a classification function that answers yes/no questions about data.
@@ -25,7 +25,6 @@ Given source data and criteria, determine whether the answer is Yes or No.
 You must provide an answer (True or False) even when uncertain—use low confidence to signal unreliability.
 
 {SYSTEM_END}"""
-
 
 DECISION = DecisionField("value", {"true": 1.0, "false": 0.0})
 
@@ -39,10 +38,8 @@ class _Answer(StrictAnswer):
 
 def messages(operation: Filter, item: Item) -> tuple[Message, ...]:
     """System and user message for one item."""
-    return (
-        Message("system", graded_system(operation, SYSTEM)),
-        Message("user", user_message(source_data(item), f"## Instruction\n{escape_headings(operation.criteria)}")),
-    )
+    instruction = f"## Instruction\n{escape_headings(operation.criteria)}"
+    return two_messages(graded_system(operation, SYSTEM), source_data(item), instruction)
 
 
 def response_schema(operation: Filter) -> Schema:

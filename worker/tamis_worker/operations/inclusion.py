@@ -65,7 +65,7 @@ from .answer_model import (
     validated,
 )
 from .program import OperationProgram, Question, ask_one
-from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, source_data, user_message
+from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, source_data, two_messages, user_message
 
 QUOTE_LENGTH = 120  # characters, some fifteen words
 
@@ -103,7 +103,6 @@ _VERDICT_SCHEMA: Schema = object_schema(
         "verdict": {"type": "string", "enum": [str(v) for v in Verdict]},
     }
 )
-
 
 DECISION = DecisionField(
     "status",
@@ -148,7 +147,7 @@ def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
     system = user_message(
         graded_system(operation, SYSTEM), f"## Instruction\n{_instruction(criteria)}", *_examples(criteria.examples)
     )
-    return (Message("system", system), Message("user", source_data(item)))
+    return two_messages(system, source_data(item))
 
 
 def response_schema(operation: Inclusion) -> Schema:

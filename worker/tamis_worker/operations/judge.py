@@ -5,6 +5,7 @@ fails is an error of its kind, never a silent neutral decision. Neutrality on fa
 spec 5, which are public here too, and to whoever reads a judged batch.
 """
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -16,6 +17,8 @@ from tamis_schemas.operations.judge import Judge
 from ..llm.chat import Message, Schema
 from .answer_model import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .evidence import (
+    JUDGE_SYSTEM_PROMPT,
+    JUDGE_TEMPERATURE,
     QUALITY_CONTEXTUAL,
     QUALITY_EXPLICIT,
     QUALITY_INAPPROPRIATE,
@@ -25,6 +28,7 @@ from .evidence import (
     Evidence,
     adjusted_confidence,
     hallucination,
+    judge_prompt,
     quality,
     should_block_classification,
 )
@@ -37,8 +41,8 @@ from .evidence_judge import (
     evaluate_evidence_quality_batch,
     evaluate_evidence_quality_batch_async,
 )
-from .judge_prompt import JUDGE_SYSTEM_PROMPT, JUDGE_TEMPERATURE, judge_prompt
 from .program import EvaluationFailed, OperationProgram, Question, ask_one
+from .prompt import two_messages
 
 __all__ = [
     "JUDGE_SYSTEM_PROMPT",
@@ -59,7 +63,6 @@ __all__ = [
     "response_schema",
     "should_block_classification",
 ]
-
 
 _WANTED = "an item to judge holds value, confidence (0 to 1), reasoning and context"
 
@@ -128,7 +131,7 @@ def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
         batch_size=classification.batch_size,
         noun=CitedNoun.of(operation.noun, operation.plural),
     )
-    return (Message("system", JUDGE_SYSTEM_PROMPT), Message("user", prompt))
+    return two_messages(JUDGE_SYSTEM_PROMPT, prompt)
 
 
 def response_schema(_: Judge) -> Schema:
@@ -172,10 +175,7 @@ def _classification(item: Item) -> _Classification:
 
 def _evaluation(operation: Judge, confidence: float, evidence: Evidence) -> Decided:
     judgement = Judgement(
-        is_valid=evidence.is_valid,
-        quality_score=evidence.quality_score,
-        evidence_type=evidence.evidence_type,
-        issue=evidence.issue,
+        **asdict(evidence),
         original_confidence=confidence,
         adjusted_confidence=adjusted_confidence(confidence, evidence.quality_score, evidence.evidence_type),
         blocked=should_block_classification(evidence.quality_score, operation.block_threshold),

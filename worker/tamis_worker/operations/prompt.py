@@ -17,6 +17,7 @@ from typing import Any
 from tamis_schemas import Cut, Item, Judge, Operation
 from tamis_schemas.records.item import shown_fields
 
+from ..llm.chat import Message
 from ..quotes.one_line import one_line, shown_value
 from .citing import chunks_as_fields, retrieved_for
 
@@ -43,7 +44,6 @@ SYSTEM_END = f"{CONFIDENCE_RUBRIC}\n\n{DATA_RULE}"  # of every system message th
 _CHAT_TOKEN = re.compile("<(?=/?[A-Za-z|\uff5c])|\\[(?=/?[A-Z_]+\\])")
 _HEADING = re.compile(r"\W*#")
 
-
 LAST_WORD = 200  # characters from the end of a cut in which the end of a word is looked for; CJK text has none
 BETWEEN = len(": ") + len("\n")  # characters around a field's name on its line
 LEFT_OUT = "fields left out"  # under this name the model is told of fields that were left out wholly
@@ -59,6 +59,11 @@ def source_data(item: Item) -> str:
 def user_message(*sections: str) -> str:
     """The sections with a blank line between them."""
     return "\n\n".join(sections)
+
+
+def two_messages(system: str, *sections: str) -> tuple[Message, ...]:
+    """The system message, and the user message that these sections make."""
+    return Message("system", system), Message("user", user_message(*sections))
 
 
 def escape_headings(text: str) -> str:

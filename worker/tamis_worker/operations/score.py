@@ -8,7 +8,7 @@ from tamis_schemas.operations.score import Score
 from ..llm.chat import Message, Schema
 from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, explained_schema, explanation, validated
 from .program import asks_once
-from .prompt import SYSTEM_END, escape_headings, source_data, user_message
+from .prompt import SYSTEM_END, escape_headings, source_data, two_messages
 
 ENUM_VALUES = 200  # a grid of at most so many values is written out, so that no other can be answered
 
@@ -29,10 +29,7 @@ def messages(operation: Score, item: Item) -> tuple[Message, ...]:
     """System and user message for one item; range and interval stand after the criteria."""
     rules = [_ROLE, *([] if operation.interval is None else [_INTERVAL]), _ALWAYS]
     instruction = "\n".join(["## Instruction", escape_headings(operation.criteria), "", *_scale(operation)])
-    return (
-        Message("system", "\n".join([*rules, "", SYSTEM_END])),
-        Message("user", user_message(source_data(item), instruction)),
-    )
+    return two_messages("\n".join([*rules, "", SYSTEM_END]), source_data(item), instruction)
 
 
 def response_schema(operation: Score) -> Schema:

@@ -9,7 +9,7 @@ hear.
 import gc
 import logging
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -32,15 +32,13 @@ from ..ledger.cancellations import cancel_items, cancel_waiting
 from ..ledger.claims import ItemKey
 from ..ledger.shards import Closing, close_shard
 from ..limiter.limiter import Limiter
-from ..liveness.alive_file import AliveFile
-from ..liveness.watchdog import EXIT_STALLED, Bounds, Observation, Watchdog
+from ..liveness.watchdog import EXIT_STALLED, AliveFile, Bounds, Observation, Watchdog
 from ..telemetry import log as log_setup
 from ..telemetry.tracing import traced
 from .evaluation_stack import SETTLING
 from .runtime import STOP_GRACE, Runtime
 
 log = logging.getLogger(__name__)
-
 
 WRITE_WITHIN = 120.0  # s; four times what a statement may take
 CLOSE_WITHIN = 30.0  # s, beyond what is in flight
@@ -53,17 +51,11 @@ def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -
     """The controls of one worker process; what they return names no secret of it."""
     engine = runtime.ledger.transactions
 
-    def cancelled(keys: Sequence[ItemKey]) -> int:
-        return sum(runtime.run(cancel_items(engine, keys), within=ANSWER_WITHIN))
-
-    def waiting_cancelled(batch_ids: Collection[UUID]) -> int:
-        return runtime.run(cancel_waiting(engine, batch_ids), within=ANSWER_WITHIN)
-
     return EngineControls(
         report=lambda: runtime.run(report(runtime), within=ANSWER_WITHIN),
         settings=lambda: settings.model_dump(mode="json"),  # secret texts are stars in it, URLs are not
-        cancel_items=cancelled,
-        cancel_waiting=waiting_cancelled,
+        cancel_items=lambda keys: sum(runtime.run(cancel_items(engine, keys), within=ANSWER_WITHIN)),
+        cancel_waiting=lambda batch_ids: runtime.run(cancel_waiting(engine, batch_ids), within=ANSWER_WITHIN),
         is_claimed=runtime.evaluation.held.__contains__,
         drain=runtime.drain,
         redact=redact,
@@ -129,41 +121,27 @@ def run(
     register(app, runtime)
     with traced(SERVICE, instance=runtime.worker_id, redact=redact):
         RemoteControl(runtime.deliveries.revocations, controls_of(runtime, settings, redact)).install()
-        name = name or f"tamis-{runtime.worker_id}"
-        files = {"ready_file": ready_file, "alive_file": alive_file}
-        return _work(settings, app, runtime, name=name, log_level=log_level, **files)
+        gc.freeze()  # what is there by now stays to the end
+        watchdog = _watchdog(runtime, settings, alive_file)
 
+        def ready(**_: object) -> None:
+            log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
+            watchdog.start()
+            if ready_file is not None:
+                ready_file.touch()
 
-def _work(
-    settings: WorkerSettings,
-    app: Celery,
-    runtime: Runtime,
-    *,
-    name: str,
-    ready_file: Path | None,
-    alive_file: Path | None,
-    log_level: str,
-) -> int:
-    gc.freeze()  # what is there by now stays to the end
-    watchdog = _watchdog(runtime, settings, alive_file)
-    try:  # the watchdog looks until everything is closed
-        with runtime.running():
+        def shutting_down(**_: object) -> None:
+            runtime.drain()
 
-            def ready(**_: object) -> None:
-                log.info("worker %s is ready: %d items at once", runtime.worker_id, settings.concurrency)
-                watchdog.start()
-                if ready_file is not None:
-                    ready_file.touch()
-
-            def shutting_down(**_: object) -> None:
-                runtime.drain()
-
-            signals.worker_ready.connect(ready, weak=False)
-            signals.worker_shutting_down.connect(shutting_down, weak=False)
-            exit_code = work(app, name=name, items_at_once=settings.concurrency, log_level=log_level)
-            return EXIT_STALLED if watchdog.verdict else exit_code
-    finally:
-        watchdog.end()
+        try:  # the watchdog looks until everything is closed
+            with runtime.running():
+                signals.worker_ready.connect(ready, weak=False)
+                signals.worker_shutting_down.connect(shutting_down, weak=False)
+                name = name or f"tamis-{runtime.worker_id}"
+                exit_code = work(app, name=name, items_at_once=settings.concurrency, log_level=log_level)
+                return EXIT_STALLED if watchdog.verdict else exit_code
+        finally:
+            watchdog.end()
 
 
 def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | None) -> Watchdog:

@@ -36,9 +36,8 @@ from ..celery_adapter.awaited_strategy import AwaitedStrategy, SentTask
 from ..celery_adapter.foreign_messages import ForeignMessages
 from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
-from ..engine.backpressure import Backpressure, Server
+from ..engine.backpressure import Backpressure, BrokerProbe, Server
 from ..engine.batch_interrupts import BatchInterrupts
-from ..engine.broker_probe import BrokerProbe
 from ..event_loop.loop import BackgroundTasks, LoopThread
 from ..event_loop.looper import Looper
 from ..ledger.batches import BatchConfigCache, running_batches
@@ -58,9 +57,7 @@ log = logging.getLogger(__name__)
 
 SOURCE = "states of batches"  # as the backpressure knows it
 
-
 AGAIN_AFTER = 1.0  # s; while the ledger does not answer
-
 
 T = TypeVar("T")
 
@@ -102,12 +99,12 @@ class Runtime:
             self.evaluation.evaluator.evaluate,
             stop_within=settings.longest_call + STOP_GRACE,
             backpressure=backpressure,
-            refused=probe.noticed,
-            aside=lambda: self.evaluation.capacity.waiting,
+            tell_refused=probe.noticed,
+            standing_aside=lambda: self.evaluation.capacity.waiting,
             foreign_taken=lambda: self.foreign.taken,
             foreign_held=lambda: self.foreign.held,
             cancel=lambda key, cut: self.evaluation.interrupts.cancel(key, cut=cut),
-            forget=self.evaluation.interrupts.forget,
+            forget_item=self.evaluation.interrupts.forget,
         )
         self._door = Door(settings)
         self.sent = AwaitedStrategy(self._loop, self._door.answer)

@@ -58,7 +58,6 @@ _LETTERS = (
 _NUMBER = r"\d+(?:[.,\u00b7]\d+)*(?:e[-+]?\d{1,3}(?!\w))?"
 _FRACTION = r"\d+(?:e[-+]?\d{1,3}(?!\w))?"
 
-
 UNITS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),

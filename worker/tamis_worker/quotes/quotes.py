@@ -11,7 +11,7 @@ there (`Tokens`). Where the nearest passage is similar enough, but a token diffe
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
@@ -39,7 +39,6 @@ _AROUND = " '.,;:-[](){}<>"  # stripped from both ends
 _SIGN = re.compile(r"(?:[<>]=? ?)?-?[.\u00b7]?\Z")  # before the first digit of a quote; `endpos` is its \Z
 _RANK = {QuoteState.NOT_FOUND: 0, QuoteState.ALTERED: 1, QuoteState.FOUND: 2}
 
-
 SIMILAR = 0.7  # a quote of this similarity to a passage is altered, not invented
 SHARED = 0.5  # and where this share of its tokens stands in the passage
 
@@ -59,16 +58,19 @@ _NEGATING = re.compile(rf"\b(?:{'|'.join(NEGATING)})-\Z")
 _FIRST_UNSPACED_SCRIPT = "\u2e80"  # from here on, scripts mostly write words without spaces between them
 
 
+@dataclass(eq=False)
 class QuotedField:
     """A field of the record, folded, in which quotes are looked for."""
 
-    def __init__(self, name: str, text: str, *, has_places: bool) -> None:
-        self.name = name
-        self.text = text
-        self.has_places = has_places  # a text; a list or an object is searched as it is shown
-        self.folded_text = FoldedText(text)
+    name: str
+    text: str
+    _: KW_ONLY
+    has_places: bool  # a text; a list or an object is searched as it is shown
+
+    def __post_init__(self) -> None:
+        self.folded_text = FoldedText(self.text)
         self.folded = self.folded_text.folded
-        self.prefix = _prefix(name)
+        self.prefix = _prefix(self.name)
 
     @cached_property
     def tokens(self) -> Tokens:

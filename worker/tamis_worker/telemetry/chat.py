@@ -31,7 +31,6 @@ PROVIDERS = {
 }
 PORTS = {"http": 80, "https": 443}
 
-
 EVENT = "gen_ai.evaluation.result"
 
 

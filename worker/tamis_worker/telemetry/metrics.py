@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from functools import cache, partial
 from importlib.metadata import version
@@ -49,10 +49,8 @@ ITEM_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 
 WAIT_SECONDS = (0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
 ENTRIES = (1, 2, 5, 10, 20, 50, 100, 200)
 
-
 ASKED_WITHIN = 2.0  # s; a scrape does not wait longer for the broker
 FRESH = 1.0  # s; what the broker said is told again for so long
-
 
 NEIGHBOURS = 32  # ports that are tried, for so many workers on one machine
 READ_WITHIN = 5.0  # s for a request to arrive
@@ -72,32 +70,27 @@ class Metrics(Measures):
         self.registry = registry = CollectorRegistry()
         self._redact = redact
         self._labels: dict[str, str] = {}  # of models, by the name that was asked for
+        counter, histogram = partial(Counter, registry=registry), partial(Histogram, registry=registry)
         info = Gauge("tamis_worker_info", "1; the release that runs.", ["version"], registry=registry)
         info.labels(version("tamis")).set(1)
-        self._items = Counter("tamis_items", "Items.", ["operation", "outcome"], registry=registry)
-        self._item_seconds = Histogram(
-            "tamis_item_seconds", "From claim to outcome.", ["operation"], buckets=ITEM_SECONDS, registry=registry
+        self._items = counter("tamis_items", "Items.", ["operation", "outcome"])
+        self._item_seconds = histogram(
+            "tamis_item_seconds", "From claim to outcome.", ["operation"], buckets=ITEM_SECONDS
         )
-        self._claims = Counter("tamis_claims", "Claims of items.", ["outcome"], registry=registry)
+        self._claims = counter("tamis_claims", "Claims of items.", ["outcome"])
         self._granted, self._refused = (self._claims.labels(outcome) for outcome in ("granted", "refused"))
-        self._calls = Counter("tamis_llm_calls", "Calls that ended.", ["model", "outcome"], registry=registry)
-        self._call_seconds = Histogram(
-            "tamis_llm_call_seconds", "From request to reply.", ["model"], buckets=CALL_SECONDS, registry=registry
+        self._calls = counter("tamis_llm_calls", "Calls that ended.", ["model", "outcome"])
+        self._call_seconds = histogram(
+            "tamis_llm_call_seconds", "From request to reply.", ["model"], buckets=CALL_SECONDS
         )
-        self._tokens = Counter("tamis_llm_tokens", "Tokens that were paid for.", ["model", "kind"], registry=registry)
-        self._cost = Counter("tamis_llm_cost_dollars", "Cost of calls.", ["model"], registry=registry)
-        self._unpriced = Counter(
-            "tamis_llm_unpriced_calls", "Calls whose cost is not known.", ["model"], registry=registry
-        )
-        self._cache_hits = Counter("tamis_cache_hits", "Questions answered from the cache.", registry=registry)
-        self._waits = Histogram(
-            "tamis_limiter_wait_seconds", "Waits for a permit.", ["model"], buckets=WAIT_SECONDS, registry=registry
-        )
-        self._swept = Counter("tamis_reconciler_actions", "What was set going again.", ["action"], registry=registry)
-        self._foreign = Counter("tamis_foreign_messages", "Messages that no worker understands.", registry=registry)
-        self._groups = Histogram(
-            "tamis_group_commit_entries", "Entries of one commit.", ["writer"], buckets=ENTRIES, registry=registry
-        )
+        self._tokens = counter("tamis_llm_tokens", "Tokens that were paid for.", ["model", "kind"])
+        self._cost = counter("tamis_llm_cost_dollars", "Cost of calls.", ["model"])
+        self._unpriced = counter("tamis_llm_unpriced_calls", "Calls whose cost is not known.", ["model"])
+        self._cache_hits = counter("tamis_cache_hits", "Questions answered from the cache.")
+        self._waits = histogram("tamis_limiter_wait_seconds", "Waits for a permit.", ["model"], buckets=WAIT_SECONDS)
+        self._swept = counter("tamis_reconciler_actions", "What was set going again.", ["action"])
+        self._foreign = counter("tamis_foreign_messages", "Messages that no worker understands.")
+        self._groups = histogram("tamis_group_commit_entries", "Entries of one commit.", ["writer"], buckets=ENTRIES)
         # Looking up the child of some labels costs as much as counting does.
         self._of_items = cache(self._items.labels)
         self._of_operation = cache(self._item_seconds.labels)
@@ -198,22 +191,24 @@ class _Handler(WSGIRequestHandler):
         """A scrape is no news."""
 
 
+@dataclass(eq=False)
 class Exposition:
-    """Serves a registry from `start` to `close`."""
+    """Serves a registry from `start` to `close`.
 
-    def __init__(self, registry: CollectorRegistry, host: str, port: int) -> None:
-        """`port` 0: any that is free. Another one that is taken, by a worker of the same machine: the next free one."""
-        self._registry = registry
-        self._host = host
-        self._port = port
-        self._server: WSGIServer | None = None
+    `port` 0: any that is free. Another one that is taken, by a worker of the same machine: the next free one.
+    """
+
+    registry: CollectorRegistry
+    host: str
+    port: int
+    _server: WSGIServer | None = field(init=False, default=None)
 
     @property
     def url(self) -> str | None:
         """The URL of the figures; None: they are not served."""
         if self._server is None:
             return None
-        host = f"[{self._host}]" if ":" in self._host else self._host
+        host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self._server.server_port}/metrics"
 
     def start(self) -> Self:
@@ -221,7 +216,7 @@ class Exposition:
         try:
             self._server = self._listening()
         except OSError as error:
-            log.warning("no metrics: %s port %d: %s", self._host, self._port, error.strerror or error)
+            log.warning("no metrics: %s port %d: %s", self.host, self.port, error.strerror or error)
         else:
             threading.Thread(target=self._server.serve_forever, name="metrics", daemon=True).start()
             log.info("metrics at %s", self.url)
@@ -236,12 +231,12 @@ class Exposition:
             server.server_close()
 
     def _listening(self) -> WSGIServer:
-        app = make_wsgi_app(self._registry)
-        kind = _IPv6Server if ":" in self._host else _Server
-        last = self._port + NEIGHBOURS if self._port else 1
-        for port in range(self._port, min(last, 65_536)):
+        app = make_wsgi_app(self.registry)
+        kind = _IPv6Server if ":" in self.host else _Server
+        last = self.port + NEIGHBOURS if self.port else 1
+        for port in range(self.port, min(last, 65_536)):
             try:
-                return make_server(self._host, port, app, server_class=kind, handler_class=_Handler)
+                return make_server(self.host, port, app, server_class=kind, handler_class=_Handler)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
                     raise

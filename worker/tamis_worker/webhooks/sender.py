@@ -38,7 +38,6 @@ ALLOW = "TAMIS_WEBHOOK_PRIVATE=true allows it"
 
 _refused: ContextVar[list[str]] = ContextVar("addresses that the present try must not be sent to")
 
-
 GLOBAL_UNICAST = IPv6Network("2000::/3")  # all that is assigned to hosts; the rest is local, multicast or reserved
 NAT64 = IPv6Network("64:ff9b::/96")  # an IPv4 address in the last 32 bits (RFC 6052)
 # Their IPv4 addresses stand inside, and a relay would take the packets there (RFC 3056, RFC 4380).

@@ -31,7 +31,7 @@ class Process:
             loop,
             lambda key, retried: asyncio.sleep(0, NoOutcome.SKIPPED),
             stop_within=1,
-            aside=lambda: self.capacity.waiting,
+            standing_aside=lambda: self.capacity.waiting,
         )
         self.background = BackgroundTasks()
         self.commits: list[GroupCommit[int, None]] = []

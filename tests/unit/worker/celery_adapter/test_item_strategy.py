@@ -33,7 +33,9 @@ class Worker:
         )
         loop: Any = SimpleNamespace(call_soon=lambda callback: None)
         evaluate: Any = None
-        self.strategy = ItemStrategy(loop, evaluate, stop_within=1.0, aside=lambda: self.aside, **self.of_nobody())
+        self.strategy = ItemStrategy(
+            loop, evaluate, stop_within=1.0, standing_aside=lambda: self.aside, **self.of_nobody()
+        )
         consumer = SimpleNamespace(event_dispatcher=self.eventer, connection_errors=())
         self.receive = self.strategy(SimpleNamespace(name="tamis.filter"), SimpleNamespace(), consumer)
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from tamis_worker.celery_adapter.stamped_headers import named_by, stamps_of
+from tamis_worker.celery_adapter.delivery import named_by, stamps_of
 from tamis_worker.ledger.claims import ItemKey
 
 A, B = UUID(int=1), UUID(int=2)

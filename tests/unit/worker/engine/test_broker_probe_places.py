@@ -2,8 +2,7 @@
 
 import pytest
 
-from tamis_worker.engine.backpressure import Backpressure, Server
-from tamis_worker.engine.broker_probe import BrokerProbe
+from tamis_worker.engine.backpressure import Backpressure, BrokerProbe, Server
 
 
 @pytest.mark.parametrize(

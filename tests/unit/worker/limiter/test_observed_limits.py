@@ -2,9 +2,8 @@
 
 import pytest
 
-from tamis_worker.limiter.observed_limits import ObservedLimits
 from tamis_worker.limiter.rate_headers import RateHeaders
-from tamis_worker.limiter.script import NO_REPORT, LimitReport, SharedLimit
+from tamis_worker.limiter.script import NO_REPORT, LimitReport, ObservedLimits, SharedLimit
 
 NOW = 1_000.0
 UNKNOWN = SharedLimit()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis_worker.liveness.alive_file import AliveFile, health_of
+from tamis_worker.liveness.watchdog import AliveFile, health_of
 
 WORKING = AliveFile(pid=7, at=1000.0, state="working")
 HOLDING_BACK = AliveFile(7, 1000.0, "holding back", "Postgres is full")

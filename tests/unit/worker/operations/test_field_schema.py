@@ -14,7 +14,7 @@ from llm_double.strictness import objection
 from tamis_schemas.operations.field_rules import MAX_DEPTH, JsonSchema, checked_schema
 from tamis_worker.llm.dialect import portable
 from tamis_worker.operations.answer_model import InvalidAnswer
-from tamis_worker.operations.field_schema import judged, requested
+from tamis_worker.operations.extract_fields import judged, requested
 
 NULL = {"type": "null"}
 TEXT = {"type": "string"}
