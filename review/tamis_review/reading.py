@@ -6,7 +6,7 @@ from tamis_producer.ledger.stop_samples import read_open_sample
 from tamis_producer.process.waiting import BesideLoop
 from tamis_schemas import InvalidParameters, NextRecords, ReadingBy, ScreeningMode, ScreeningModeSet, StopAnswer
 
-from .decisions import screening_mode, stop_samples
+from .decisions import blindness, stop_samples
 from .decisions.stopping import read_stop
 from .order import next_records as reading_order
 from .order.exploration import EXPLORE
@@ -20,7 +20,7 @@ def get_screening_mode(batch: Batch) -> ScreeningModeSet:
     Raises `LedgerUnavailable`.
     """
     with batch.session.reading() as connection:
-        return screening_mode.read_mode_set(connection, batch.uuid)
+        return blindness.read_mode_set(connection, batch.uuid)
 
 
 def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
@@ -36,7 +36,7 @@ def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) 
     if mode not in [*ScreeningMode]:
         raise InvalidParameters(f"{mode!r} is no screening mode: it is {', '.join(ScreeningMode)}")
     with batch.session.writing() as connection:
-        return screening_mode.set_mode(connection, batch.uuid, ScreeningMode(mode), set_by=set_by)
+        return blindness.set_mode(connection, batch.uuid, ScreeningMode(mode), set_by=set_by)
 
 
 def order_refits(client: Session) -> OrderRefits:

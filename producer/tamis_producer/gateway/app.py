@@ -21,7 +21,7 @@ from ..client.client import Client
 from ..config.redaction import Redaction
 from ..ledger import ledger_errors
 from ..process.waiting import BesideLoop
-from . import batches, problems, services
+from . import batch_routes, problems, services
 from .description import SERVERS, Described
 from .etag import EntityTags
 from .extension import Application
@@ -36,7 +36,7 @@ _UNREADY = problems.described(HTTPStatus.SERVICE_UNAVAILABLE)
 KEYLESS = 2  # threads for callers without a key
 STUCK_AFTER = 60.0  # s
 LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
-ROUTERS = (batches.router, batches.overview_router, services.router)
+ROUTERS = (batch_routes.router, batch_routes.overview_router, services.router)
 
 
 def _called(route: APIRoute) -> str:

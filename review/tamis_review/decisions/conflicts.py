@@ -16,7 +16,7 @@ from tamis_schemas import HumanStage, ItemStatus, Override, ScreeningMode
 from tamis_schemas.ledger import items, payloads, results
 from tamis_schemas.values.frozen import Frozen
 
-from .screening_mode import read_mode
+from .blindness import read_mode
 
 
 class Conflict(Frozen):

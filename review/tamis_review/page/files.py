@@ -20,7 +20,7 @@ from tamis_producer.gateway.allowance import check_price
 from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.batch_status_view import BatchStatusView
 from tamis_producer.gateway.submission_body import EXAMPLE_TERMS, Terms
-from tamis_producer.gateway.submitting import SUBMITTED, answer, submit_terms
+from tamis_producer.gateway.submission_terms import SUBMITTED, answer, submit_terms
 from tamis_review.stages import known_records
 from tamis_schemas import Inclusion, InclusionStatus, InputError, InvalidParameters, ReviewPlan, SearchCriteria
 from tamis_schemas.batches.review_plan import PASSES_BY_DEFAULT, ReviewStage

@@ -18,7 +18,7 @@ from tamis_producer.gateway.batch_status_view import BatchStatusView
 from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.submission_body import Terms
-from tamis_producer.gateway.submitting import SUBMITTED, submit_terms
+from tamis_producer.gateway.submission_terms import SUBMITTED, submit_terms
 from tamis_producer.ledger import ledger_errors
 from tamis_producer.runs.dry_run import Planned
 from tamis_review.evaluation import measure_agreement, measure_panel

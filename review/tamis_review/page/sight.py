@@ -16,7 +16,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger import batches, payloads
 from tamis_schemas.records.record_number import indexed_words
 
-from ..decisions.screening_mode import hidden_from, read_mode
+from ..decisions.blindness import hidden_from, read_mode
 
 _OPENS = {
     ScreeningMode.PAIR: "A record opens once two people have decided on it",

@@ -35,8 +35,8 @@ from tamis_schemas.operations import kind_of, panel_of
 from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.audits import may_be_drawn, verdict
+from ..decisions.blindness import hidden_from, read_mode
 from ..decisions.conflicts import read_differing
-from ..decisions.screening_mode import hidden_from, read_mode
 from ..order.candidates import checked_operation
 from ..order.next_records import NextQuery, keep_order
 from ..order.order_refits import OrderRefits

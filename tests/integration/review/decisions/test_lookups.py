@@ -16,8 +16,8 @@ from stage.assessed import A, B, decide, figures, record, said
 from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_review import overrides
+from tamis_review.decisions.blindness import hidden_from, set_mode
 from tamis_review.decisions.record_overrides import HumanDecision
-from tamis_review.decisions.screening_mode import hidden_from, set_mode
 from tamis_schemas import HumanStage, ScreeningMode
 
 N = 30

@@ -16,8 +16,8 @@ from stage.screened import decided, written_batch
 from tamis_producer import Batch, Client
 from tamis_review import decide, draw_audit, list_audits, record_audit, remark
 from tamis_review.decisions.audits import AuditDecision, verdict
+from tamis_review.decisions.blindness import set_mode
 from tamis_review.decisions.record_overrides import HumanDecision
-from tamis_review.decisions.screening_mode import set_mode
 from tamis_schemas import Extract, Filter, InclusionDecision, ScreeningMode, Stratum
 from tamis_schemas.ledger import overrides
 

@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tamis_review.decisions.screening_mode import is_hidden
+from tamis_review.decisions.blindness import is_hidden
 from tamis_schemas import ScreeningMode
 
 PAIR, MODEL, SINGLE = ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND, ScreeningMode.SINGLE

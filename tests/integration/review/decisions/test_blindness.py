@@ -10,7 +10,7 @@ from stage.screened import decided, kept_out, write_batch, written_batch
 from tamis_producer import Batch, Client
 from tamis_review import draw_audit, override, record_audit, withdraw_override
 from tamis_review.decisions.audits import AuditDecision
-from tamis_review.decisions.screening_mode import hidden_from, read_mode, read_mode_set, set_mode
+from tamis_review.decisions.blindness import hidden_from, read_mode, read_mode_set, set_mode
 from tamis_schemas import Exclusion, InclusionDecision, InvalidParameters, InvalidRequest, Score, ScreeningMode
 from tamis_schemas.ledger import screening_modes
 

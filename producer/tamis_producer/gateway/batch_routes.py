@@ -31,7 +31,7 @@ from .pages import Pages
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
 from .submission_body import EXAMPLE, EXAMPLE_LINES, NDJSON, Dollars, Submission, read_submission
-from .submitting import SUBMITTED, submit_terms
+from .submission_terms import SUBMITTED, submit_terms
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], responses=problems.KEYED)
 overview_router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.KEYED)
