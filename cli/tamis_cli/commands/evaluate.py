@@ -21,7 +21,7 @@ from tamis_review.quality.pilot import Calibrated
 from tamis_review.quality.sampling import Sampling
 from tamis_review.quality.words import holds_for, threshold_rows
 from tamis_review.report.charts import draw_reliability
-from tamis_review.report.page import write_gold_page
+from tamis_review.report.gold_page import write_gold_page
 from tamis_review.report.sections import MEMBERS, PAIRS, panel_part
 from tamis_schemas import InvalidRequest
 

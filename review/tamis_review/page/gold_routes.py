@@ -31,7 +31,7 @@ from ..quality.matching import check_decides
 from ..quality.pilot import Calibrated, Calibration
 from ..quality.words import FigureRow, holds_for, threshold_rows
 from ..report.charts import draw_reliability
-from ..report.page import EvaluationWords, write_gold_page
+from ..report.gold_page import EvaluationWords, write_gold_page
 from .upload import answered_by_file, form_body
 from .written import csv_table
 

@@ -1,33 +1,26 @@
-"""Pages of one HTML file that hold everything they show and load nothing: the report, and an evaluation."""
+"""The report as one HTML file that holds everything it shows and loads nothing."""
 
 import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Self, TextIO
-
-from pydantic import Field
+from typing import Any, TextIO
 
 from tamis_schemas.batches.flow import Tally, total
 from tamis_schemas.extras import needs
 from tamis_schemas.operations import kind_of
-from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.final_outcome import Outcome
 from ..decisions.human_agreement import DRAWN, SELECTED
-from ..quality import words
-from ..quality.gold_evaluation import GoldEvaluation
-from ..quality.words import FigureRow
-from .charts import OF_PROBABILITY, draw_finding, draw_reliability, histogram, interval
+from .charts import draw_finding, histogram, interval
 from .figures import BatchFigures, Figures, ReadingFigures
 from .flow_svg import draw
 from .flow_template import flow_template
 from .methods import methods, warnings
-from .sections import ABOUT_ROUNDS, MEMBERS, PAIRS, human_parts, panel_part, panel_parts, round_parts, source_rows
+from .sections import ABOUT_ROUNDS, MEMBERS, PAIRS, human_parts, panel_parts, round_parts, source_rows
 from .stage_methods import costs
 from .table import MOST_ROWS, Row, outcome_names, table_facts
 from .wording import error_words
@@ -237,64 +230,3 @@ def _script_json(value: object) -> Markup:
     """JSON that can stand in a script element: with no `<`, nothing in it ends the element or begins a comment."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe in this line
-
-
-class EvaluationWords(Frozen):
-    """An evaluation for people."""
-
-    rates: tuple[FigureRow, ...] = Field(description="Two values each: referred is kept; referred is left out.")
-    more: tuple[FigureRow, ...]
-    remarks: tuple[str, ...] = Field(description="Records and labels without a partner.")
-    sampling: str | None = Field(description="How far the figures speak for the batch; null: nothing against it.")
-    score: str
-    calibration: tuple[str, ...]
-
-    @classmethod
-    def of(cls, found: GoldEvaluation) -> Self:
-        """The words of an evaluation."""
-        return cls(
-            rates=tuple(words.rates(found)),
-            more=tuple(words.more(found)),
-            remarks=tuple(words.remarks(found.matching)),
-            sampling=words.sampling_remark(found.sampling),
-            score=words.score_remark(found.score),
-            calibration=tuple(words.calibration_sentences(found.calibration)),
-        )
-
-
-def write_gold_page(
-    evaluation: GoldEvaluation, stream: TextIO, *, name: str, batch_id: str, labels: str, written: datetime
-) -> None:
-    """Write the page of a batch's evaluation.
-
-    Args:
-        found: the evaluation.
-        stream: takes the page.
-        name: of the batch, for people.
-        batch_id: its id.
-        labels: where the labels are from.
-        written: when the batch was read.
-    """
-    weighed = evaluation.probability
-    css = (ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
-    page = template(ASSETS / "gold.html.jinja").render(
-        found=evaluation,
-        name=name,
-        batch_id=batch_id,
-        labels=labels,
-        written=f"{written:%Y-%m-%d %H:%M %Z}",
-        stands=words.stands(evaluation),
-        **dict(EvaluationWords.of(evaluation)),
-        sampled_by=None if evaluation.sampling.promises else words.proper_sample(batch_id),
-        referred=words.REFERRED,
-        panels=() if evaluation.panel is None else (panel_part(evaluation.panel),),
-        panel_heads=(MEMBERS, PAIRS),
-        # Safe as they stand: a drawing of our own, which escapes every text, and files of this package.
-        picture=Markup(draw_reliability(evaluation.reliability, standalone=False)),  # noqa: S704
-        picture_of_probability=None
-        if weighed is None
-        else Markup(draw_reliability(weighed, OF_PROBABILITY, standalone=False)),  # noqa: S704
-        css=Markup(css),  # noqa: S704
-        css_hash=policy_hash(css),
-    )
-    stream.write(page)

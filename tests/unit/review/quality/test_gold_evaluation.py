@@ -17,7 +17,7 @@ from tamis_review.quality.matching import match
 from tamis_review.quality.pilot import calibrate
 from tamis_review.quality.words import more, rates, remarks, shown
 from tamis_review.report.charts import draw_reliability
-from tamis_review.report.page import write_gold_page
+from tamis_review.report.gold_page import write_gold_page
 from tamis_schemas import InvalidRequest, ItemResult, ItemStatus
 
 # As in docs/quality.md: ten records, five of them included by the human.

@@ -14,7 +14,7 @@ from tamis_review.quality.matching import match
 from tamis_review.quality.pilot import calibrate
 from tamis_review.quality.words import more, score_remark
 from tamis_review.report.charts import OF_PROBABILITY, draw_reliability
-from tamis_review.report.page import write_gold_page
+from tamis_review.report.gold_page import write_gold_page
 from tamis_schemas import ItemResult
 
 LABELS = GoldLabels.of({"0": True, "1": False, "2": False})

@@ -1,0 +1,77 @@
+"""An evaluation as one HTML file that holds everything it shows and loads nothing; it looks like the report."""
+
+from datetime import datetime
+from typing import Self, TextIO
+
+from markupsafe import Markup
+from pydantic import Field
+
+from tamis_schemas.values.frozen import Frozen
+
+from ..quality import words
+from ..quality.gold_evaluation import GoldEvaluation
+from ..quality.words import FigureRow
+from .charts import OF_PROBABILITY, draw_reliability
+from .page import ASSETS, policy_hash, template
+from .sections import MEMBERS, PAIRS, panel_part
+
+
+class EvaluationWords(Frozen):
+    """An evaluation for people."""
+
+    rates: tuple[FigureRow, ...] = Field(description="Two values each: referred is kept; referred is left out.")
+    more: tuple[FigureRow, ...]
+    remarks: tuple[str, ...] = Field(description="Records and labels without a partner.")
+    sampling: str | None = Field(description="How far the figures speak for the batch; null: nothing against it.")
+    score: str
+    calibration: tuple[str, ...]
+
+    @classmethod
+    def of(cls, found: GoldEvaluation) -> Self:
+        """The words of an evaluation."""
+        return cls(
+            rates=tuple(words.rates(found)),
+            more=tuple(words.more(found)),
+            remarks=tuple(words.remarks(found.matching)),
+            sampling=words.sampling_remark(found.sampling),
+            score=words.score_remark(found.score),
+            calibration=tuple(words.calibration_sentences(found.calibration)),
+        )
+
+
+def write_gold_page(
+    evaluation: GoldEvaluation, stream: TextIO, *, name: str, batch_id: str, labels: str, written: datetime
+) -> None:
+    """Write the page of a batch's evaluation.
+
+    Args:
+        found: the evaluation.
+        stream: takes the page.
+        name: of the batch, for people.
+        batch_id: its id.
+        labels: where the labels are from.
+        written: when the batch was read.
+    """
+    weighed = evaluation.probability
+    css = (ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
+    page = template(ASSETS / "gold.html.jinja").render(
+        found=evaluation,
+        name=name,
+        batch_id=batch_id,
+        labels=labels,
+        written=f"{written:%Y-%m-%d %H:%M %Z}",
+        stands=words.stands(evaluation),
+        **dict(EvaluationWords.of(evaluation)),
+        sampled_by=None if evaluation.sampling.promises else words.proper_sample(batch_id),
+        referred=words.REFERRED,
+        panels=() if evaluation.panel is None else (panel_part(evaluation.panel),),
+        panel_heads=(MEMBERS, PAIRS),
+        # Safe as they stand: a drawing of our own, which escapes every text, and files of this package.
+        picture=Markup(draw_reliability(evaluation.reliability, standalone=False)),  # noqa: S704
+        picture_of_probability=None
+        if weighed is None
+        else Markup(draw_reliability(weighed, OF_PROBABILITY, standalone=False)),  # noqa: S704
+        css=Markup(css),  # noqa: S704
+        css_hash=policy_hash(css),
+    )
+    stream.write(page)
