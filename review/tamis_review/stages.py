@@ -9,7 +9,7 @@ from tamis_schemas import InvalidRequest, Item
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .filter.known_records import KnownRecords
-from .plans.stages import judge_item
+from .plans.judge_items import judge_item
 
 
 def has_later_stage(batch: Batch) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm_double.personalities.personality import Personality
-from tamis_review.plans.stages import judge_item
+from tamis_review.plans.judge_items import judge_item
 from tamis_schemas import (
     Answer,
     EvaluationResult,

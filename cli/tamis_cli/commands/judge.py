@@ -10,7 +10,7 @@ from rich.markup import escape
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.client import Client
 from tamis_producer.files.decode import read_text
-from tamis_review.plans.stages import judgement_label
+from tamis_review.plans.judge_items import judgement_label
 from tamis_review.stages import judge_items
 from tamis_schemas import InputError, Judge, Judgement
 

@@ -28,7 +28,7 @@ from tamis_schemas import HumanStage, Judge, RetryBias
 from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.human_agreement import AgreementAmong, AgreementFigures, AgreementRecords, CellQuery, read_cell
-from ..plans.stages import judgement_label
+from ..plans.judge_items import judgement_label
 from ..quality.panel_figures import PanelFigures
 from ..report.sections import MEMBERS, PAIRS, panel_part
 from .preview_routes import Estimate, Rehearse, estimated, rehearsable

@@ -5,7 +5,6 @@ A second stage may judge: the results of a batch are then classifications to be 
 
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
 from uuid import UUID, uuid4
 
 from sqlalchemy import Connection, Engine, func, select, update
@@ -15,11 +14,12 @@ from tamis_producer.ledger import check_budget, insert_batch, ledger_errors, str
 from tamis_producer.ledger.allowance import check_plan
 from tamis_producer.submission.new_batch import NewBatch, NewItem, Stage, parameters
 from tamis_producer.submission.spool import Spool
-from tamis_schemas import BatchStatus, Callback, ItemResult, ItemStatus, Judge, Priority, ReviewPlan
+from tamis_schemas import BatchStatus, Callback, ItemResult, Judge, Priority, ReviewPlan
 from tamis_schemas.batches.review_plan import ReviewStage
 from tamis_schemas.ledger import batches, reviews
-from tamis_schemas.records.item import shown_fields, shown_text
 from tamis_schemas.values.unstorable import to_json
+
+from .judge_items import judge_item
 
 
 @dataclass(frozen=True)
@@ -139,31 +139,3 @@ def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: in
 def _item(stage: ReviewStage, row: ItemResult) -> NewItem | None:
     payload = judge_item(row) if isinstance(stage.operation, Judge) else row.item
     return None if payload is None else NewItem.of(payload, origin=row.index if row.origin is None else row.origin)
-
-
-def judge_item(row: ItemResult) -> dict[str, Any] | None:
-    """The item for the `judge` operation; None for a result that does not explain itself: it has no evidence to judge.
-
-    `context` is the record as text, `title` its title where it has one, `_index` the result's place in its batch.
-    """
-    if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
-        return None
-    if row.overridden:  # the value that counts is a human's: the model's reasoning does not speak of it
-        return None
-    if (value := row.value) is None:  # the record does not hold it: nothing was claimed
-        return None
-    title = row.item.get("title")
-    return {
-        "id": row.item_id,
-        **({"title": title} if title else {}),  # for people, who look for the record
-        "value": value,
-        "confidence": row.result.confidence,
-        "reasoning": row.result.reasoning,
-        "context": "\n".join(f"{name}: {shown_text(value)}" for name, value in shown_fields(row.item).items()),
-        "_index": row.index,
-    }
-
-
-def judgement_label(judged: str) -> str:
-    """What people call the batch that judges the batch of this label, or id."""
-    return f"judgement of {judged}"
