@@ -12,7 +12,7 @@ from rich.markup import escape
 from tamis_producer.client.client import Client
 from tamis_producer.ledger import ledger_errors
 from tamis_producer.retention.deletion import prune_all_answers
-from tamis_producer.retention.purge import Purged, give_back, purge, space_taken
+from tamis_producer.retention.purge import give_back, purge, space_taken
 from tamis_producer.retention.subjects import Subject, find_subjects, measure
 from tamis_schemas import InvalidParameters, InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
@@ -82,7 +82,6 @@ def purge_command(
         if not yes and not _agreed(subjects, answers_older_than, archive):
             raise typer.Exit(EXIT_FAILED)
         before = space_taken(client.engine)
-        done: list[Purged] = []
         with err.status("purging") as status:
             gone = 0
 
@@ -91,8 +90,7 @@ def purge_command(
                 gone += items
                 status.update(f"purging: {gone:,} items are gone")
 
-            for one in purge(client.engine, subjects, archive=archive, progress=progress):
-                done.append(one)
+            done = list(purge(client.engine, subjects, archive=archive, progress=progress))
         answers = 0 if answers_age is None else prune_all_answers(client.engine, answers_age)
         after = give_back(client.engine) if space else before
     told = [one.subject for one in done]
@@ -105,9 +103,10 @@ def purge_command(
         )
         return
     if wanted:
-        where = "" if archive is None else f", archived in {escape(str(archive))}: psql runs [bold]restore.sql[/] there"
         items = sum(one.items for one in told)
-        out.say(f"purged {_subjects(told)} with {items:,} items{where}")
+        where = "" if archive is None else f", archived in {escape(str(archive))}"
+        restored = "" if archive is None else "; psql restores one by the [bold]restore.sql[/] in its folder"
+        out.say(f"purged {_subjects(told)} with {items:,} items{where}{restored}")
     if answers_age is not None:
         out.print(f"deleted {answers:,} answers of the cache")
     if space:

@@ -10,7 +10,7 @@ never by its name.
 | `tagged` | the reader of tagged formats, each of which is a table |
 | `ris`, `nbib`, `bibtex`, `endnote_xml`, `delimited`, `jsonl` | one format each; all but two of them also write it |
 | `bibtex_writing`, `endnote_writing` | how BibTeX and EndNote XML are written |
-| `only_read`, `pubmed_text` | Web of Science's tags and EndNote's, PubMed's abstracts |
+| `wos_and_enw`, `pubmed_text` | Web of Science's tags and EndNote's, PubMed's abstracts |
 | `bibtex_values`, `latex`, `endnote_paths` | values of BibTeX; LaTeX's characters; the places of EndNote's XML |
 | `columns`, `column_mappings`, `cell_rows` | what columns hold, also in the tables of one source; rows |
 | `record`, `record_type` | the canonical names of a record, what makes its id, and its type |

@@ -14,11 +14,11 @@ from .delimited import read_delimited
 from .jsonl import read_jsonl
 from .nbib import read_nbib
 from .notes import Note, NoteKind, Notes
-from .only_read import read_enw, read_wos
 from .pubmed_text import read_pubmed_text
 from .recognise import Format, recognise
 from .ris import read_ris
 from .source import source_format
+from .wos_and_enw import read_enw, read_wos
 
 with needs("files"):  # said at once where it is missing; what takes memory is loaded by who reads such a format
     if find_spec("lxml") is None:

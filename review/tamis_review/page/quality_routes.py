@@ -39,7 +39,7 @@ class PanelWords(Frozen):
 
     sentences: tuple[str, ...]
     member_heads: tuple[str, ...]
-    members: tuple[tuple[str, ...], ...] = Field(description="None of one model asked several times.")
+    members: tuple[tuple[str, ...], ...]
     pair_heads: tuple[str, ...]
     pairs: tuple[tuple[str, ...], ...]
 

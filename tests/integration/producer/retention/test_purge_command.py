@@ -42,7 +42,9 @@ def test_an_operator_looks_archives_purges_and_restores(
     with engine.connect() as connection:
         assert left(connection) == before
     done = run("purge", str(review_id)[:8], "--yes", "--give-back", "--archive", "old")
-    assert "purged 1 review with 13 items, archived in old: psql runs restore.sql there" in done.out
+    assert (
+        "purged 1 review with 13 items, archived in old; psql restores one by the restore.sql in its folder" in done.out
+    )
     assert "the tables take" in done.out
     with engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(reviews)).scalar_one() == 0

@@ -9,8 +9,8 @@ import pytest
 from tamis_cli.commands.intake import say_notes
 from tamis_review.intake import Format, bibtex_writing, endnote_writing, nbib, read_file, ris
 from tamis_review.intake.columns import canonical_name
-from tamis_review.intake.only_read import ENW, WOS
 from tamis_review.intake.reading import READERS
+from tamis_review.intake.wos_and_enw import ENW, WOS
 from tamis_review.intake.writing import WRITERS
 
 PAGE = (Path(__file__).parents[4] / "docs" / "files.md").read_text("utf-8")

@@ -7,8 +7,8 @@ import pytest
 
 from tamis_review.intake import read_file, read_records, write_records
 from tamis_review.intake.notes import NoteKind, Notes
-from tamis_review.intake.only_read import read_enw, read_wos
 from tamis_review.intake.recognise import Format
+from tamis_review.intake.wos_and_enw import read_enw, read_wos
 from tamis_schemas import InputError
 
 WOS_FILE = Path("savedrecs.txt")
