@@ -105,17 +105,21 @@ def read_delimited(text: str, path: Path, notes: Notes | None = None) -> list[di
 
 
 def _delimiter(text: str) -> str:
-    """The one by which a row near the top names most known columns; at a tie, the one that finds most cells."""
+    """The one by which a row near the top names most known columns.
+
+    At a tie the one that finds most cells, then the one whose cells have no white space at their ends: a column may be
+    called `;` in a table with tabs.
+    """
     lines = io.StringIO(text, newline="")  # once: it is a copy of all of them
 
-    def score(delimiter: str) -> tuple[int, int]:
+    def score(delimiter: str) -> tuple[int, int, int]:
         lines.seek(0)
         reader = csv.reader(lines, delimiter=delimiter)
-        best = (0, 0)
+        best = (0, 0, 0)
         try:
             for _, cells in zip(range(HEADER_WITHIN), reader, strict=False):
                 named = sum(canonical_name(cell) is not None for cell in cells)
-                best = max(best, (named, len(cells)))
+                best = max(best, (named, len(cells), sum(cell == cell.strip() for cell in cells)))
         except csv.Error:  # a cell beyond all bounds: what was seen before it still counts
             pass
         return best

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stage.hostile import TEXT, without_source
@@ -288,6 +288,7 @@ NAME = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=6).map(
     st.lists(st.lists(TEXT, min_size=6, max_size=6), min_size=1, max_size=4),
     st.sampled_from(",;\t|"),
 )
+@example([";"], [["", "\n", "", "", "", ""]], "\t")
 def test_every_cell_of_any_table_comes_back(names: list[str], rows: list[list[str]], delimiter: str) -> None:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter=delimiter)

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis_review.intake.decision import DECISION_NAMES
 from tamis_review.intake.delimited import read_delimited
 from tamis_review.intake.fields import fields_of
-from tamis_review.intake.jsonl import read_jsonl
+from tamis_review.intake.jsonl import RESERVED, read_jsonl
 from tamis_review.intake.nbib import read_nbib, write_nbib
 from tamis_review.intake.recognise import Format
 from tamis_review.intake.ris import read_ris, write_ris
@@ -162,9 +163,13 @@ def test_csv(records: list[dict[str, Any]], delimiter: str) -> None:
     assert _without_lines(read_delimited(written.getvalue(), PATH)) == records
 
 
+# Names to which Tamis gives a meaning are read as `test_jsonl.py` has it.
+NOT_OURS = st.text().filter(lambda name: name not in RESERVED and name not in DECISION_NAMES)
+
+
 @given(
     st.lists(
-        st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())).map(
+        st.dictionaries(NOT_OURS, st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())).map(
             lambda own: {**own, "id": "x"}
         ),
         min_size=1,
