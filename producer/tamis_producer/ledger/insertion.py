@@ -155,26 +155,33 @@ def _insert_shards(connection: Connection, batch: NewBatch) -> None:
 
 def _copy_items(connection: Connection, batch: NewBatch) -> None:
     """Copy the items in pieces: the rows of a statement are held until its triggers have seen them."""
-    batch_id = str(batch.id)
     rows = enumerate(batch.items)
-    while piece := list(islice(rows, COPIED_AT_ONCE)):
+    while _copy_piece(connection, str(batch.id), list(islice(rows, COPIED_AT_ONCE))):
+        pass  # no piece has a name here: memory holds one of them, never two
+
+
+def _copy_piece(connection: Connection, batch_id: str, piece: Sequence[tuple[int, NewItem]]) -> bool:
+    """Copy these items, each with its place; return whether there are any."""
+    if not piece:
+        return False
+    copy_rows(
+        connection,
+        "COPY payloads (batch_id, idx, payload, origin, source) FROM STDIN",
+        ((batch_id, index, item.payload, item.origin, item.source) for index, item in piece),
+    )
+    copy_rows(
+        connection,
+        "COPY item_states (batch_id, idx, item_id, state) FROM STDIN",
+        ((batch_id, index, item.item_id, _state(item)) for index, item in piece),
+    )
+    excluded = [(index, item.exclusion) for index, item in piece if item.exclusion is not None]
+    if excluded:
         copy_rows(
             connection,
-            "COPY payloads (batch_id, idx, payload, origin, source) FROM STDIN",
-            ((batch_id, index, item.payload, item.origin, item.source) for index, item in piece),
+            "COPY exclusions (batch_id, idx, rule, exclusion) FROM STDIN",
+            ((batch_id, index, exclusion.rule, exclusion.model_dump_json()) for index, exclusion in excluded),
         )
-        copy_rows(
-            connection,
-            "COPY item_states (batch_id, idx, item_id, state) FROM STDIN",
-            ((batch_id, index, item.item_id, _state(item)) for index, item in piece),
-        )
-        excluded = [(index, item.exclusion) for index, item in piece if item.exclusion is not None]
-        if excluded:
-            copy_rows(
-                connection,
-                "COPY exclusions (batch_id, idx, rule, exclusion) FROM STDIN",
-                ((batch_id, index, exclusion.rule, exclusion.model_dump_json()) for index, exclusion in excluded),
-            )
+    return True
 
 
 def _state(item: NewItem) -> str:
