@@ -115,7 +115,7 @@ def measure(name: str, text_of: Callable[[Sequence[Mapping[str, Any]]], str], ow
 
 
 def _read(text: str) -> None:
-    read_delimited(text, PATH, Notes(PATH))
+    read_delimited(text, Notes(PATH))
 
 
 def _read_by_csv(text: str) -> None:

@@ -10,7 +10,6 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from tamis_schemas import InputError
@@ -59,7 +58,7 @@ class _Named:
         return self.name.lower()
 
 
-def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`; the citation key is the id, numbered where it stands again (`key`, `key-2`).
 
     `@string` names are replaced by what they stand for. A field that stands twice is kept twice. An entry that is
@@ -67,7 +66,6 @@ def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[
 
     Raises `InputError` where no entry can be read, and with the line of the first that is lost if reading is strict.
     """
-    notes = notes or Notes(path, strict=True)
     records: list[dict[str, Any]] = []
     macros = Macros()
     above: list[str] = []  # what stands before an entry: comments, a preamble
@@ -75,7 +73,7 @@ def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[
     begun = 0  # entries, those that are lost among them
     broken = False  # the entry above is lost
     ended = 0  # line in which the entry above ends
-    for block in _blocks(text, path):
+    for block in _blocks(text, notes):
         own = block.ignore_error_block if isinstance(block, ParsingFailedBlock) else block
         if isinstance(own, Entry):
             begun, ended = begun + 1, _line(block) + str(own.raw).count("\n")
@@ -102,11 +100,11 @@ def read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[
     return records
 
 
-def _blocks(text: str, path: Path) -> Sequence[Block]:
+def _blocks(text: str, notes: Notes) -> Sequence[Block]:
     try:
         return list(Splitter(re.sub(r"\r\n?", "\n", text)).split().blocks)
     except ParserStateException as error:
-        raise InputError(f"this BibTeX cannot be read: {error.message}", path=path) from error
+        raise InputError(f"this BibTeX cannot be read: {error.message}", path=notes.path) from error
 
 
 def _line(block: Block) -> int:

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, TextIO
 
 from tamis_producer.files.decode import LINE_END
@@ -60,20 +59,19 @@ class _Header:
     columns: Columns
 
 
-def read_delimited(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`: comma, semicolon, tab or bar between cells, whichever makes a header of the header.
 
     The columns `tamis_decision` and its kin, as `write_csv` adds them, become the record's hidden decision again. A
     column that stands twice is numbered.
 
     A row that is longer than the header, a short one with neither title nor abstract, and one whose quotes do not match
-    are lost, which the notes say; without `notes`, or where they are strict, it raises `InputError`. So does a text
-    that has no header with a title or an abstract, or no record below it.
+    are lost, which the notes say; where they are strict, it raises `InputError`. So does a text that has no header with
+    a title or an abstract, or no record below it.
     """
-    notes = notes or Notes(path, strict=True)
     delimiter = _delimiter(text)
     rows = CellRows(text, delimiter, notes)
-    header = _header(rows, path)
+    header = _header(rows, notes)
     rows.width = header.columns.width
     form = Format.TSV if delimiter == "\t" else Format.DELIMITED
     layout: dict[str, Any] | None = None
@@ -100,7 +98,7 @@ def read_delimited(text: str, path: Path, notes: Notes | None = None) -> list[di
     if not records:
         first = next(iter(notes.taken), None)
         why = f" that can be read: {first.text}" if first else ""
-        raise InputError(f"a header, but no record below it{why}", path=path, line=first.line if first else None)
+        raise InputError(f"a header, but no record below it{why}", path=notes.path, line=first.line if first else None)
     return records
 
 
@@ -127,7 +125,7 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=score)
 
 
-def _header(rows: Iterator[CellRow], path: Path) -> _Header:
+def _header(rows: Iterator[CellRow], notes: Notes) -> _Header:
     seen: list[CellRow] = []
     for _, row in zip(range(HEADER_WITHIN), rows, strict=False):
         columns = Columns([cell.strip() for cell in row.cells])
@@ -143,7 +141,7 @@ def _header(rows: Iterator[CellRow], path: Path) -> _Header:
         wrong = "no column for a title or an abstract"
     listed = ", ".join(repr(name[:40]) for name in names[:LISTED])
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    raise InputError(f"{wrong}; columns found: {listed}{more}", path=path, line=seen[0].line if seen else None)
+    raise InputError(f"{wrong}; columns found: {listed}{more}", path=notes.path, line=seen[0].line if seen else None)
 
 
 def _layout(text: str, delimiter: str, header: _Header, first: CellRow, form: Format) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from tamis_schemas import InputError
@@ -55,7 +54,7 @@ _LEFT_OVER = re.compile(r"<(?!/?(?:xml|records)\b|[?!])")  # between records
 _DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
-def read_endnote_xml(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`. Text in several styles is one text; a control character becomes a blank.
 
     The lines that Tamis wrote into the research notes become the record's hidden decision again.
@@ -64,11 +63,11 @@ def read_endnote_xml(text: str, path: Path, notes: Notes | None = None) -> list[
 
     Raises `InputError` where no record can be read, the file has a document type, or reading is strict and one is lost.
     """
-    notes = notes or Notes(path, strict=True)
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):
         raise InputError(
-            "a document type (<!DOCTYPE ...>), which EndNote does not write and which is not read; remove it", path=path
+            "a document type (<!DOCTYPE ...>), which EndNote does not write and which is not read; remove it",
+            path=notes.path,
         )
     clean = without_controls(_DECLARED.sub("", text, count=1))
     line_break = "&#xD;" if "&#xD;" in text else "&#13;" if "&#13;" in text else "\n"

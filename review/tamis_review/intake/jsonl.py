@@ -4,7 +4,6 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from tamis_producer.files.decode import LINE_END
@@ -23,16 +22,15 @@ RESERVED = frozenset((LINE, SOURCE, *DECISION_FIELDS))
 _HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
-def read_jsonl(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The objects in `text`; blank lines are skipped.
 
     `tamis_decision` and its kin, as `write_jsonl` adds them, become the record's hidden decision again. A name that
     Tamis gives a meaning of its own (`_line`, `_source`, `_tamis_decision` ...) gets one more underscore in front.
 
-    A line that is no object is lost, which the notes say; without `notes`, or where they are strict, it raises
-    `InputError` naming it. So does a text in which every line is lost.
+    A line that is no object is lost, which the notes say; where they are strict, it raises `InputError` naming
+    it. So does a text in which every line is lost.
     """
-    notes = notes or Notes(path, strict=True)
     records: list[dict[str, Any]] = []
     for line, content in enumerate(LINE_END.split(text), 1):
         if content.strip():
@@ -50,7 +48,7 @@ def read_jsonl(text: str, path: Path, notes: Notes | None = None) -> list[dict[s
                 layout[EMPTY_ID] = own["id"]
             records.append(remember(record, Format.JSONL, (), layout))
     if not records and notes.taken:
-        raise InputError(f"no line can be read: {notes.taken[0].text}", path=path, line=notes.taken[0].line)
+        raise InputError(f"no line can be read: {notes.taken[0].text}", path=notes.path, line=notes.taken[0].line)
     return records
 
 

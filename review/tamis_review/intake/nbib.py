@@ -6,7 +6,6 @@ writer sets a line of six blanks for one, which other programs read as white spa
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TextIO
 
 from tamis_producer.files.decode import LINE_END
@@ -36,14 +35,14 @@ _TAG = re.compile(r"[A-Z][A-Z0-9]{1,3}")
 _PIECE = re.compile(rf".{{1,{WIDTH - len(INDENT)}}} (?=[^ ])|.*? (?=[^ ])")
 
 
-def read_nbib(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`; ERIC's, which begin with `OWN - ERIC`, are among them.
 
     A record without its beginning is lost: an empty line ends the one before it. Text between records is skipped.
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    return read_tagged(SCHEME, _blocks, text, path, notes)
+    return read_tagged(SCHEME, _blocks, text, notes)
 
 
 def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:

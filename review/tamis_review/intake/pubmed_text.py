@@ -8,7 +8,6 @@ end; a line without one ends a part of the abstract. Two empty lines stand betwe
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from .notes import Notes
@@ -67,12 +66,11 @@ class _Block:
     is_whole: bool = False  # its PMID has come
 
 
-def read_pubmed_text(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`. One without its number or its PMID is lost; text between records is skipped.
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    notes = notes or Notes(path, strict=True)
     line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the blank at a line's end
     records: list[dict[str, Any]] = []
     begun = 0  # records, those that are lost among them

@@ -24,21 +24,21 @@ with needs("files"):  # said at once where it is missing; what takes memory is l
     if find_spec("lxml") is None:
         raise ModuleNotFoundError("No module named 'lxml'", name="lxml")
 
-Reader = Callable[[str, Path, Notes], list[dict[str, Any]]]
+Reader = Callable[[str, Notes], list[dict[str, Any]]]
 
 
-def _read_bibtex(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def _read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Read BibTeX; its parser takes two megabytes of memory, which who reads none does not take."""
     from .bibtex import read_bibtex
 
-    return read_bibtex(text, path, notes)
+    return read_bibtex(text, notes)
 
 
-def _read_endnote_xml(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def _read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Read EndNote XML; its parser takes four megabytes, likewise."""
     from .endnote_xml import read_endnote_xml
 
-    return read_endnote_xml(text, path, notes)
+    return read_endnote_xml(text, notes)
 
 
 READERS: Mapping[Format, Reader] = {
@@ -102,7 +102,7 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
             path=path,
         )
     notes = Notes(path, strict=strict)
-    records = reader(decoded.text, path, notes)
+    records = reader(decoded.text, notes)
     named = source_format(records[0]) if records else None  # a reader may know more: TSV is delimited text
     return Intake(records, named or recognised, decoded.encoding, decoded.replaced, decoded.sha256, notes.taken)
 

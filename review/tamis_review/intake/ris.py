@@ -8,7 +8,6 @@ one that looks like a tag (`ER  - ` within an abstract).
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, TextIO
 
 from tamis_producer.files.decode import LINE_END
@@ -80,12 +79,12 @@ _TAG = re.compile(r"[A-Z][A-Z0-9]")
 _LOOKS_TAGGED = re.compile(r"\s|\ufeff|[A-Z][A-Z0-9]\s*-|$")
 
 
-def read_ris(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def read_ris(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`. One without its beginning or its end is lost; text between records is skipped.
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    return read_tagged(SCHEME, partial(ended_blocks, _ENDED), text, path, notes)
+    return read_tagged(SCHEME, partial(ended_blocks, _ENDED), text, notes)
 
 
 def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:

@@ -8,7 +8,6 @@ records, where their end has a tag. The elements of EndNote XML are placed in th
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from tamis_producer.files.decode import LINE_END
@@ -94,12 +93,11 @@ class Ended:
 Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[Block]]  # the records of a text
 
 
-def read_tagged(scheme: Scheme, blocks: Blocks, text: str, path: Path, notes: Notes | None) -> list[dict[str, Any]]:
+def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`, which `blocks` splits.
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    notes = notes or Notes(path, strict=True)
     records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:
         raise notes.nothing_read(f"no record: none of its lines begins with `{scheme.begins}`")

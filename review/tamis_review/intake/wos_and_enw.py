@@ -11,7 +11,6 @@ title is a record as well.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from .notes import Notes
@@ -24,20 +23,20 @@ BEGIN, TITLES = "0", ("T", "B")  # of EndNote
 _TAGGED = re.compile(r"%([0-9A-Z?@!#$\]&()*+^><\[=~|:;\\])(?:[ \t]+(.*))?")
 
 
-def read_wos(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`. One without its beginning or its end is lost; text between records is skipped.
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, path, notes)
+    return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, notes)
 
 
-def read_enw(text: str, path: Path, notes: Notes | None = None) -> list[dict[str, Any]]:
+def read_enw(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`. What has neither a beginning nor a title is lost; text between records is skipped.
 
     Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
     """
-    return read_tagged(ENW, _enw_blocks, text, path, notes)
+    return read_tagged(ENW, _enw_blocks, text, notes)
 
 
 def _joined(lines: Sequence[str], *, wrapped_at: int) -> str:

@@ -63,7 +63,7 @@ def written(records: list[dict[str, Any]]) -> str:
 
 
 def test_an_entry_is_a_record_under_canonical_names_with_its_latex_decoded() -> None:
-    first, second = read_bibtex(FILE, PATH)
+    first, second = read_bibtex(FILE, Notes(PATH, strict=True))
     assert shown_fields(first) == {
         "title": "Walking & DNA: 50% of 10–20 km",
         "abstract": "Line one goes on.\nSecond α paragraph.",
@@ -80,11 +80,11 @@ def test_an_entry_is_a_record_under_canonical_names_with_its_latex_decoded() -> 
 
 
 def test_a_file_comes_back_as_it_was() -> None:
-    assert written(read_bibtex(FILE, PATH)) == FILE
+    assert written(read_bibtex(FILE, Notes(PATH, strict=True))) == FILE
 
 
 def test_what_is_changed_is_written_as_latex_and_the_rest_stays() -> None:
-    (first, _) = records = read_bibtex(FILE, PATH)
+    (first, _) = records = read_bibtex(FILE, Notes(PATH, strict=True))
     first |= {"title": "100% {new} \\ @ $5", "authors": ["A and B Ltd", "Öst, C."], "year": "soon", "journal": "Gait"}
     first |= {"_bib_note": "unbalanced {", "url": "https://a.b/~c_d%20--e"}
     del first["abstract"]
@@ -95,17 +95,17 @@ def test_what_is_changed_is_written_as_latex_and_the_rest_stays() -> None:
     assert "  Abstract = {}," in text
     assert "  url = {https://a.b/~c_d%20--e}," in text
     assert r"  note = {unbalanced \textbraceleft{}}," in text
-    again = read_bibtex(text, PATH)
+    again = read_bibtex(text, Notes(PATH, strict=True))
     first["_bib_note"] = r"unbalanced \textbraceleft{}"  # what has no canonical name has the text that stands there
     assert without_source(again) == without_source(records)
 
 
 def test_the_decision_is_added_read_back_and_replaced() -> None:
-    records = read_bibtex(FILE, PATH)
+    records = read_bibtex(FILE, Notes(PATH, strict=True))
     records[0] |= {"_tamis_decision": "exclude", "_tamis_confidence": 0.9, "_tamis_reason": "a\n\n  b -- {c}\\"}
     once = written(records)
     assert "  tamis_decision = {exclude},\n  tamis_confidence = {0.9},\n  tamis_reason = {" in once
-    again = read_bibtex(once, PATH)
+    again = read_bibtex(once, Notes(PATH, strict=True))
     assert without_source(again) == without_source(records)
     assert "tamis_decision" not in shown_fields(again[0])
     again[0]["_tamis_decision"] = "include"
@@ -114,11 +114,14 @@ def test_the_decision_is_added_read_back_and_replaced() -> None:
 
 def test_a_name_that_an_entry_uses_is_defined_wherever_it_is_written() -> None:
     text = "@string{j = {Gait}}\n@string{k = j # { B}}\n@article{a, title={x}}\n@article{b, journal = k, title={y}}\n"
-    records = read_bibtex(text, PATH)
+    records = read_bibtex(text, Notes(PATH, strict=True))
     assert records[1]["journal"] == "Gait B"
     assert written(records[1:]) == "@string{k = {Gait B}}\n\n@article{b,\n  journal = k,\n  title = {y},\n}\n\n"
-    other = read_bibtex("@string{k = {Posture}}\n@book{c, journal = k, title={z}}", PATH)
-    assert [own["journal"] for own in read_bibtex(written([records[1], *other]), PATH)] == ["Gait B", "Posture"]
+    other = read_bibtex("@string{k = {Posture}}\n@book{c, journal = k, title={z}}", Notes(PATH, strict=True))
+    assert [own["journal"] for own in read_bibtex(written([records[1], *other]), Notes(PATH, strict=True))] == [
+        "Gait B",
+        "Posture",
+    ]
 
 
 def test_a_record_from_elsewhere_gets_the_usual_fields_and_a_key_of_its_own() -> None:
@@ -137,7 +140,7 @@ def test_a_record_from_elsewhere_gets_the_usual_fields_and_a_key_of_its_own() ->
         "@inproceedings{k_1-2,\n  type = {Conference Paper},\n  author = {X, Y},\n  title = {a \\& b},\n"
         "  booktitle = {J},\n  year = {2020},\n}\n\n@misc{k_1-3,\n}\n\n"
     )
-    back = read_bibtex(text, PATH)
+    back = read_bibtex(text, Notes(PATH, strict=True))
     assert [(one["type"], one.get("journal")) for one in back] == [
         ("Review", "J"),
         ("Conference Paper", "J"),
@@ -146,7 +149,7 @@ def test_a_record_from_elsewhere_gets_the_usual_fields_and_a_key_of_its_own() ->
 
 
 def test_two_entries_without_a_key_are_two_records() -> None:
-    records = read_bibtex("@book{, title={a}}\n@book{, title={b}}\n", PATH)
+    records = read_bibtex("@book{, title={a}}\n@book{, title={b}}\n", Notes(PATH, strict=True))
     assert [own["id"] for own in records] == ["record-1", "record-2"]
     assert written(records) == "@book{,\n  title = {a},\n}\n\n@book{,\n  title = {b},\n}\n\n"
 
@@ -175,7 +178,7 @@ def test_two_entries_without_a_key_are_two_records() -> None:
 )
 def test_a_fault_is_an_error_naming_line_and_key_where_reading_is_strict(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_bibtex(text, PATH)
+        read_bibtex(text, Notes(PATH, strict=True))
 
 
 def test_keys_that_stand_again_are_numbered_and_fields_that_do_are_all_kept() -> None:
@@ -184,7 +187,7 @@ def test_keys_that_stand_again_are_numbered_and_fields_that_do_are_all_kept() ->
         "  note = {D},\n}\n\n@article{k-2,\n  title = {y},\n}\n\n"
         "@article{k,\n  title = {z},\n  title = {w},\n  author = {Q},\n  author = {R},\n}\n\n"
     )
-    records = read_bibtex(text, PATH)
+    records = read_bibtex(text, Notes(PATH, strict=True))
     assert [own["id"] for own in records] == ["k", "k-2", "k-3"]
     assert records[0]["_bib_funding_details"] == ["A", "B"]
     assert (records[0]["_bib_Note"], records[0]["_bib_note"]) == ("C", "D")
@@ -192,7 +195,7 @@ def test_keys_that_stand_again_are_numbered_and_fields_that_do_are_all_kept() ->
     assert (records[2]["authors"], records[2]["_bib_author"]) == (["Q"], "R")
     again = written(records)
     assert again == text.replace("@article{k,\n  title = {z}", "@article{k-3,\n  title = {z}")
-    assert without_source(read_bibtex(again, PATH)) == without_source(records)
+    assert without_source(read_bibtex(again, Notes(PATH, strict=True))) == without_source(records)
 
 
 A, B, C = (f"@article{{{name},\n  title = {{{name}}},\n  year = {{2020}},\n}}\n" for name in "abc")
@@ -212,20 +215,20 @@ A, B, C = (f"@article{{{name},\n  title = {{{name}}},\n  year = {{2020}},\n}}\n"
 )
 def test_a_broken_entry_costs_no_other(damaged: str, line: int) -> None:
     notes = Notes(PATH)
-    records = read_bibtex(A + damaged + C, PATH, notes)
+    records = read_bibtex(A + damaged + C, notes)
     assert [own["title"] for own in records] == ["a", "c"]
     assert [(note.kind, note.line) for note in notes.taken] == [(NoteKind.LOST, line)]
 
 
 def test_a_broken_string_is_no_record_but_said() -> None:
     notes = Notes(PATH)
-    assert len(read_bibtex("@string{x = }\n@string{y\n" + A, PATH, notes)) == 1
+    assert len(read_bibtex("@string{x = }\n@string{y\n" + A, notes)) == 1
     assert [(note.kind, note.line, note.text) for note in notes.taken] == [
         (NoteKind.SKIPPED, 1, "@string that is no text, or a far too long one"),
         (NoteKind.SKIPPED, 2, "@string without its end"),
     ]
     with pytest.raises(InputError, match=r"library\.bib:1: @string that is no text"):
-        read_bibtex("@string{x = }\n" + A, PATH)
+        read_bibtex("@string{x = }\n" + A, Notes(PATH, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -258,10 +261,10 @@ def test_what_is_written_as_latex_says_the_same(text: str) -> None:
 def test_any_text_of_a_field_comes_back_as_it_stood_or_is_an_error(texts: list[str]) -> None:
     text = "@misc{k,\n" + "".join(f"  f{at} = {{{one}}},\n" for at, one in enumerate(texts)) + "}\n"
     try:
-        records = read_bibtex(text, PATH)
+        records = read_bibtex(text, Notes(PATH, strict=True))
     except InputError:
         return
-    assert without_source(read_bibtex(written(records), PATH)) == without_source(records)
+    assert without_source(read_bibtex(written(records), Notes(PATH, strict=True))) == without_source(records)
 
 
 def test_hostile_files_cost_no_time() -> None:
@@ -280,5 +283,5 @@ def test_hostile_files_cost_no_time() -> None:
     begun = time.process_time()  # of this process alone, however many others there are
     for text in hostile:
         with suppress(InputError):
-            written(read_bibtex(text, PATH))
+            written(read_bibtex(text, Notes(PATH, strict=True)))
     assert time.process_time() - begun < 10  # about 0.4; minutes where a pattern goes wrong

@@ -19,7 +19,7 @@ PATH = Path("export.csv")
 
 def read(text: str) -> tuple[list[dict[str, Any]], tuple[Note, ...]]:
     notes = Notes(PATH)
-    return read_delimited(text, PATH, notes), notes.taken
+    return read_delimited(text, notes), notes.taken
 
 
 def titles(text: str) -> list[str]:
@@ -51,7 +51,7 @@ def test_a_damaged_row_costs_one_record_and_the_others_are_read(damaged: str, re
     assert (note.kind, note.line) == (NoteKind.LOST, 3)
     assert note.text.startswith(reason)
     with pytest.raises(InputError, match=r"export\.csv:3: "):
-        read_delimited(text, PATH)
+        read_delimited(text, Notes(PATH, strict=True))
 
 
 def test_a_quote_that_is_never_closed_costs_no_more_than_its_row_where_the_next_can_be_read() -> None:

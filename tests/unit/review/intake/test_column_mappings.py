@@ -9,6 +9,7 @@ import pytest
 
 from tamis_review.intake.column_mappings import database_of, database_of_table
 from tamis_review.intake.delimited import read_delimited, write_csv
+from tamis_review.intake.notes import Notes
 from tamis_review.intake.traits import traits_of
 from tamis_schemas.records.item import shown_fields
 
@@ -169,18 +170,18 @@ def test_what_stands_in_several_cells_or_in_a_part_of_one_is_found_and_the_table
     row: dict[str, str], shown: dict[str, Any], hidden: dict[str, str]
 ) -> None:
     text = table(row)
-    (record,) = read_delimited(text, PATH)
+    (record,) = read_delimited(text, Notes(PATH, strict=True))
     assert shown_fields(record) == shown
     assert {name: record.get(name) for name in hidden} == hidden
     assert written([record]) == text
     # A value that has been changed since stands in a column of its own, or in its cell, and is what is read again.
     changed = {**record, "year": 1999, "journal": "Other; walks", "authors": ["A, B", "C"], "title": "New & {old}"}
-    (again,) = read_delimited(written([changed]), PATH)
+    (again,) = read_delimited(written([changed]), Notes(PATH, strict=True))
     assert {**shown_fields(again), "id": None} == {**shown_fields(changed), "id": None}
 
 
 def test_a_congress_abstract_is_known_by_the_source_though_its_journal_says_nothing_of_it() -> None:
-    abstract, paper = (read_delimited(table(row), PATH)[0] for row in (OVID_EMBASE, OVID_PSYCINFO))
+    abstract, paper = (read_delimited(table(row), Notes(PATH, strict=True))[0] for row in (OVID_EMBASE, OVID_PSYCINFO))
     assert (traits_of(abstract).meeting, traits_of(paper).meeting) == (True, False)
 
 
@@ -205,7 +206,7 @@ def test_a_congress_abstract_is_known_by_the_source_though_its_journal_says_noth
 def test_journal_and_year_are_found_in_whatever_way_ovid_writes_the_source(
     source: str, journal: str | None, year: int | None
 ) -> None:
-    (record,) = read_delimited(table({"DB": "Embase", "TI": "t", "SO": source}), PATH)
+    (record,) = read_delimited(table({"DB": "Embase", "TI": "t", "SO": source}), Notes(PATH, strict=True))
     assert (record.get("journal"), record.get("year"), record["_SO"]) == (journal, year, source)
 
 
@@ -222,29 +223,36 @@ def test_journal_and_year_are_found_in_whatever_way_ovid_writes_the_source(
 def test_journal_and_abstract_are_found_in_the_note_of_base(
     note: str, journal: str | None, abstract: str | None
 ) -> None:
-    (record,) = read_delimited(table({**BASE, "note": f"{{{note}}}"}), PATH)
+    (record,) = read_delimited(table({**BASE, "note": f"{{{note}}}"}), Notes(PATH, strict=True))
     assert (record.get("journal"), record.get("abstract")) == (journal, abstract)
 
 
 def test_rows_of_several_sources_in_one_table_are_each_read_in_their_own_way() -> None:
     scopus = {"Title": "Walk {on}", "Authors": "Bo G.; Li M.", "Source title": "Walks", "Source": "Scopus", "EID": "2"}
     records = [
-        record for row in (BASE, OVID_EMBASE, EBSCO_CINAHL, scopus) for record in read_delimited(table(row), PATH)
+        record
+        for row in (BASE, OVID_EMBASE, EBSCO_CINAHL, scopus)
+        for record in read_delimited(table(row), Notes(PATH, strict=True))
     ]
-    again = read_delimited(written(records), PATH)
+    again = read_delimited(written(records), Notes(PATH, strict=True))
     for one, other in zip(records, again, strict=True):
         assert shown_fields(other) == shown_fields(one)
         assert database_of(other) == database_of(one)
 
 
 def test_the_database_is_named_where_a_cell_says_so_and_no_citation_is_taken_for_one() -> None:
-    assert read_delimited(table(OVID_PSYCINFO), PATH)[0]["_database"] == "APA PsycInfo"
-    assert read_delimited(table(EBSCO_CINAHL), PATH)[0]["_database"] == "CINAHL Plus"
-    assert read_delimited("Title,Source,EID,Source title\nt,Scopus,2,W\n", PATH)[0]["_database"] == "Scopus"
-    (embase,) = read_delimited(f"Title,PUI,Embase Link,Source\nt,L2,u,{'Walks (2024) 15:1 ' * 5}\n", PATH)
+    assert read_delimited(table(OVID_PSYCINFO), Notes(PATH, strict=True))[0]["_database"] == "APA PsycInfo"
+    assert read_delimited(table(EBSCO_CINAHL), Notes(PATH, strict=True))[0]["_database"] == "CINAHL Plus"
+    assert (
+        read_delimited("Title,Source,EID,Source title\nt,Scopus,2,W\n", Notes(PATH, strict=True))[0]["_database"]
+        == "Scopus"
+    )
+    (embase,) = read_delimited(
+        f"Title,PUI,Embase Link,Source\nt,L2,u,{'Walks (2024) 15:1 ' * 5}\n", Notes(PATH, strict=True)
+    )
     assert "_database" not in embase
     assert database_of(embase) is None
-    (pubmed,) = read_delimited("PMID,Title,Journal/Book,Create Date\n1,t,W,2020/01/01\n", PATH)
+    (pubmed,) = read_delimited("PMID,Title,Journal/Book,Create Date\n1,t,W,2020/01/01\n", Notes(PATH, strict=True))
     assert "_database" not in pubmed
     assert database_of_table(["PMID", "Title", "Journal/Book", "Create Date"]) == "PubMed"
     assert database_of_table(["title", "abstract"]) is None

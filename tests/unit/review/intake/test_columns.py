@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tamis_review.intake.delimited import read_delimited, write_csv
+from tamis_review.intake.notes import Notes
 from tamis_schemas.records.item import shown_fields
 
 PATH = Path("export.csv")
@@ -117,14 +118,14 @@ PATH = Path("export.csv")
 )
 def test_the_columns_of_databases_and_tools_are_known(header: str, row: str, expected: dict[str, Any]) -> None:
     text = f"{header}\n{row}\n"
-    (record,) = read_delimited(text, PATH)
+    (record,) = read_delimited(text, Notes(PATH, strict=True))
     assert shown_fields(record) == expected
     assert written([record]) == text
 
 
 def test_a_column_that_stands_twice_is_numbered_and_written_again_under_its_name() -> None:
     text = "Title,Notes,notes,Notes,Notes_2,DOI,DOI\nt,1,2,3,4,,10.1/w\nu,,,5,,10.1/x,10.1/y\n"
-    first, second = records = read_delimited(text, PATH)
+    first, second = records = read_delimited(text, Notes(PATH, strict=True))
     assert {name: value for name, value in first.items() if "otes" in name} == {
         "_Notes": "1",
         "_notes_3": "2",
@@ -138,7 +139,7 @@ def test_a_column_that_stands_twice_is_numbered_and_written_again_under_its_name
 @pytest.mark.parametrize("name", ["source", "line", "Source"])
 def test_a_column_whose_name_tamis_uses_itself_is_kept(name: str) -> None:
     text = f"title,{name}\nt,Scopus\n"
-    (record,) = read_delimited(text, PATH)
+    (record,) = read_delimited(text, Notes(PATH, strict=True))
     assert record["_line"] == 2
     assert "Scopus" in (record.get(f"_{name}"), record.get(f"__{name}"))
     assert written([record]) == text

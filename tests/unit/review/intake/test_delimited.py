@@ -18,6 +18,7 @@ from stage.shared_data import DATA, needs_real_records
 from tamis_producer.files.decode import read_decoded
 from tamis_producer.results.formula_guard import guarded, unguarded
 from tamis_review.intake.delimited import read_delimited, write_csv, write_tsv
+from tamis_review.intake.notes import Notes
 from tamis_review.intake.recognise import Format
 from tamis_review.intake.source import source_format
 from tamis_schemas import InputError
@@ -33,12 +34,15 @@ def written(records: list[dict[str, Any]], write: Any = write_csv) -> str:
 
 
 def read(text: str) -> list[dict[str, Any]]:
-    return read_delimited(text, PATH)
+    return read_delimited(text, Notes(PATH, strict=True))
 
 
 def without_source_of(text: str) -> list[dict[str, Any]]:
     """The records, but for what they remember of their source."""
-    return [{name: value for name, value in own.items() if name != "_source"} for own in read_delimited(text, PATH)]
+    return [
+        {name: value for name, value in own.items() if name != "_source"}
+        for own in read_delimited(text, Notes(PATH, strict=True))
+    ]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

@@ -66,7 +66,7 @@ PRETTY = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def read(text: str) -> list[dict[str, Any]]:
-    return read_endnote_xml(text, PATH)
+    return read_endnote_xml(text, Notes(PATH, strict=True))
 
 
 def written(records: list[dict[str, Any]]) -> str:
@@ -245,7 +245,7 @@ A, B, C = (f"<record><titles><title>{name}</title></titles>\n<abstract>x</abstra
 )
 def test_a_broken_record_costs_no_other(damaged: str, line: int) -> None:
     notes = Notes(PATH)
-    records = read_endnote_xml(f"<xml><records>\n{A}{damaged}{C}</records></xml>", PATH, notes)
+    records = read_endnote_xml(f"<xml><records>\n{A}{damaged}{C}</records></xml>", notes)
     whole = read(f"<xml><records>\n{A}{B}{C}</records></xml>")
     assert records == [whole[0], whole[2]]
     assert [(note.kind, note.line) for note in notes.taken] == [(NoteKind.LOST, line)]
@@ -253,5 +253,5 @@ def test_a_broken_record_costs_no_other(damaged: str, line: int) -> None:
 
 def test_a_file_that_is_cut_off_loses_its_last_record_alone() -> None:
     notes = Notes(PATH)
-    assert [own["title"] for own in read_endnote_xml(f"<xml><records>\n{A}{B}"[:-12], PATH, notes)] == ["a"]
+    assert [own["title"] for own in read_endnote_xml(f"<xml><records>\n{A}{B}"[:-12], notes)] == ["a"]
     assert [note.line for note in notes.taken] == [5]

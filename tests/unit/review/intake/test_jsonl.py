@@ -22,7 +22,10 @@ def test_objects_keep_their_own_names_and_values() -> None:
     text = (
         '{"id": 0, "Title": "a", "label": 1, "nested": {"x": [null, true]}}\n\n{"pmid": "5"}\r\n{"doi": "10.1/x"}\n{}\n'
     )
-    assert [{name: value for name, value in own.items() if name != "_source"} for own in read_jsonl(text, PATH)] == [
+    assert [
+        {name: value for name, value in own.items() if name != "_source"}
+        for own in read_jsonl(text, Notes(PATH, strict=True))
+    ] == [
         {"id": 0, "Title": "a", "label": 1, "nested": {"x": [None, True]}, "_line": 1},
         {"pmid": "5", "_line": 3},
         {"doi": "10.1/x", "id": "10.1/x", "_line": 4},
@@ -47,7 +50,7 @@ def test_objects_keep_their_own_names_and_values() -> None:
 )
 def test_a_line_that_is_no_object_is_an_error_naming_it(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_jsonl(text, PATH)
+        read_jsonl(text, Notes(PATH, strict=True))
 
 
 def written(records: list[dict[str, Any]]) -> str:
@@ -58,7 +61,7 @@ def written(records: list[dict[str, Any]]) -> str:
 
 def test_a_broken_line_costs_that_line_alone() -> None:
     notes = Notes(PATH)
-    records = read_jsonl('{"title": "a"}\n{"title": \n[1]\n{"title": "b"}\n{"a": 1, "a": 2}\n', PATH, notes)
+    records = read_jsonl('{"title": "a"}\n{"title": \n[1]\n{"title": "b"}\n{"a": 1, "a": 2}\n', notes)
     assert [(record["title"], record["_line"], record["id"]) for record in records] == [
         ("a", 1, "record-1"),
         ("b", 4, "record-2"),
@@ -66,17 +69,17 @@ def test_a_broken_line_costs_that_line_alone() -> None:
     assert [(note.kind, note.line) for note in notes.taken] == [("lost", 2), ("lost", 3), ("lost", 5)]
     assert notes.taken[1].text == "a JSON array, where an object ({...}) is expected"
     with pytest.raises(InputError, match=r":1: no line can be read: not JSON"):
-        read_jsonl("no json\n", PATH, Notes(PATH))
+        read_jsonl("no json\n", Notes(PATH))
 
 
 def test_objects_come_back_under_their_own_names_with_the_decision() -> None:
     text = '{"Title": "a", "_label": [1, null], "score": 0.5}\n{"id": 7, "title": "b\\u2028"}\n'
-    records = read_jsonl(text, PATH)
+    records = read_jsonl(text, Notes(PATH, strict=True))
     assert written(records) == text.replace("\\u2028", "\u2028")
     records[0] |= {"_tamis_decision": "exclude", "_tamis_confidence": 0.9}
     once = written(records)
     assert once.startswith('{"Title": "a", "_label": [1, null], "score": 0.5, "tamis_decision": "exclude", "tamis_conf')
-    again = read_jsonl(once, PATH)
+    again = read_jsonl(once, Notes(PATH, strict=True))
     assert without_source(again) == without_source(records)
     assert "tamis_decision" not in shown_fields(again[0])
     again[0]["_tamis_decision"] = "include"
@@ -88,7 +91,7 @@ def test_names_that_mean_something_here_are_moved_aside_and_come_back() -> None:
         '{"id": 1, "_line": 9, "_source": {"format": "RIS"}, "_tamis_decision": "x", "__line": 3, '
         '"tamis_decision": "y"}\n'
     )
-    (record,) = read_jsonl(text, PATH)
+    (record,) = read_jsonl(text, Notes(PATH, strict=True))
     assert {name: value for name, value in record.items() if name != "_source"} == {
         "id": 1,
         "___line": 9,
@@ -119,11 +122,14 @@ NAMES = st.text() | st.sampled_from(
 @given(st.lists(st.dictionaries(NAMES, VALUES), min_size=1, max_size=4))
 def test_any_object_comes_back(objects: list[dict[str, Any]]) -> None:
     text = "".join(json.dumps(own) + "\n" for own in objects)
-    again = [json.loads(line) for line in written(json.loads(json.dumps(read_jsonl(text, PATH)))).split("\n")[:-1]]
+    again = [
+        json.loads(line)
+        for line in written(json.loads(json.dumps(read_jsonl(text, Notes(PATH, strict=True))))).split("\n")[:-1]
+    ]
     assert again == objects
     assert [list(own) for own in again] == [list(own) for own in objects]
 
 
 def test_half_a_pair_of_surrogates_comes_back() -> None:
     text = '{"id": "\\ud800"}\n'
-    assert written(read_jsonl(text, PATH)) == text
+    assert written(read_jsonl(text, Notes(PATH, strict=True))) == text

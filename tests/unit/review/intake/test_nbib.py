@@ -56,7 +56,10 @@ TA  - J Walks
 
 
 def _read(text: str) -> list[dict[str, Any]]:
-    return [{name: value for name, value in record.items() if name != "_source"} for record in read_nbib(text, PATH)]
+    return [
+        {name: value for name, value in record.items() if name != "_source"}
+        for record in read_nbib(text, Notes(PATH, strict=True))
+    ]
 
 
 def _written(records: list[dict[str, Any]]) -> str:
@@ -107,7 +110,7 @@ def test_canonical_names_hidden_rest_and_lines() -> None:
 
 
 def test_what_is_written_is_what_was_read() -> None:
-    assert _written(read_nbib(TWO, PATH)) == f"{TWO[1:]}\n"
+    assert _written(read_nbib(TWO, Notes(PATH, strict=True))) == f"{TWO[1:]}\n"
 
 
 def test_line_ends_cut_blanks_and_a_second_byte_order_mark_do_no_harm() -> None:
@@ -148,7 +151,7 @@ def test_a_trial_number_and_a_doi_are_told_from_other_numbers() -> None:
 )
 def test_a_fault_is_an_error_naming_its_line_where_reading_is_strict(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_nbib(text, PATH)
+        read_nbib(text, Notes(PATH, strict=True))
 
 
 A, B, C = (f"PMID- {at}\nOWN - NLM\nTI  - {at}\nAB  - one \n      two\n\n" for at in (1, 2, 3))
@@ -159,8 +162,8 @@ A, B, C = (f"PMID- {at}\nOWN - NLM\nTI  - {at}\nAB  - one \n      two\n\n" for a
 )
 def test_a_broken_record_costs_no_other(damaged: str) -> None:
     notes = Notes(PATH)
-    records = read_nbib(A + damaged + C, PATH, notes)
-    whole = read_nbib(A + B + C, PATH)
+    records = read_nbib(A + damaged + C, notes)
+    whole = read_nbib(A + B + C, Notes(PATH, strict=True))
     assert [_without_line(record) for record in records] == [_without_line(whole[at]) for at in (0, 2)]
     assert [(note.kind, note.line) for note in notes.taken if note.kind is NoteKind.LOST] in (
         [(NoteKind.LOST, 7)],
@@ -171,7 +174,7 @@ def test_a_broken_record_costs_no_other(damaged: str) -> None:
 def test_each_of_two_broken_records_in_a_row_is_noted() -> None:
     notes = Notes(PATH)
     damaged = B.removeprefix("PMID- 2\n")
-    assert [record["title"] for record in read_nbib(A + damaged + damaged + C, PATH, notes)] == ["1", "3"]
+    assert [record["title"] for record in read_nbib(A + damaged + damaged + C, notes)] == ["1", "3"]
     assert [note.line for note in notes.taken] == [7, 12]
 
 
@@ -181,7 +184,7 @@ def _without_line(record: dict[str, Any]) -> dict[str, Any]:
 
 def test_text_between_records_is_skipped() -> None:
     notes = Notes(PATH, strict=True)
-    records = read_nbib(f"Exported today\n{A}2.\n{B}", PATH, notes)
+    records = read_nbib(f"Exported today\n{A}2.\n{B}", notes)
     assert [record["abstract"] for record in records] == ["one two", "one two"]
     assert [(note.text, note.line) for note in notes.taken] == [
         ("line of text outside of any record", 1),
@@ -191,7 +194,7 @@ def test_text_between_records_is_skipped() -> None:
 
 def test_empty_lines_between_all_lines_separate_nothing() -> None:
     spread = "\n\n".join((A + B).splitlines())
-    assert [record["title"] for record in read_nbib(spread, PATH)] == ["1", "2"]
+    assert [record["title"] for record in read_nbib(spread, Notes(PATH, strict=True))] == ["1", "2"]
 
 
 ERIC = """\

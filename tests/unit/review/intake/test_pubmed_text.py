@@ -77,7 +77,7 @@ PMID: 103
 
 
 def _read(text: str) -> list[dict[str, Any]]:
-    return read_pubmed_text(text, PATH)
+    return read_pubmed_text(text, Notes(PATH, strict=True))
 
 
 def test_every_paragraph_is_placed(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ A, B, C = (
 )
 def test_a_broken_record_costs_no_other(damaged: str, line: int, reason: str) -> None:
     notes = Notes(PATH)
-    records = read_pubmed_text(A + damaged + C, PATH, notes)
+    records = read_pubmed_text(A + damaged + C, notes)
     assert [record["title"] for record in records] == ["Title 1.", "Title 3."]
     assert [(note.kind, note.line) for note in notes.taken] == [(NoteKind.LOST, line)]
     with pytest.raises(InputError, match=rf"abstract-set\.txt:{line}: a record {reason}"):
@@ -200,14 +200,14 @@ def test_an_empty_line_too_few_or_too_many_costs_nothing(damaged: str) -> None:
 
 def test_a_file_that_is_cut_off_loses_its_last_record_alone_and_text_between_is_skipped() -> None:
     notes = Notes(PATH)
-    assert len(read_pubmed_text(f"{A}https://library.example/\n\n\n{B}"[:-20], PATH, notes)) == 1
+    assert len(read_pubmed_text(f"{A}https://library.example/\n\n\n{B}"[:-20], notes)) == 1
     link, cut = notes.taken
     assert (link.kind, link.line, link.text) == (NoteKind.SKIPPED, 12, "link")
     assert (cut.kind, cut.line) == (NoteKind.LOST, 15)
     with pytest.raises(InputError, match="is the file cut off"):
-        read_pubmed_text(A[:-20], PATH, Notes(PATH))
+        read_pubmed_text(A[:-20], Notes(PATH))
     with pytest.raises(InputError, match="no record"):
-        read_pubmed_text("text\n", PATH, Notes(PATH))
+        read_pubmed_text("text\n", Notes(PATH))
 
 
 @pytest.mark.parametrize("form", [Format.RIS, Format.ENDNOTE_XML, Format.DELIMITED])

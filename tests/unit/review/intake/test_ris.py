@@ -46,7 +46,7 @@ def _without_source(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_canonical_names_hidden_rest_and_lines() -> None:
-    first, second = (_without_source(record) for record in read_ris(TWO, PATH))
+    first, second = (_without_source(record) for record in read_ris(TWO, Notes(PATH, strict=True)))
     assert first == {
         "id": "10.1000/walk.1",
         "title": "Exercise and mood",
@@ -87,7 +87,7 @@ def test_canonical_names_hidden_rest_and_lines() -> None:
     ],
 )
 def test_the_id_is_the_best_that_the_record_has(tags: str, expected: str) -> None:
-    (record,) = read_ris(f"TY  - JOUR\n{tags}\nER  - \n", PATH)
+    (record,) = read_ris(f"TY  - JOUR\n{tags}\nER  - \n", Notes(PATH, strict=True))
     assert record["id"] == expected
 
 
@@ -103,20 +103,22 @@ def test_the_id_is_the_best_that_the_record_has(tags: str, expected: str) -> Non
     ],
 )
 def test_a_year_is_a_number_where_it_is_one(tags: str, year: int | str | None, kept: dict[str, str]) -> None:
-    (record,) = read_ris(f"TY  - JOUR\n{tags}\nER  - \n", PATH)
+    (record,) = read_ris(f"TY  - JOUR\n{tags}\nER  - \n", Notes(PATH, strict=True))
     assert record.get("year") == year
     assert {name: value for name, value in record.items() if name.startswith("_ris")} == kept
 
 
 def test_the_type_of_work_says_more_than_the_type_of_reference_unless_it_is_a_doi() -> None:
-    (review,) = read_ris("TY  - JOUR\nM3  - Review\nER  - ", PATH)
+    (review,) = read_ris("TY  - JOUR\nM3  - Review\nER  - ", Notes(PATH, strict=True))
     assert (review["type"], review["_ris_TY"]) == ("Review", "JOUR")
-    (doi,) = read_ris("TY  - JOUR\nM3  - 10.1/x\nER  - ", PATH)
+    (doi,) = read_ris("TY  - JOUR\nM3  - 10.1/x\nER  - ", Notes(PATH, strict=True))
     assert (doi["type"], doi["_ris_M3"]) == ("JOUR", "10.1/x")
 
 
 def test_two_titles_two_abstracts_and_two_kinds_of_authors_are_all_kept() -> None:
-    (record,) = read_ris("TY  - JOUR\nTI  - a\nT1  - b\nAB  - c\nAB  - d\nN2  - e\nAU  - f\nA1  - g\nER  - ", PATH)
+    (record,) = read_ris(
+        "TY  - JOUR\nTI  - a\nT1  - b\nAB  - c\nAB  - d\nN2  - e\nAU  - f\nA1  - g\nER  - ", Notes(PATH, strict=True)
+    )
     assert (record["title"], record["_ris_T1"]) == ("a", "b")
     assert (record["abstract"], record["_ris_N2"]) == ("c\nd", "e")
     assert (record["authors"], record["_ris_A1"]) == (["f"], "g")
@@ -124,17 +126,19 @@ def test_two_titles_two_abstracts_and_two_kinds_of_authors_are_all_kept() -> Non
 
 def test_line_ends_numbering_a_missing_blank_and_a_second_byte_order_mark_do_no_harm() -> None:
     text = "1.\r\nTY  - JOUR\r\nTI  - a\r\nAB  -\r\nER  -\r\n2.\r\n\ufeffTY  - JOUR\rTI  - b\rER  - \r"
-    assert [(r["title"], r["_line"]) for r in read_ris(text, PATH)] == [("a", 2), ("b", 7)]
+    assert [(r["title"], r["_line"]) for r in read_ris(text, Notes(PATH, strict=True))] == [("a", 2), ("b", 7)]
 
 
 def test_files_with_one_blank_before_the_dash_are_read_and_prose_that_looks_alike_is_not_a_tag() -> None:
-    assert read_ris("TY - JOUR\nTI - a\nER - \n", PATH)[0]["title"] == "a"
-    (record,) = read_ris("TY  - JOUR\nAB  - done in the\nUS - based on\nAB- not a tag\nER  - \n", PATH)
+    assert read_ris("TY - JOUR\nTI - a\nER - \n", Notes(PATH, strict=True))[0]["title"] == "a"
+    (record,) = read_ris(
+        "TY  - JOUR\nAB  - done in the\nUS - based on\nAB- not a tag\nER  - \n", Notes(PATH, strict=True)
+    )
     assert record["abstract"] == "done in the\nUS - based on\nAB- not a tag"
 
 
 def test_a_line_separator_within_a_text_is_not_a_line_end() -> None:
-    (record,) = read_ris("TY  - JOUR\nAB  - a\u2028b\x0bc\nER  - \n", PATH)
+    (record,) = read_ris("TY  - JOUR\nAB  - a\u2028b\x0bc\nER  - \n", Notes(PATH, strict=True))
     assert record["abstract"] == "a\u2028b\x0bc"
 
 
@@ -151,7 +155,7 @@ def test_a_line_separator_within_a_text_is_not_a_line_end() -> None:
 )
 def test_a_fault_is_an_error_naming_its_line_where_reading_is_strict(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_ris(text, PATH)
+        read_ris(text, Notes(PATH, strict=True))
 
 
 def test_what_programs_set_between_records_is_skipped_and_counted_even_where_reading_is_strict() -> None:
@@ -160,7 +164,7 @@ def test_what_programs_set_between_records_is_skipped_and_counted_even_where_rea
         "ER  -  \n\n \nRecord #2 of 2\nTY  -  JOUR\nTI  -  b\nER  -  \nhttps://library.example/a?b=c\n<3>\nER  - \n"
     )
     notes = Notes(PATH, strict=True)
-    assert [record["title"] for record in read_ris(text, PATH, notes)] == ["a", "b"]
+    assert [record["title"] for record in read_ris(text, notes)] == ["a", "b"]
     assert [(note.text, note.line, note.n) for note in notes.taken] == [
         ("line of text outside of any record", 1, 2),
         ("record number", 3, 3),
@@ -188,7 +192,7 @@ A, B, C = (f"TY  - JOUR\nTI  - {name}\nAB  - one\ntwo\nER  - \n" for name in "ab
 )
 def test_a_broken_record_costs_no_other(damaged: str, lost_at: int) -> None:
     notes = Notes(PATH)
-    records = read_ris(A + damaged + C, PATH, notes)
+    records = read_ris(A + damaged + C, notes)
     assert [record["title"] for record in records if record["title"] != "b"] == ["a", "c"]
     assert [(note.kind, note.line) for note in notes.taken] == [(NoteKind.LOST, lost_at)]
     # Records are numbered as they stand in the file: the id of one does not depend on another's fault.
@@ -197,7 +201,7 @@ def test_a_broken_record_costs_no_other(damaged: str, lost_at: int) -> None:
 
 def test_a_second_export_with_other_blanks_around_the_dash_is_read_as_well() -> None:
     text = A + "TY - JOUR\nTI - b\nER  - \n" + C
-    assert [record["title"] for record in read_ris(text, PATH)] == ["a", "b", "c"]
+    assert [record["title"] for record in read_ris(text, Notes(PATH, strict=True))] == ["a", "b", "c"]
 
 
 def test_the_pubmed_id_and_the_type_stand_where_cochrane_and_ovid_have_them() -> None:
@@ -205,7 +209,7 @@ def test_the_pubmed_id_and_the_type_stand_where_cochrane_and_ovid_have_them() ->
         "TY  -  JOUR\nAN  -  CN-1\nC3  -  PUBMED 123\nM3  -  Journal article\nER  -  \n"
         "TY  -  JOUR\nAN  -  CN-2\nC3  -  PUBMED 124,EMBASE 9\nER  -  \n"
         "TY  - JOUR\nM3  - Therapy [1]\nPT  - Journal Article\nC3  - A University\nER  - \n",
-        PATH,
+        Notes(PATH, strict=True),
     )
     assert (one["pmid"], one["id"], one["_ris_AN"], "_ris_C3" in one) == ("123", "123", "CN-1", False)
     assert (two["pmid"], two["_ris_C3"]) == ("124", "PUBMED 124,EMBASE 9")

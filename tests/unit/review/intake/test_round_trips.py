@@ -16,6 +16,7 @@ from tamis_review.intake.delimited import read_delimited
 from tamis_review.intake.fields import fields_of
 from tamis_review.intake.jsonl import RESERVED, read_jsonl
 from tamis_review.intake.nbib import read_nbib, write_nbib
+from tamis_review.intake.notes import Notes
 from tamis_review.intake.recognise import Format
 from tamis_review.intake.ris import read_ris, write_ris
 
@@ -58,7 +59,7 @@ def test_ris(records: list[dict[str, Any]], line_end: str) -> None:
         lines += [f"KW  - {keyword}" for keyword in record.get("keywords", [])]
         lines += ["ER  - ", ""]
     text = "\n".join(lines).replace("\n", line_end)
-    assert _without_lines(read_ris(text, PATH)) == records
+    assert _without_lines(read_ris(text, Notes(PATH, strict=True))) == records
 
 
 # What may harm: line ends of all kinds, blanks at any end, tags, marks, controls.
@@ -107,7 +108,7 @@ def test_no_value_harms_another_and_each_survives(form: Format, records: list[di
     read, write = FORMS[form]
     written = io.StringIO(newline="")
     write(records, written)
-    again = read(written.getvalue(), PATH)
+    again = read(written.getvalue(), Notes(PATH, strict=True))
     assert len(again) == len(records)
     for record, back in zip(records, again, strict=True):
         texts = [field.text for field in fields_of(back, form, {})]
@@ -146,7 +147,7 @@ def test_every_field_of_any_file_is_written_again_in_its_place(form: Format, dat
     entries = [[BEGIN[form], None, "x"], *([tag, None, text] for tag, text in fields)]
     written = io.StringIO(newline="")
     write([{"_source": {"format": form.value, "fields": entries}}], written)
-    (record,) = read(written.getvalue(), PATH)
+    (record,) = read(written.getvalue(), Notes(PATH, strict=True))
     given_back = [(field.name, field.text) for field in fields_of(json.loads(json.dumps(record)), form, {})]
     assert given_back == [(BEGIN[form], "x"), *fields]
 
@@ -160,7 +161,7 @@ def test_csv(records: list[dict[str, Any]], delimiter: str) -> None:
     for record in records:
         joined: dict[str, Any] = {name: "; ".join(record[name]) for name in ("authors", "keywords") if name in record}
         writer.writerow({**record, **joined})
-    assert _without_lines(read_delimited(written.getvalue(), PATH)) == records
+    assert _without_lines(read_delimited(written.getvalue(), Notes(PATH, strict=True))) == records
 
 
 # Names to which Tamis gives a meaning are read as `test_jsonl.py` has it.
@@ -177,7 +178,7 @@ NOT_OURS = st.text().filter(lambda name: name not in RESERVED and name not in DE
 )
 def test_jsonl(records: list[dict[str, Any]]) -> None:
     text = "\n".join(json.dumps(record, ensure_ascii=False) for record in records)
-    read = read_jsonl(text, PATH)
+    read = read_jsonl(text, Notes(PATH, strict=True))
     assert [record["_line"] for record in read] == list(range(1, len(records) + 1))
     own = [{name: value for name, value in record.items() if name != "_source"} for record in read]
     assert own == [{**record, "_line": line} for line, record in enumerate(records, 1)]

@@ -108,13 +108,13 @@ def test_canonical_names_hidden_rest_and_lines_of_web_of_science(tmp_path: Path)
 
 def test_lines_that_are_too_long_to_be_parts_of_one_are_paragraphs() -> None:
     long = "word " * 30
-    (record,) = read_wos(f"PT J\nAB {long}\n   Second paragraph.\nER\n", WOS_FILE)
+    (record,) = read_wos(f"PT J\nAB {long}\n   Second paragraph.\nER\n", Notes(WOS_FILE, strict=True))
     assert record["abstract"] == f"{long.strip()}\nSecond paragraph."
 
 
 def test_two_exports_in_one_file_are_read(tmp_path: Path) -> None:
     notes = Notes(WOS_FILE, strict=True)
-    assert len(read_wos(f"{WOS_TWO}\n\ufeff{WOS_TWO}", WOS_FILE, notes)) == 4
+    assert len(read_wos(f"{WOS_TWO}\n\ufeff{WOS_TWO}", notes)) == 4
     assert notes.taken == ()
 
 
@@ -127,25 +127,25 @@ WOS_A, WOS_B, WOS_C = (f"PT J\nTI {name}\nPY 2020\nER\n\n" for name in "abc")
 )
 def test_a_broken_record_costs_no_other_of_web_of_science(damaged: str, line: int) -> None:
     notes = Notes(WOS_FILE)
-    records = read_wos(WOS_A + damaged + WOS_C, WOS_FILE, notes)
+    records = read_wos(WOS_A + damaged + WOS_C, notes)
     assert [(record["title"], record["id"]) for record in records] == [("a", "record-1"), ("c", "record-3")]
     assert [(note.kind, note.line) for note in notes.taken] == [(NoteKind.LOST, line)]
     with pytest.raises(InputError, match=rf"savedrecs\.txt:{line}: a record without"):
-        read_wos(WOS_A + damaged + WOS_C, WOS_FILE)
+        read_wos(WOS_A + damaged + WOS_C, Notes(WOS_FILE, strict=True))
 
 
 def test_a_file_that_is_cut_off_loses_its_last_record_alone() -> None:
     notes = Notes(WOS_FILE)
-    assert [record["title"] for record in read_wos(f"{WOS_A}Exported today\n{WOS_B[:-5]}", WOS_FILE, notes)] == ["a"]
+    assert [record["title"] for record in read_wos(f"{WOS_A}Exported today\n{WOS_B[:-5]}", notes)] == ["a"]
     assert [(note.kind, note.line) for note in notes.taken] == [(NoteKind.SKIPPED, 6), (NoteKind.LOST, 7)]
     with pytest.raises(InputError, match=r"savedrecs\.txt:1: .* cut off\?"):
-        read_wos(WOS_A[:-5], WOS_FILE, Notes(WOS_FILE))
+        read_wos(WOS_A[:-5], Notes(WOS_FILE))
 
 
 def test_records_of_another_format_in_the_file_are_lost_by_its_name() -> None:
     notes = Notes(WOS_FILE)
     text = f"{WOS_A}EF\nTY  - JOUR\nTI  - b\nER  - \n\n%0 Journal Article\n%T c\n\n{WOS_C}"
-    assert [record["title"] for record in read_wos(text, WOS_FILE, notes)] == ["a", "c"]
+    assert [record["title"] for record in read_wos(text, notes)] == ["a", "c"]
     assert [(note.line, note.text.partition(",")[0]) for note in notes.taken] == [
         (7, "a record in RIS"),
         (11, "a record in EndNote tagged"),
@@ -154,7 +154,7 @@ def test_records_of_another_format_in_the_file_are_lost_by_its_name() -> None:
 
 def _written(tmp_path: Path, form: Format) -> list[dict[str, Any]]:
     path = tmp_path / "written"
-    write_records(read_wos(WOS_TWO, WOS_FILE), path, format=form)
+    write_records(read_wos(WOS_TWO, Notes(WOS_FILE, strict=True)), path, format=form)
     return read_records(path)
 
 
@@ -163,7 +163,7 @@ CANONICAL = ("title", "abstract", "authors", "year", "journal", "language", "doi
 
 def test_all_that_ris_has_tags_for_is_exported_as_ris(tmp_path: Path) -> None:
     first, second = _written(tmp_path, Format.RIS)
-    own = read_wos(WOS_TWO, WOS_FILE)[0]
+    own = read_wos(WOS_TWO, Notes(WOS_FILE, strict=True))[0]
     assert {name: first[name] for name in CANONICAL} == {name: own[name] for name in CANONICAL}
     assert first["keywords"] == ["exercise", "mood", "adults", "PHYSICAL-ACTIVITY; HEALTH"]
     details = {name.removeprefix("_ris_"): value for name, value in first.items() if name.startswith("_ris_")}
@@ -186,7 +186,7 @@ def test_all_that_ris_has_tags_for_is_exported_as_ris(tmp_path: Path) -> None:
 
 def test_all_that_endnote_has_elements_for_is_exported_as_endnote_xml(tmp_path: Path) -> None:
     first, _ = _written(tmp_path, Format.ENDNOTE_XML)
-    own = read_wos(WOS_TWO, WOS_FILE)[0]
+    own = read_wos(WOS_TWO, Notes(WOS_FILE, strict=True))[0]
     assert {name: first[name] for name in CANONICAL} == {name: own[name] for name in CANONICAL}
     kept = {name: value for name, value in first.items() if name.startswith("_endnote_")}
     assert (kept["_endnote_volume"], kept["_endnote_number"], kept["_endnote_pages"]) == ("3", "2", "10-19")
@@ -196,7 +196,7 @@ def test_all_that_endnote_has_elements_for_is_exported_as_endnote_xml(tmp_path: 
 
 def test_a_table_has_room_for_everything(tmp_path: Path) -> None:
     first, _ = _written(tmp_path, Format.DELIMITED)
-    own = read_wos(WOS_TWO, WOS_FILE)[0]
+    own = read_wos(WOS_TWO, Notes(WOS_FILE, strict=True))[0]
     names = [name for name in own if name not in ("_line",)]
     assert {name: "; ".join(own[name]) if isinstance(own[name], list) else own[name] for name in names} == {
         name: "; ".join(first[name]) if isinstance(first[name], list) else first[name] for name in names
@@ -304,30 +304,30 @@ ENW_A, ENW_B, ENW_C = (f"%0 Journal Article\n%T {name}\n%D 2020\n\n" for name in
 )
 def test_a_broken_record_costs_no_other_of_endnote(damaged: str, titles: str, lost: list[int]) -> None:
     notes = Notes(ENW_FILE)
-    assert [record["title"] for record in read_enw(ENW_A + damaged + ENW_C, ENW_FILE, notes)] == [*titles]
+    assert [record["title"] for record in read_enw(ENW_A + damaged + ENW_C, notes)] == [*titles]
     assert [note.line for note in notes.taken if note.kind is NoteKind.LOST] == lost
     if lost:
         with pytest.raises(InputError, match=r"export\.enw:5: a part of a record"):
-            read_enw(ENW_A + damaged + ENW_C, ENW_FILE)
+            read_enw(ENW_A + damaged + ENW_C, Notes(ENW_FILE, strict=True))
 
 
 def test_text_between_records_is_skipped_and_a_file_of_parts_alone_is_an_error() -> None:
     notes = Notes(ENW_FILE, strict=True)
-    assert len(read_enw(f"Exported today\n\n{ENW_A}2.\n{ENW_B}", ENW_FILE, notes)) == 2
+    assert len(read_enw(f"Exported today\n\n{ENW_A}2.\n{ENW_B}", notes)) == 2
     assert [(note.text, note.line) for note in notes.taken] == [
         ("line of text outside of any record", 1),
         ("record number", 7),
     ]
     with pytest.raises(InputError, match=r"export\.enw:1: a part of a record.*; none of its 2 records can be read"):
-        read_enw("%V 3\n\n%V 4\n", ENW_FILE, Notes(ENW_FILE))
+        read_enw("%V 3\n\n%V 4\n", Notes(ENW_FILE))
     with pytest.raises(InputError, match="no record"):
-        read_enw("text\n", ENW_FILE)
+        read_enw("text\n", Notes(ENW_FILE, strict=True))
 
 
 def test_text_behind_an_empty_line_is_a_paragraph_if_the_record_goes_on_and_else_none() -> None:
     notes = Notes(ENW_FILE)
     text = "%0 Journal Article\n%T a\n%X one\n\ntwo\n%K c\n\nhalf a\n%T b\n%X three\n\nend\n"
-    first, second = read_enw(text, ENW_FILE, notes)
+    first, second = read_enw(text, notes)
     assert (first["abstract"], first["keywords"]) == ("one\ntwo", ["c"])
     assert (second["title"], second["abstract"]) == ("b", "three")
     assert [(note.line, note.n) for note in notes.taken] == [(8, 2)]
@@ -335,7 +335,7 @@ def test_text_behind_an_empty_line_is_a_paragraph_if_the_record_goes_on_and_else
 
 @pytest.mark.parametrize("form", [Format.RIS, Format.ENDNOTE_XML, Format.DELIMITED])
 def test_what_a_format_can_hold_is_exported(tmp_path: Path, form: Format) -> None:
-    own = read_enw(ENW_TWO, ENW_FILE)
+    own = read_enw(ENW_TWO, Notes(ENW_FILE, strict=True))
     write_records(own, tmp_path / "written", format=form)
     again = read_records(tmp_path / "written")
     names = ("title", "abstract", "authors", "year", "journal", "keywords", "language", "doi", "pmid", "url")
