@@ -9,7 +9,6 @@ Canonical fields are decoded (`M{\\"u}ller` -> `Müller`), the others keep the t
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tamis_schemas import InputError
@@ -46,16 +45,7 @@ _BEGIN = re.compile(r"\s*@(\w+)\s*[{(]\s*([^\s,={}()\"]*)")
 logging.getLogger("bibtexparser.splitter").setLevel(logging.CRITICAL + 1)
 
 
-@dataclass(frozen=True)
-class _Named:
-    """A field of an entry."""
-
-    name: str
-    value: Value
-
-    @property
-    def plain(self) -> str:
-        return self.name.lower()
+_Named = tuple[str, Value]  # a field of an entry
 
 
 def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
@@ -153,15 +143,16 @@ def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str
 
 
 def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key: str, number: int) -> dict[str, Any]:
+    values = [value for _, value in named]
     fields: dict[str, Any] = {"id": key} if key else {}
     served: dict[int, str] = {}  # place of a field -> the key of the record that took it
     for name, candidates in SOURCES.items():
-        held = [at for plain in candidates for at, one in enumerate(named) if one.plain == plain]
-        filled = [at for at in held if named[at].value.latex.strip("{} \t\n")]
+        held = [at for plain in candidates for at, (own_name, _) in enumerate(named) if own_name.lower() == plain]
+        filled = [at for at in held if values[at].latex.strip("{} \t\n")]
         if name == "year":
-            filled.sort(key=lambda at: year_of(decode(named[at].value.latex)) is None)
+            filled.sort(key=lambda at: year_of(decode(values[at].latex)) is None)
         for at in (filled or held)[:1]:
-            fields[name] = value_of(name, named[at].value.latex)
+            fields[name] = value_of(name, values[at].latex)
             served[at] = name
     begun = _BEGIN.match(str(entry.raw))
     kind = begun[1] if begun else entry.entry_type
@@ -171,16 +162,16 @@ def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key:
         served = {at: key for at, key in served.items() if key != type_key}
     decision: dict[str, Any] = {}
     kept: dict[str, list[str]] = {}
-    for at, one in enumerate(named):
-        own = DECISION_NAMES.get(one.plain)
-        if own is not None and own not in decision and one.value.written:
-            decision[own] = value_of(own, one.value.latex)
+    for at, (name, value) in enumerate(named):
+        own = DECISION_NAMES.get(name.lower())
+        if own is not None and own not in decision and value.written:
+            decision[own] = value_of(own, value.latex)
             served[at] = own
-        elif one.value.written and (at not in served or (served[at] == "year" and _says_more(decode(one.value.latex)))):
-            kept.setdefault(f"bib_{one.name}", []).append(one.value.written)
+        elif value.written and (at not in served or (served[at] == "year" and _says_more(decode(value.latex)))):
+            kept.setdefault(f"bib_{name}", []).append(value.written)
     record = assemble(fields, {**kept, **decision}, line=_line(entry), number=number)
     source = [Field(TYPE, kind, type_key), Field(KEY, entry.key, "id" if entry.key else None)]
-    source += [Field(one.name, one.value.written, served.get(at, f"_bib_{one.name}")) for at, one in enumerate(named)]
+    source += [Field(name, value.written, served.get(at, f"_bib_{name}")) for at, (name, value) in enumerate(named)]
     return remember(record, Format.BIBTEX, source, _layout(named, above))
 
 
@@ -198,17 +189,17 @@ def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
             reason = f"the entry {entry.key!r} is broken{where}: a comma, a quote or a name is missing here"
             notes.lost(reason, (one.start_line or 0) + 1)
             return None
-        named.append(_Named(one.key, value))
+        named.append((one.key, value))
     return named
 
 
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:
     """Return the style of the entry, where it is not in braces, and the text before it."""
     layout: dict[str, Any] = {
-        "quotes": [one.name for one in named if one.value.style is Style.QUOTES],
-        "bare": [one.name for one in named if one.value.style is Style.BARE],
-        "strings": {name: text for one in named for name, text in one.value.names.items()},
-        "unknown": sorted({name for one in named for name in one.value.unknown}),
+        "quotes": [name for name, value in named if value.style is Style.QUOTES],
+        "bare": [name for name, value in named if value.style is Style.BARE],
+        "strings": {name: text for _, value in named for name, text in value.names.items()},
+        "unknown": sorted({name for _, value in named for name in value.unknown}),
         "above": "\n\n".join(above),
     }
     return {name: value for name, value in layout.items() if value}

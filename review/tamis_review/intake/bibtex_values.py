@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from .decision import DECISION_FIELDS, decision_value
-from .latex import balanced, decode, encode
+from .latex import decode, encode
 from .record import bare_doi, split_keywords, year_of
 from .source import as_text
 
@@ -55,14 +55,15 @@ class Macros:
         """The value that `raw` is, or None where it is none: a comma or a quote is missing."""
         if (parts := _parts(raw)) is None:
             return None
-        if len(parts) == 1 and parts[0].kind in ("{", '"'):
-            return Value(parts[0].text, Style(parts[0].kind), parts[0].text, {})
-        used = [part.text for part in parts if part.kind == "name"]
+        (kind, text), *others = parts
+        if not others and kind in ("{", '"'):
+            return Value(text, Style(kind), text, {})
+        used = [text for kind, text in parts if kind == "name"]
         names = {name: self.defined[name.lower()] for name in used if name.lower() in self.defined}
         value_of_name = names | {
             name: MONTHS[name.lower()] for name in used if name not in names and name.lower() in MONTHS
         }
-        latex = "".join(value_of_name.get(part.text, part.text) if part.kind == "name" else part.text for part in parts)
+        latex = "".join(value_of_name.get(text, text) if kind == "name" else text for kind, text in parts)
         return Value(raw, Style.BARE, latex, names, frozenset(used) - value_of_name.keys())
 
     def define(self, name: str, raw: str) -> bool:
@@ -74,15 +75,9 @@ class Macros:
         return True
 
 
-@dataclass(frozen=True)
-class _Part:
-    kind: str  # { " number name
-    text: str
-
-
-def _parts(raw: str) -> list[_Part] | None:
-    """Return the parts that `#` joins; None where something else stands in between."""
-    parts: list[_Part] = []
+def _parts(raw: str) -> list[tuple[str, str]] | None:
+    """Return the kind (`{`, `"`, number or name) and text of each part that `#` joins; None if more stands between."""
+    parts: list[tuple[str, str]] = []
     at = 0
     while match := _PART.match(raw, at):
         kind, at = str(match.lastgroup), match.end()
@@ -91,7 +86,7 @@ def _parts(raw: str) -> list[_Part] | None:
             if (end := _end_of(raw, at, text)) is None:
                 return None
             kind, text, at = text, raw[at:end], end + 1
-        parts.append(_Part(kind, text))
+        parts.append((kind, text))
         joined = _JOINED.match(raw, at)
         if joined is None:
             return parts if not raw[at:].strip() else None
@@ -111,6 +106,11 @@ def _end_of(raw: str, at: int, opened: str) -> int | None:
     return None
 
 
+def balanced(latex: str) -> bool:
+    """True where `latex` can stand between braces, as `bibtexparser` counts them: none that a backslash precedes."""
+    return _end_of(f"{latex}}}", 0, "{") == len(latex)
+
+
 def written(latex: str, style: Style) -> str:
     """A field's value around `latex`: in this style where that is possible, else in braces."""
     if _BLOCK_BEGINS.search(latex) or not balanced(latex):
@@ -123,7 +123,7 @@ def written(latex: str, style: Style) -> str:
 def value_of(key: str, latex: str) -> Any:
     """Return the value of `latex` in the field `key`; line breaks matter in the abstract and the decision alone."""
     if key == "authors":
-        names = (_one_line(decode(name)) for name in _split_names(latex))
+        names = (decode(name).replace("\n", " ") for name in _split_names(latex))
         return [name for name in names if name]
     text = decode(latex, typeset=key not in ADDRESSES)
     if key in DECISION_FIELDS:
@@ -132,7 +132,7 @@ def value_of(key: str, latex: str) -> Any:
         return text
     if key == "keywords":
         return split_keywords(text)
-    text = _one_line(text)
+    text = text.replace("\n", " ")
     if key == "year":
         return year if (year := year_of(text)) is not None else text
     return bare_doi(text) if key == "doi" else text
@@ -171,7 +171,3 @@ def _split_names(latex: str) -> Iterator[str]:
             start = mark.end()
     if latex[start:].strip().lower() != "others":  # "and others": there are more than are named
         yield latex[start:]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split("\n")) if "\n" in text else text

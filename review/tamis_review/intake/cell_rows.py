@@ -46,8 +46,7 @@ class CellRows(Iterator[CellRow]):
         self._to_spare = max(READ_AGAIN, TIMES_AGAIN * len(text))
 
     def __next__(self) -> CellRow:
-        self._lines.begin()
-        line = self._lines.number
+        line = self._lines.begin()
         try:
             return CellRow(line, next(self._reader))
         except csv.Error as error:
@@ -80,8 +79,7 @@ class CellRows(Iterator[CellRow]):
         """Return the next row that begins behind the first line of the damaged one, or None."""
         while self._to_spare > 0:
             self._to_spare -= self._lines.turn_back()
-            self._lines.begin()
-            line = self._lines.number
+            line = self._lines.begin()
             try:
                 cells = next(self._reader)
             except csv.Error:
@@ -110,7 +108,7 @@ class _Lines(Iterator[str]):
     """The lines of a text, which can be read again from the second line of a row."""
 
     def __init__(self, text: str) -> None:
-        self.number = 1  # of the line in which the row begins
+        self._number = 1  # of the line in which the row begins
         self._stream = io.StringIO(text, newline="")
         self._again: deque[str] = deque()
         self.of_row: list[str] = []  # the lines that were read of it
@@ -120,10 +118,11 @@ class _Lines(Iterator[str]):
         self.of_row.append(line)
         return line
 
-    def begin(self) -> None:
-        """Let a row begin with the next line."""
-        self.number += len(self.of_row)
+    def begin(self) -> int:
+        """Let a row begin with the next line; return its number."""
+        self._number += len(self.of_row)
         self.of_row.clear()
+        return self._number
 
     def turn_back(self, *, keep: int = 1) -> int:
         """Let the lines of the row but the first be read again; return how many characters these are."""

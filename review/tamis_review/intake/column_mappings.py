@@ -74,8 +74,9 @@ def _ovid_title(text: str) -> str:
     return text[:-TITLE_END] + _BEHIND_TITLE.sub("", text[-TITLE_END:])
 
 
-def _ovid_pmid(text: str) -> str:
-    return match[1] if (match := _PMID.match(text)) else text
+def _group_of(pattern: re.Pattern[str], text: str) -> str:
+    """The group of a pattern with which the text begins; else the text."""
+    return match[1] if (match := pattern.match(text)) else text
 
 
 def _ovid_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
@@ -107,11 +108,11 @@ def _ovid_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
     return made
 
 
-_OVID_VALUES = {"title": _ovid_title, "pmid": _ovid_pmid}
+_OVID_VALUES: Mapping[str, Callable[[str], Any]] = {"title": _ovid_title, "pmid": partial(_group_of, _PMID)}
 
 # EBSCO (CINAHL and others): a record's XML laid out flat, one column for each author, subject and number.
 _EBSCO_NUMBER = re.compile(r"/(\d+)(?:/|$)")
-_EBSCO_DATE = re.compile(r"\s*(\d{4})\d{4}\s*")
+_EBSCO_DATE = re.compile(r"\s*(\d{4})\d{4}\s*\Z")  # 20200131 says no more to a reader than 2020
 
 
 def _ebsco_elements(cells: Mapping[str, str], stem: str) -> list[tuple[str, str]]:
@@ -144,10 +145,6 @@ def _ebsco_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
         elif kind == "pmid":
             made.setdefault("pmid", re.sub(r"\D", "", text))
     return made
-
-
-def _ebsco_year(text: str) -> str:
-    return match[1] if (match := _EBSCO_DATE.fullmatch(text)) else text  # 20200131 says no more to a reader than 2020
 
 
 # BibTeX in a table.
@@ -253,7 +250,7 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
             "url": ("plink",),
             "accession": ("an",),
         },
-        values={"year": _ebsco_year},
+        values={"year": partial(_group_of, _EBSCO_DATE)},
         database=("longdbname", "shortdbname"),
     ),
     # BibTeX in a table.

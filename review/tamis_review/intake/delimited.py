@@ -53,12 +53,6 @@ PLACES: Mapping[str, FieldPlace] = {
 SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "keywords": split_keywords}
 
 
-@dataclass(frozen=True)
-class _Header:
-    row: CellRow
-    columns: Columns
-
-
 def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     """The records in `text`: comma, semicolon, tab or bar between cells, whichever makes a header of the header.
 
@@ -71,8 +65,8 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     """
     delimiter = _delimiter(text)
     rows = CellRows(text, delimiter, notes)
-    header = _header(rows, notes)
-    rows.width = header.columns.width
+    header, columns = _header(rows, notes)
+    rows.width = columns.width
     form = Format.TSV if delimiter == "\t" else Format.DELIMITED
     layout: dict[str, Any] | None = None
     records: list[dict[str, Any]] = []
@@ -80,9 +74,9 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     for row in rows:
         if not any(cell.strip() for cell in row.cells):
             continue
-        cells = header.columns.sort(row.cells)
-        if (fault := _fault(row, header.columns, cells)) is not None:
-            if lost and len(row.cells) < header.columns.width:
+        cells = columns.sort(row.cells)
+        if (fault := _fault(row, columns, cells)) is not None:
+            if lost and len(row.cells) < columns.width:
                 notes.skipped(BEHIND_LOST, row.line)
             else:
                 notes.lost(fault, row.line)
@@ -92,7 +86,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
         lost = False
         if layout is None:
             layout = _layout(text, delimiter, header, row, form)
-        record, fields, made = _record(row, header, cells, number=len(records) + 1)
+        record, fields, made = _record(row, header, columns, cells, number=len(records) + 1)
         records.append(remember(record, form, fields, {**layout, MADE: made} if made else layout))
         layout.pop("above", None)  # it belongs to the file, not to each of its records
     if not records:
@@ -125,13 +119,13 @@ def _delimiter(text: str) -> str:
     return max(DELIMITERS, key=score)
 
 
-def _header(rows: Iterator[CellRow], notes: Notes) -> _Header:
+def _header(rows: Iterator[CellRow], notes: Notes) -> tuple[CellRow, Columns]:
     seen: list[CellRow] = []
     for _, row in zip(range(HEADER_WITHIN), rows, strict=False):
         columns = Columns([cell.strip() for cell in row.cells])
         # Above the header only what cannot be one: a single word like "Abstract" may stand in a preamble.
         if columns.has_content and (not seen or len(columns.known) > 1):
-            return _Header(row, columns)
+            return row, columns
         if any(row.cells):
             seen.append(row)
     names = seen[0].cells if seen else []
@@ -144,10 +138,10 @@ def _header(rows: Iterator[CellRow], notes: Notes) -> _Header:
     raise InputError(f"{wrong}; columns found: {listed}{more}", path=notes.path, line=seen[0].line if seen else None)
 
 
-def _layout(text: str, delimiter: str, header: _Header, first: CellRow, form: Format) -> dict[str, Any]:
+def _layout(text: str, delimiter: str, header: CellRow, first: CellRow, form: Format) -> dict[str, Any]:
     """Return the style of the file, where it is not the ordinary one of its format."""
-    starts = {row.line: _start_of(text, row.line) for row in (header.row, first)}
-    line_end = match[0] if (match := LINE_END.search(text, starts[header.row.line])) else "\r\n"
+    starts = {row.line: _start_of(text, row.line) for row in (header, first)}
+    line_end = match[0] if (match := LINE_END.search(text, starts[header.line])) else "\r\n"
     layout: dict[str, Any] = {}
     if delimiter != DELIMITER_OF[form]:
         layout["delimiter"] = delimiter
@@ -158,14 +152,14 @@ def _layout(text: str, delimiter: str, header: _Header, first: CellRow, form: Fo
         layout["last_line_ends"] = False
     elif of_rows[0] != line_end:
         layout["rows_end"] = of_rows[0]
-    for what, row in (("names_quoted", header.row), ("cells_quoted", first)):
+    for what, row in (("names_quoted", header), ("cells_quoted", first)):
         ordinary = [cell for cell in row.cells if not special_in(delimiter).search(cell)]
         for style in QUOTING if any(ordinary) else ():
             if text.startswith(delimiter.join(quoted(cell, style) for cell in row.cells), starts[row.line]):
                 layout[what] = style
                 break
-    if starts[header.row.line]:
-        layout["above"] = text[: starts[header.row.line]]
+    if starts[header.line]:
+        layout["above"] = text[: starts[header.line]]
     return layout
 
 
@@ -187,10 +181,10 @@ def _fault(row: CellRow, columns: Columns, cells: SortedCells) -> str | None:
 
 
 def _record(
-    row: CellRow, header: _Header, cells: SortedCells, *, number: int
+    row: CellRow, header: CellRow, columns: Columns, cells: SortedCells, *, number: int
 ) -> tuple[dict[str, Any], list[Field], dict[str, str]]:
     """Return the record, the fields of its row, and the marks of what was made of other cells than its own."""
-    columns, filled, served = header.columns, cells.filled, dict(cells.served)
+    filled, served = cells.filled, dict(cells.served)
     mapping = columns.mapping_of(row.cells)
     texts = {name: filled[at].strip() for name, at in served.items()}
     accession = texts.pop(ACCESSION, None)
@@ -214,7 +208,7 @@ def _record(
     hidden = dict(zip(kept, list(record)[-1 - len(kept) : -1], strict=True))
     roles = {at: name for name, at in {**columns.best, **served}.items()}
     source: list[Field] = []
-    for at, name in enumerate(header.row.cells):
+    for at, name in enumerate(header.cells):
         cell = row.cells[at] if at < len(row.cells) else ""
         if at in kept_at:
             key: str | None = hidden[kept_at[at]]
@@ -244,7 +238,7 @@ def _values(texts: Mapping[str, str], mapping: ColumnMapping | None) -> dict[str
     return fields
 
 
-def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
+def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format = Format.DELIMITED) -> None:
     """Write a table with commas, or with the delimiter of the records' own table where it is no tab.
 
     One that was read from a table (CSV or TSV) keeps its columns; what it has gained since gets columns behind them,
@@ -252,12 +246,38 @@ def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     are separated by semicolons; a semicolon within a name or a keyword becomes a comma. White space around a value is
     not read back.
     """
-    _write(records, stream, Format.DELIMITED)
+    layout = next((own for record in records if (own := layout_of(record, form))), {})
+
+    def stated(what: str, possible: Sequence[str], otherwise: str) -> str:
+        return next((one for one in possible if one == layout.get(what)), otherwise)
+
+    delimiter = stated("delimiter", DELIMITERS, DELIMITER_OF[form])
+    line_end = stated("line_end", LINE_ENDS, LINE_ENDS[0])
+    rows_end = stated("rows_end", LINE_ENDS, line_end)  # where it differs from the header's
+    special = special_in(delimiter)
+
+    def row(cells: Sequence[str], style: object, end: str) -> str:
+        written = [quoted(cell) if special.search(cell) else quoted(cell, style) for cell in cells]
+        # A row of one empty cell would be an empty line.
+        return end + (delimiter.join(written) or '""')
+
+    columns = _columns(records)
+    above = next((layout_of(record, form).get("above") for record in records), None)
+    if isinstance(above, str):
+        stream.write(above)
+    stream.write(row([column.name for column in columns], layout.get("names_quoted"), ""))
+    end = line_end
+    for record in records:
+        cells = _cells(record)
+        stream.write(row([cells.get(column, "") for column in columns], layout.get("cells_quoted"), end))
+        end = rows_end
+    if layout.get("last_line_ends") is not False:
+        stream.write(end)
 
 
 def write_tsv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write a table with tabs between the cells; else as `write_csv`."""
-    _write(records, stream, Format.TSV)
+    write_csv(records, stream, Format.TSV)
 
 
 def quoted(cell: str, style: object = "all") -> str:
@@ -287,36 +307,6 @@ class _Column:
 
 def _plain(name: str) -> str:
     return name.strip().casefold()
-
-
-def _write(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format) -> None:
-    layout = next((own for record in records if (own := layout_of(record, form))), {})
-
-    def stated(what: str, possible: Sequence[str], otherwise: str) -> str:
-        return next((one for one in possible if one == layout.get(what)), otherwise)
-
-    delimiter = stated("delimiter", DELIMITERS, DELIMITER_OF[form])
-    line_end = stated("line_end", LINE_ENDS, LINE_ENDS[0])
-    rows_end = stated("rows_end", LINE_ENDS, line_end)  # where it differs from the header's
-    special = special_in(delimiter)
-
-    def row(cells: Sequence[str], style: object, end: str) -> str:
-        written = [quoted(cell) if special.search(cell) else quoted(cell, style) for cell in cells]
-        # A row of one empty cell would be an empty line.
-        return end + (delimiter.join(written) or '""')
-
-    columns = _columns(records)
-    above = next((layout_of(record, form).get("above") for record in records), None)
-    if isinstance(above, str):
-        stream.write(above)
-    stream.write(row([column.name for column in columns], layout.get("names_quoted"), ""))
-    end = line_end
-    for record in records:
-        cells = _cells(record)
-        stream.write(row([cells.get(column, "") for column in columns], layout.get("cells_quoted"), end))
-        end = rows_end
-    if layout.get("last_line_ends") is not False:
-        stream.write(end)
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:

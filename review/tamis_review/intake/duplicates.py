@@ -220,7 +220,7 @@ class _Groups:
 
     def _verdict(self, one: int, other: int, key: Key, traits: Mapping[int, Traits]) -> PairVerdict:
         """Return the verdict on two records, with what is known of their copies."""
-        if self._together(one, other):
+        if one in self._groups and self._groups[one] is self._groups.get(other):
             return PairVerdict(Likeness.COPY)
         ours, theirs = traits[one], traits[other]
         verdict = LIKE[key](ours, theirs)
@@ -229,9 +229,6 @@ class _Groups:
             of_one_year = LIKE[key](replace(ours, year=theirs.year), theirs)
             return of_one_year if of_one_year.likeness is Likeness.COPY else verdict
         return verdict
-
-    def _together(self, one: int, other: int) -> bool:
-        return one in self._groups and self._groups[one] is self._groups.get(other)
 
     def _years_meet(self, one: int, other: int) -> bool:
         """True where copies of the two, by an identifier, bear one year: one of them was online first."""

@@ -33,14 +33,9 @@ class Leaf:
 
     @property
     def element(self) -> str:
-        """The path without attributes, styles and signs: `titles/title`."""
-        return element_of(self.path)
-
-
-def element_of(path: str) -> str:
-    """The names of the elements in a path, but for styles."""
-    steps = [step.lstrip("+").partition(" ")[0] for step in path.split("/")]
-    return "/".join(step for step in steps if step not in ("~", STYLE))
+        """The names of the elements in the path, without attributes, styles and signs: `titles/title`."""
+        steps = [step.lstrip("+").partition(" ")[0] for step in self.path.split("/")]
+        return "/".join(step for step in steps if step not in ("~", STYLE))
 
 
 def leaves_of(record: etree._Element) -> Iterator[Leaf]:

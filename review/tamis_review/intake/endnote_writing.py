@@ -12,7 +12,7 @@ from tamis_producer.files.decode import LINE_END
 
 from .decision import DECISION_FIELDS, decision_value
 from .details import IN_ENDNOTE, PEOPLE, with_joined
-from .endnote_paths import Leaf, begins_anew, element_of, escaped, xml_of
+from .endnote_paths import Leaf, begins_anew, escaped, xml_of
 from .fields import FieldPlace, best_places, fields_of
 from .recognise import Format
 from .record import one_line
@@ -149,7 +149,7 @@ def _path(one: Field, before: Field | None) -> str:
 
 def _insert(leaves: list[Leaf], leaf: Leaf) -> None:
     """Put a leaf behind the last of the same outermost element, or at the end."""
-    outermost = element_of(leaf.path).partition("/")[0]
+    outermost = leaf.element.partition("/")[0]
     places = [
         at for at, other in enumerate(leaves) if "/" in other.element and other.element.partition("/")[0] == outermost
     ]

@@ -6,7 +6,7 @@ Read without a document type, entities or network: EndNote writes none of them, 
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -72,33 +72,26 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     clean = without_controls(_DECLARED.sub("", text, count=1))
     line_break = "&#xD;" if "&#xD;" in text else "&#13;" if "&#13;" in text else "\n"
     records: list[dict[str, Any]] = []
-    for element in _elements(clean, notes, lines_before=text.count("\n") - clean.count("\n")):
-        if any(isinstance(own.tag, str) and own.tag.startswith("{") for own in element.xml.iter()):
-            notes.lost("an element of another namespace: EndNote has none", element.line)
+    for element, line, number in _elements(clean, notes, lines_before=text.count("\n") - clean.count("\n")):
+        if any(isinstance(own.tag, str) and own.tag.startswith("{") for own in element.iter()):
+            notes.lost("an element of another namespace: EndNote has none", line)
         else:
-            records.append(_record(element.xml, line=element.line, number=element.number, line_break=line_break))
+            records.append(_record(element, line=line, number=number, line_break=line_break))
     if not records:
         raise notes.nothing_read("no record: EndNote writes them as <xml><records><record>")
     return records
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The element of a record, its line in the file and its number among the file's records."""
-
-    xml: etree._Element
-    line: int
-    number: int
-
-
-def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[_Found]:
+def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[tuple[etree._Element, int, int]]:
+    """Yield the element of each record, its line in the file and its number among the file's records."""
     try:
         root = _parsed(text)
     except etree.XMLSyntaxError as error:
         broken = error
     else:
         for number, element in enumerate(root.iter("record"), 1):
-            yield _Found(element, lines_before + _line_of(element), number)
+            line = element.sourceline if isinstance(element.sourceline, int) else 1
+            yield element, lines_before + line, number
         return
     begins = [match.start() for match in _RECORD.finditer(text)]
     if not begins:
@@ -117,7 +110,7 @@ def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[_Found]
         else:
             if len(element):
                 element.tail = "\n" if _ENDS_LINE.match(text, end) else None
-                yield _Found(element, line, number)
+                yield element, line, number
             else:
                 notes.lost("the XML is broken: a record with nothing in it", line)
         line, read_to = line + text.count("\n", begin, end), end
@@ -138,10 +131,6 @@ def _note_left_over(between: str, notes: Notes, line: int) -> int:
 def _parsed(text: str) -> etree._Element:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, encoding="utf-8")
     return etree.fromstring(text.encode(), parser)
-
-
-def _line_of(element: etree._Element) -> int:
-    return element.sourceline if isinstance(element.sourceline, int) else 1
 
 
 def _record(element: etree._Element, *, line: int, number: int, line_break: str) -> dict[str, Any]:

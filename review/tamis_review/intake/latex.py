@@ -84,16 +84,6 @@ def encode(text: str) -> str:
     return re.sub(r"\A(?=[ \t\n])|(?<=[ \t\n])\Z", "{}", latex)
 
 
-def balanced(latex: str) -> bool:
-    """True where `latex` can stand between braces, as `bibtexparser` counts them: none that a backslash precedes."""
-    depth = 0
-    for brace in re.finditer(r"(?<!\\)[{}]", latex):
-        depth += 1 if brace[0] == "{" else -1
-        if depth < 0:
-            return False
-    return depth == 0 and not latex.endswith("\\")
-
-
 def _plain(token: re.Match[str]) -> str:
     parts = token.groupdict()
     if (command := parts["accent"] or parts["lettered"]) is not None:

@@ -260,10 +260,9 @@ def _families(authors: object) -> frozenset[str]:
             words.pop()
     elif not comma:  # Scott D. Sampson
         words = words[-1:]
-    whole = "".join(words)
-    if fold(whole) in _NOBODY:
+    plain = fold("".join(words))
+    if plain in _NOBODY:
         return frozenset()
-    plain = fold(whole)
     return frozenset((plain, _WRITTEN_OUT_MARK.sub("", plain), fold(words[-1])))
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from stage.hostile import TEXT, without_source
 from tamis_review.intake.bibtex import read_bibtex
+from tamis_review.intake.bibtex_values import balanced
 from tamis_review.intake.bibtex_writing import write_bibtex
-from tamis_review.intake.latex import balanced, decode, encode
+from tamis_review.intake.latex import decode, encode
 from tamis_review.intake.notes import NoteKind, Notes
 from tamis_schemas import InputError
 from tamis_schemas.records.item import shown_fields
