@@ -5,7 +5,7 @@ and included, as people decided.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -16,7 +16,7 @@ from tamis_producer.ledger.overrides import standing_at, standing_decisions
 from tamis_producer.ledger.sources import read_sources
 from tamis_schemas import HumanStage, OperationFailed, Source, SourceKind
 from tamis_schemas.answers.override import UNSURE
-from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, PreviousVersion, ReportFlow, Tally
+from tamis_schemas.batches.flow import Flow, FlowSource, FlowStage, PreviousVersion, ReportFlow, Tally, total
 from tamis_schemas.ledger import batches, items, payloads
 from tamis_schemas.ledger.verdicts import is_value
 from tamis_schemas.operations import kind_of
@@ -34,31 +34,20 @@ OfRecords: TypeAlias = Callable[[ColumnElement[Any]], ColumnElement[bool]]
 class Tallied:
     """A batch's items by outcome and reason, the most frequent first."""
 
-    rows: tuple[Any, ...]  # each with `system`, `outcome`, `human`, `reason`, `n`, `marked`, `unverified`
+    # Each with `outcome` in the end, `system`: that of the software, `human`: whether a person confirmed or changed it,
+    # `reason`, `n`, `marked`, `unverified`.
+    rows: tuple[Any, ...]
 
-    def n(self, outcome: Outcome) -> int:
-        """Records with this outcome in the end."""
-        return sum(row.n for row in self.rows if row.outcome == outcome)
+    def n(self, **values: str) -> int:
+        """Return the number of records with these values: `n(outcome=Outcome.PASSED, human=CHANGED)`."""
+        return sum(row.n for row in self._with(values))
 
-    def system(self, outcome: Outcome) -> int:
-        """Records with this outcome before any human decided."""
-        return sum(row.n for row in self.rows if row.system == outcome)
+    def tallies(self, **values: str) -> tuple[Tally, ...]:
+        """Return the records with these values, by reason."""
+        return _by_reason(self._with(values))
 
-    def tallies(self, outcome: Outcome) -> tuple[Tally, ...]:
-        """Records with this outcome in the end and by the software, by its reasons."""
-        return _by_reason(row for row in self.rows if row.outcome == row.system == outcome)
-
-    def system_tallies(self, outcome: Outcome) -> tuple[Tally, ...]:
-        """Records with this outcome before any human decided, by reason."""
-        return _by_reason(row for row in self.rows if row.system == outcome)
-
-    def by_human(self, outcome: Outcome) -> int:
-        """Records with this outcome because a human decided otherwise than the software, or where it had not."""
-        return sum(row.n for row in self.rows if row.outcome == outcome and row.human == CHANGED)
-
-    def with_human(self, outcome: Outcome) -> int:
-        """Records with this outcome of which a human said what the software says."""
-        return sum(row.n for row in self.rows if row.outcome == outcome and row.human == CONFIRMED)
+    def _with(self, values: Mapping[str, str]) -> list[Any]:
+        return [row for row in self.rows if all(getattr(row, name) == value for name, value in values.items())]
 
     @property
     def removed_by(self) -> tuple[Tally, ...]:
@@ -66,30 +55,9 @@ class Tallied:
         return _by_reason(row for row in self.rows if row.outcome in BEFORE_SCREENING)
 
     @property
-    def total(self) -> int:
-        return sum(row.n for row in self.rows)
-
-    @property
-    def confirmed(self) -> int:
-        return sum(row.n for row in self.rows if row.human == CONFIRMED)
-
-    @property
     def taken_back(self) -> int:
         """Records that software had kept out before screening, and that a human decided about."""
         return sum(row.n for row in self.rows if row.system in BEFORE_SCREENING and row.outcome not in BEFORE_SCREENING)
-
-    @property
-    def removed(self) -> int:
-        return sum(self.n(outcome) for outcome in BEFORE_SCREENING)
-
-    @property
-    def marked(self) -> int:
-        return sum(row.marked for row in self.rows)
-
-    @property
-    def unverified(self) -> int:
-        """Uncertain records that the model excluded without a verified quote."""
-        return sum(row.unverified for row in self.rows if row.outcome == Outcome.UNCERTAIN)
 
 
 def tally(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> Tallied:
@@ -276,13 +244,8 @@ def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tal
     last = screenings[-1] if screenings else None
     try:
         reports = None if last is None else read_reports(connection, last)
-        sources = read_sources(first)
-        known = count_by_source(connection, first) if reports is not None or _told(sources) else ()
-        stages = [_stage(connection, rows, number, counted) for number, counted in enumerate(tallied)]
-        identified = tuple(Tally(name=one.name, n=one.identified) for one in known) or (
-            Tally(name=_origin(first, sources), n=first.n_items),
-        )
-        whole = _flow(tallied[0], identified, stages, known, reports)
+        known = count_by_source(connection, first) if reports is not None or _told(read_sources(first)) else ()
+        whole = _flow(connection, rows, tallied, known, reports)
         more = {"columns": _columns(connection, rows, whole, last), "previous": _previous(connection, first)}
         return Flow.model_validate(dict(whole) | more) if any(more.values()) else whole
     except ValidationError as error:
@@ -321,28 +284,28 @@ def _columns(connection: Connection, rows: Sequence[Any], whole: Flow, last: Row
     columns = []
     for places in (searched, other):
         of = _found_in(rows[0], places)
-        tallied = [tally(connection, row, of) for row in rows]
         known = tuple(whole.sources[place] for place in places)
-        stages = [_stage(connection, rows, number, counted, of) for number, counted in enumerate(tallied)]
-        identified = tuple(Tally(name=one.name, n=one.identified) for one in known)
         reports = None if last is None or whole.reports is None else read_reports(connection, last, of)
-        columns.append(_flow(tallied[0], identified, stages, known, reports))
+        columns.append(_flow(connection, rows, [tally(connection, row, of) for row in rows], known, reports, of))
     return tuple(columns)
 
 
 def _flow(
-    first: Tallied,
-    identified: tuple[Tally, ...],
-    stages: Sequence[FlowStage],
+    connection: Connection,
+    rows: Sequence[Any],
+    tallied: Sequence[Tallied],
     sources: tuple[FlowSource, ...],
     reports: ReportFlow | None,
+    of: OfRecords | None = None,
 ) -> Flow:
+    first = tallied[0]
+    identified = tuple(Tally(name=source.name, n=source.identified) for source in sources)
     return Flow(
-        identified=identified,
-        duplicates=first.n(Outcome.DUPLICATE),
-        ineligible=first.tallies(Outcome.INELIGIBLE),
-        removed_otherwise=first.n(Outcome.REMOVED),
-        stages=tuple(stages),
+        identified=identified or (Tally(name=_origin(rows[0]), n=rows[0].n_items),),
+        duplicates=first.n(outcome=Outcome.DUPLICATE),
+        ineligible=first.tallies(outcome=Outcome.INELIGIBLE, system=Outcome.INELIGIBLE),
+        removed_otherwise=first.n(outcome=Outcome.REMOVED),
+        stages=tuple(_stage(connection, rows, number, counted, of) for number, counted in enumerate(tallied)),
         sources=sources,
         reports=reports,
     )
@@ -355,24 +318,24 @@ def _stage(
     admitted, held_back = (0, 0) if number == 0 else _between(connection, rows[number - 1], batch, of)
     return FlowStage(
         operation=batch.operation,
-        entered=(batch.n_items if of is None else counted.total) - counted.removed,
+        entered=(batch.n_items if of is None else counted.n()) - total(counted.removed_by),
         admitted=admitted,
         held_back=held_back,
         taken_back=counted.taken_back,
-        passed=counted.n(Outcome.PASSED),
-        passed_by_human=counted.by_human(Outcome.PASSED),
-        passed_confirmed=counted.with_human(Outcome.PASSED),
-        excluded_by_human=counted.by_human(Outcome.EXCLUDED),
-        confirmed=counted.confirmed,
-        excluded=counted.tallies(Outcome.EXCLUDED),
-        excluded_confirmed=counted.with_human(Outcome.EXCLUDED),
-        uncertain=counted.n(Outcome.UNCERTAIN),
-        unverified=counted.unverified,
-        failed=counted.tallies(Outcome.FAILED),
-        conflicts=counted.n(Outcome.CONFLICT),
-        cancelled=counted.n(Outcome.CANCELLED),
-        open=counted.n(Outcome.OPEN),
-        marked=counted.marked,
+        passed=counted.n(outcome=Outcome.PASSED),
+        passed_by_human=counted.n(outcome=Outcome.PASSED, human=CHANGED),
+        passed_confirmed=counted.n(outcome=Outcome.PASSED, human=CONFIRMED),
+        excluded_by_human=counted.n(outcome=Outcome.EXCLUDED, human=CHANGED),
+        confirmed=counted.n(human=CONFIRMED),
+        excluded=counted.tallies(outcome=Outcome.EXCLUDED, system=Outcome.EXCLUDED),
+        excluded_confirmed=counted.n(outcome=Outcome.EXCLUDED, human=CONFIRMED),
+        uncertain=counted.n(outcome=Outcome.UNCERTAIN),
+        unverified=sum(row.unverified for row in counted.rows if row.outcome == Outcome.UNCERTAIN),
+        failed=counted.tallies(outcome=Outcome.FAILED, system=Outcome.FAILED),
+        conflicts=counted.n(outcome=Outcome.CONFLICT),
+        cancelled=counted.n(outcome=Outcome.CANCELLED),
+        open=counted.n(outcome=Outcome.OPEN),
+        marked=sum(row.marked for row in counted.rows),
     )
 
 
@@ -395,11 +358,7 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRe
 def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:
     """Return a condition on the records that came from these sources of a review's first batch."""
     there = select(payloads.c.idx).where(payloads.c.batch_id == first.id, payloads.c.source.in_(places))
-
-    def found(record: ColumnElement[Any]) -> ColumnElement[bool]:
-        return record.in_(there)
-
-    return found
+    return lambda record: record.in_(there)
 
 
 def _told(sources: Sequence[Source]) -> bool:
@@ -413,5 +372,6 @@ def _told(sources: Sequence[Source]) -> bool:
     )
 
 
-def _origin(batch: Row[Any], sources: Sequence[Source]) -> str:
+def _origin(batch: Row[Any]) -> str:
+    sources = read_sources(batch)
     return sources[0].name if sources else batch.label or "records submitted by a program"

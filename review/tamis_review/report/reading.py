@@ -18,7 +18,7 @@ from tamis_producer.ledger.aggregates import count_values, read_counts, read_tot
 from tamis_producer.ledger.overrides import standing
 from tamis_producer.ledger.sources import read_sources
 from tamis_producer.runs.retry_bias import read_retry_bias
-from tamis_schemas import BatchStatus, HumanStage, ItemStatus, ReviewPlan, UnknownBatch, wilson
+from tamis_schemas import HumanStage, ItemStatus, ReviewPlan, UnknownBatch, wilson
 from tamis_schemas.ledger import batches, reading_orders, results, reviews, stop_samples
 from tamis_schemas.operations import kind_of
 
@@ -115,13 +115,10 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
     who = select(human.c.reviewer, func.count().label("n")).where(resolved).group_by(human.c.reviewer)
     by_name: dict[str, int] = {one.reviewer: one.n for one in connection.execute(who)}
     return HumanFigures(
+        **row._asdict(),
         resolved=sum(by_name.values()),
         resolvers=tuple(sorted(by_name)),
         decided=row.confirmed + row.settled + row.reversed,
-        confirmed=row.confirmed,
-        reversed=row.reversed,
-        settled=row.settled,
-        conflicts=row.conflicts,
         reviewers=reviewers,
         agreement=read_agreement(connection, batch.id) if kind_of(batch.operation).decides() else None,
         audits=tuple(
@@ -201,49 +198,37 @@ def _report_reviewers(connection: Connection, batch_id: UUID) -> tuple[str, ...]
 
 
 def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFigures:
-    dates = _dates(connection, batch.id)
+    created = results.c.created_at
+    dates = select(func.min(created).label("first_result_at"), func.max(created).label("last_result_at"))
+    own = ("label", "operation", "state", "round", "use_cache", "created_at", "started_at", "finished_at")
     deciding = kind_of(batch.operation).decides()
-    decided = sum(counted.system(outcome) for outcome in DECISIONS)
-    in_the_end = sum(counted.n(outcome) for outcome in (*DECISIONS, Outcome.CONFLICT))
+    decided = sum(counted.n(system=outcome) for outcome in DECISIONS)
+    in_the_end = sum(counted.n(outcome=outcome) for outcome in (*DECISIONS, Outcome.CONFLICT))
     return BatchFigures(
+        **{name: batch._mapping[name] for name in own},
+        **connection.execute(dates.where(results.c.batch_id == batch.id)).one()._asdict(),
         id=str(batch.id),
-        label=batch.label,
-        operation=batch.operation,
         parameters=batch.params,
         model_asked=batch.model,
         models=count_values(connection, batch.id, results.c.model, most_first=True),
-        state=BatchStatus(batch.state),
-        round=batch.round,
-        use_cache=batch.use_cache,
         sources=read_sources(batch),
-        created_at=batch.created_at,
-        started_at=batch.started_at,
-        finished_at=batch.finished_at,
-        first_result_at=dates.first,
-        last_result_at=dates.last,
         counts=read_counts(connection, batch.id, batch.n_items),
-        outcomes={str(outcome): n for outcome in Outcome if (n := counted.system(outcome))},
-        final_outcomes={str(outcome): n for outcome in Outcome if (n := counted.n(outcome))},
-        pass_rate=wilson(counted.system(Outcome.PASSED), decided) if deciding else wilson(0, 0),
-        final_pass_rate=wilson(counted.n(Outcome.PASSED), in_the_end) if deciding else wilson(0, 0),
+        outcomes={str(outcome): n for outcome in Outcome if (n := counted.n(system=outcome))},
+        final_outcomes={str(outcome): n for outcome in Outcome if (n := counted.n(outcome=outcome))},
+        pass_rate=wilson(counted.n(system=Outcome.PASSED), decided) if deciding else wilson(0, 0),
+        final_pass_rate=wilson(counted.n(outcome=Outcome.PASSED), in_the_end) if deciding else wilson(0, 0),
         humans=read_human_figures(connection, batch),
         panel=read_panel(connection, batch.id),
         reading=read_reading_figures(connection, batch),
         exclusions=counted.removed_by,
-        reasons=counted.tallies(Outcome.EXCLUDED),
-        errors=counted.system_tallies(Outcome.FAILED),
+        reasons=counted.tallies(outcome=Outcome.EXCLUDED, system=Outcome.EXCLUDED),
+        errors=counted.tallies(system=Outcome.FAILED),
         confidence=_confidence(connection, batch),
         quotes=_quotes(connection, batch) if batch.operation == INCLUSION else Quotes(),
         spending=BatchCosts.model_validate(read_totals(connection, batch.id)),
         prompts=_prompts(connection, batch),
         failures=read_retry_bias(connection, batch.id),
     )
-
-
-def _dates(connection: Connection, batch_id: UUID) -> Any:
-    created = results.c.created_at
-    statement = select(func.min(created).label("first"), func.max(created).label("last"))
-    return connection.execute(statement.where(results.c.batch_id == batch_id)).one()
 
 
 def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeries, ...]:
@@ -282,7 +267,7 @@ def _quotes(connection: Connection, batch: Row[Any]) -> Quotes:
         """
     )
     row = connection.execute(statement, {"batch_id": batch.id, "decided": ItemStatus.DECIDED.value}).one()
-    return Quotes(given=row.given, found=row.found, altered=row.altered, flagged=row.flagged)
+    return Quotes.model_validate(row._asdict())
 
 
 def _prompts(connection: Connection, batch: Row[Any]) -> Prompts:

@@ -12,6 +12,7 @@ from tamis_producer.ledger import ledger_errors, read_operation
 from tamis_schemas import (
     Criterion,
     EvaluationResult,
+    Exclusion,
     FieldsResult,
     Inclusion,
     InclusionDecision,
@@ -19,6 +20,7 @@ from tamis_schemas import (
     ItemResult,
     ItemStatus,
     Override,
+    Quote,
 )
 from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.answers.results import CriterionVerdict, QuoteState
@@ -121,15 +123,7 @@ NOT_PRESENT = "not present in the record"
 _OUTCOMES = {True: Outcome.PASSED, False: Outcome.EXCLUDED, None: Outcome.UNCERTAIN}
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A passage of a field, and what it was quoted for. Places are characters (code points), the end one past."""
-
-    field: str
-    start: int
-    end: int
-    label: str
-    altered: bool = False  # the quote does not say what stands there
+Marks = dict[str, list[list[Any]]]  # field -> of each passage start, end, label; True where the quote is altered
 
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
@@ -143,7 +137,7 @@ def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) ->
 
 def blind_row(result: ItemResult) -> Row:
     """Return the row of a record whose decisions are hidden: what is to be read, without a mark of what was found."""
-    return _present(_named(result) | {"fields": _fields(result.item, [])})
+    return _present(_named(result) | {"fields": _fields(result.item, {})})
 
 
 def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
@@ -171,13 +165,8 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
     row = _said(operation, result)
     human = result.override
     if result.conflict:
-        both = {
-            "outcome": Outcome.CONFLICT,
-            "system": row["outcome"],
-            "systemReason": row.get("reason"),
-            "reason": None,
-        }
-        return row | both | {"voices": _voices(result)}
+        system = {"system": row["outcome"], "systemReason": row.get("reason")}
+        return row | system | {"outcome": Outcome.CONFLICT, "reason": None, "voices": _voices(result)}
     if human is None:
         return row
     outcome = row["outcome"] if human.confirms else by_human(operation, human.value, row["outcome"])
@@ -297,45 +286,40 @@ def _verdict(verdict: CriterionVerdict) -> list[Any]:
     return [*row, differences] if differences else row
 
 
-def _marks(result: ItemResult) -> list[Mark]:
+def _marks(result: ItemResult) -> Marks:
+    """Return the passages that decided. Places are characters (code points), the end one past."""
+    marks: Marks = {}
+
+    def mark(passage: Exclusion | Quote, label: str, *, altered: bool = False) -> None:
+        field, start, end = passage.field, passage.start, passage.end
+        if field is not None and start is not None and end is not None and 0 <= start < end:
+            marks.setdefault(field, []).append([start, end, label.replace("_", " "), *[True] * altered])
+
     if result.exclusion is not None:
-        return _mark(result.exclusion.field, result.exclusion.start, result.exclusion.end, result.exclusion.rule)
-    if result.decision is None:
-        return []
-    marks: list[Mark] = []
-    for label, verdict in result.decision.verdicts.items():
-        if (quote := verdict.quote) is not None:
-            marks += _mark(quote.field, quote.start, quote.end, label, altered=quote.state is QuoteState.ALTERED)
+        mark(result.exclusion, result.exclusion.rule)
+    elif result.decision is not None:
+        for label, verdict in result.decision.verdicts.items():
+            if verdict.quote is not None:
+                mark(verdict.quote, label, altered=verdict.quote.state is QuoteState.ALTERED)
     return marks
 
 
-def _mark(field: str | None, start: int | None, end: int | None, label: str, *, altered: bool = False) -> list[Mark]:
-    if field is None or start is None or end is None or not 0 <= start < end:
-        return []
-    return [Mark(field, start, end, label.replace("_", " "), altered)]
-
-
-def _fields(item: Mapping[str, Any], marks: list[Mark], called: Mapping[str, str] | None = None) -> list[Row]:
+def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | None = None) -> list[Row]:
     """Title and abstract, every field with a mark; of what is no publication, or is `called` otherwise, all of them."""
-    marked = {mark.field for mark in marks}
-    names = [name for name in item if name in SHOWN or name in marked]
+    names = [name for name in item if name in SHOWN or name in marks]
     if called or not any(item.get(name) for name in SHOWN):
         names += [name for name in shown_fields(item) if name not in names and name not in HEAD]
     fields = []
     for name in names:
         value = item[name]
         text = _text(value)
-        if not text or (name == "title" and name not in marked):  # a title without a mark stands in the row already
+        if not text or (name == "title" and name not in marks):  # a title without a mark stands in the row already
             continue
         field: Row = {"name": (called or {}).get(name, name), "text": text[:LONGEST]}
         if len(text) > LONGEST:
             field["cut"] = len(text) - LONGEST
         if isinstance(value, str):  # places count the characters of a text, not those of a list made one here
-            placed = [
-                [m.start, min(m.end, LONGEST), m.label, *[True] * m.altered]
-                for m in marks
-                if m.field == name and m.start < LONGEST
-            ]
+            placed = [[start, min(end, LONGEST), *rest] for start, end, *rest in marks.get(name, ()) if start < LONGEST]
             if placed:
                 field["marks"] = placed
         fields.append(field)

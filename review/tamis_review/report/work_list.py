@@ -3,7 +3,7 @@
 Of each record it has the report's row, without what whoever asks must not see yet.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -23,8 +23,6 @@ from tamis_schemas import (
     ItemResult,
     ItemStatus,
     Operation,
-    Override,
-    Remark,
     RemarkKind,
     ScreeningMode,
     Stratum,
@@ -42,7 +40,7 @@ from ..order.next_records import NextQuery, keep_order
 from ..order.order_refits import OrderRefits
 from ..order.order_store import count_items, read_order
 from ..quality.panel_record import read_disputed
-from .table import Row, record_row, table_facts
+from .table import blind_row, record_row, table_facts
 from .work_filter import (
     Said,
     WorkOrder,
@@ -60,8 +58,6 @@ from .work_filter import (
     reading_first,
     search,
 )
-
-SHOWN_OF_HIDDEN = ("i", "id", "title", "by", "doi", "pmid", "fields")
 
 
 class MyDecision(Frozen):
@@ -86,33 +82,25 @@ class WorkRecord(Frozen):
     row: dict[str, Any]  # as the table of decisions shows it
 
 
-def work_record(operation: str, result: ItemResult, me: str, *, hidden: bool) -> WorkRecord:
-    """Return a record as `me` sees it. Of a hidden one: its text, and what they wrote themselves."""
+def _work_record(
+    operation: str, result: ItemResult, me: str, *, hidden: bool, judged: Mapping[int, MyDecision] | None
+) -> WorkRecord:
+    """Return a record as `me` sees it. Of a hidden one: its text, and what they wrote themselves.
+
+    `judged`: of the records of an audit, what `me` judged there; None: they are not read for one.
+    """
     own = next((one for one in result.decisions if one.reviewer == me and one.stage is HumanStage.OWN), None)
+    mine = own and MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
     remarks = [one for one in result.remarks if not hidden or one.reviewer == me]
     return WorkRecord(
         number=result.index + 1,
         index=result.index,
         hidden=hidden,
-        mine=None if own is None else _mine(own),
+        mine=mine if judged is None else judged.get(result.index),
         labels=tuple(one.text for one in remarks if one.kind is RemarkKind.LABEL),
-        notes=tuple(_noted(one) for one in remarks if one.kind is RemarkKind.NOTE),
-        row=_bare(operation, result) if hidden else record_row(operation, result),
+        notes=tuple(f"{one.reviewer}: {one.text}" for one in remarks if one.kind is RemarkKind.NOTE),
+        row=blind_row(result) if hidden else record_row(operation, result),
     )
-
-
-def _mine(own: Override) -> MyDecision:
-    return MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
-
-
-def _noted(one: Remark) -> str:
-    return f"{one.reviewer}: {one.text}"
-
-
-def _bare(operation: str, result: ItemResult) -> Row:
-    """Return what the record itself says: the places that a model quoted are left out, too."""
-    unread = ItemResult(index=result.index, item_id=result.item_id, status=ItemStatus.PENDING, item=result.item)
-    return {name: value for name, value in record_row(operation, unread).items() if name in SHOWN_OF_HIDDEN}
 
 
 class WorkAudit(Frozen):
@@ -125,51 +113,20 @@ class WorkAudit(Frozen):
     words: str | None  # how many records were missed at most; None: records are not judged yet
 
 
-@dataclass(frozen=True)
-class AuditReading:
-    """The sample as one person reads it. Empty where no audit is drawn."""
-
-    audit: Audit | None
-    me: str
-    operation: Operation
-
-    @property
-    def _items(self) -> tuple[AuditItem, ...]:
-        return () if self.audit is None else self.audit.items
-
-    @property
-    def places(self) -> list[int]:
-        """All records of the sample, in the order of the draw."""
-        return [item.index for item in self._items]
-
-    @property
-    def todo(self) -> set[int]:
-        """Those that nobody has judged."""
-        return {item.index for item in self._items if item.include is None}
-
-    @property
-    def mine(self) -> dict[int, MyDecision]:
-        """The judgements of `me`, by place, as values of the operation."""
-        values = {True: self.operation.includes, False: self.operation.excludes}
-        return {
-            item.index: MyDecision(value=values[item.include], reason=None, note=item.note, at=item.decided_at)
-            for item in self._items
-            if item.include is not None and item.decided_at is not None and item.reviewer == self.me
-        }
-
-    @property
-    def facts(self) -> WorkAudit | None:
-        """What a view of the work list is told of the audit."""
-        if (audit := self.audit) is None:
-            return None
-        words = None if self.todo else verdict(audit).sentence
-        return WorkAudit(id=audit.id, seed=audit.seed, sample=audit.sample, judged=audit.decided, words=words)
+def _of_audit(audit: Audit) -> WorkAudit:
+    unjudged = any(item.include is None for item in audit.items)
+    words = None if unjudged else verdict(audit).sentence
+    return WorkAudit(id=audit.id, seed=audit.seed, sample=audit.sample, judged=audit.decided, words=words)
 
 
-def read_audit_reading(connection: Connection, batch_id: UUID, me: str, operation: Operation) -> AuditReading:
-    """Return the audit that people read, as `me` reads it."""
-    audit_id = find_reading_audit(connection, batch_id)
-    return AuditReading(None if audit_id is None else read_audit(connection, audit_id), me, operation)
+def _judged(drawn: Iterable[AuditItem], me: str, operation: Operation) -> dict[int, MyDecision]:
+    """Return the judgements of `me` on an audit's sample, by place, as values of the operation."""
+    values = {True: operation.includes, False: operation.excludes}
+    return {
+        item.index: MyDecision(value=values[item.include], reason=None, note=item.note, at=item.decided_at)
+        for item in drawn
+        if item.include is not None and item.decided_at is not None and item.reviewer == me
+    }
 
 
 COUNTED = 20_000  # records of a batch in which a search is always counted: in a larger one a full page may end it
@@ -230,28 +187,33 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     operation, mode = checked_operation(connection, batch_id), read_mode(connection, batch_id)
     labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
     count, said = count_items(connection, batch_id), read_said(connection, batch_id)
-    audited = read_audit_reading(connection, batch_id, me, operation) if mode is ScreeningMode.MODEL_AUDITED else None
+    audited = mode is ScreeningMode.MODEL_AUDITED
+    audit_id = find_reading_audit(connection, batch_id) if audited else None
+    audit = None if audit_id is None else read_audit(connection, audit_id)
+    drawn = () if audit is None else audit.items
+    judged = _judged(drawn, me, operation) if audited else None
     hidden = hidden_from(connection, batch_id, me) if mode is not ScreeningMode.SINGLE else set[int]()
     differing = read_differing(connection, batch_id)
     conflicts = ({place for place, one in said.items() if one.conflict} | differing) - hidden
     kept_out = read_kept_out(connection, batch_id)
-    if audited is None:
+    if judged is None:
         done = {place for place, one in said.items() if not one.waits(mode, me)}
         every = set(range(count))
         todo = every - kept_out - done
         mine = {place for place, one in said.items() if me in one.reviewers}
     else:
-        every, todo, mine = {*audited.places}, audited.todo, {*audited.mine}
+        every, mine = {item.index for item in drawn}, {*judged}
+        todo = {item.index for item in drawn if item.include is None}
         conflicts &= every
     shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: every}
     found = shown[query.show]
     matching = read_matching(connection, batch_id, operation, query, _reasons(labelled, query.reason), said, kept_out)
     if matching is not None:
         found = found & matching - hidden
-    if audited is None:
-        order = _order(connection, batch_id, operation, query.order, mode, said, conflicts, hidden, count)
+    if audited:
+        order = [item.index for item in drawn]
     else:
-        order = audited.places
+        order = _order(connection, batch_id, operation, query.order, mode, said, conflicts, hidden, count)
     places, following, found_count = _page(connection, batch_id, query, order, found, after)
     facts = table_facts(labelled, [operation.operation])
     results = {one.index: one for one in read_results(connection, batch_id, None, len(places), sorted(places))}
@@ -264,21 +226,17 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
         marked=_marked(operation),
         criteria=facts["criteria"],
         names=facts["names"],
-        audit=None if audited is None else audited.facts,
+        audit=None if audit is None else _of_audit(audit),
         counts=WorkCounts(
             records=len(every), todo=len(todo), mine=len(mine), conflicts=len(conflicts), found=found_count
         ),
-        records=tuple(_record(operation, results[one], me, one in hidden, audited) for one in places if one in results),
+        records=tuple(
+            _work_record(operation.operation, results[place], me, hidden=place in hidden, judged=judged)
+            for place in places
+            if place in results
+        ),
         next=None if following is None else cursor(following),
     )
-
-
-def _record(
-    operation: Operation, result: ItemResult, me: str, hidden: bool, audited: AuditReading | None
-) -> WorkRecord:
-    """Return a record; of an audit's, `mine` is what `me` judged there."""
-    record = work_record(operation.operation, result, me, hidden=hidden)
-    return record if audited is None else record.model_copy(update={"mine": audited.mine.get(result.index)})
 
 
 def _order(
@@ -363,17 +321,15 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
     if conflicts and mode is not ScreeningMode.SINGLE:
         conflicts -= hidden_from(connection, batch_id, me, conflicts)
     if mode is ScreeningMode.MODEL_AUDITED:
-        due = find_reading_audit(connection, batch_id) is None and _has_exclusions(connection, view)
+        due = (
+            find_reading_audit(connection, batch_id) is None
+            and view.state == BatchStatus.COMPLETED
+            and may_be_drawn(connection, batch_id, view.operation, Stratum.MODEL)
+        )
         return WorkLeft(todo=len(read_unjudged(connection, batch_id)), conflicts=len(conflicts), audit_due=due)
     done = [place for place, one in said.items() if not one.waits(mode, me)]
     to_read = view.counts.n_items - view.counts.excluded_by_filter
     return WorkLeft(todo=to_read - _to_read(connection, batch_id, done), conflicts=len(conflicts))
-
-
-def _has_exclusions(connection: Connection, view: BatchView) -> bool:
-    """Return whether an audit of what the model excluded can be drawn."""
-    completed = view.state == BatchStatus.COMPLETED
-    return completed and may_be_drawn(connection, UUID(view.id), view.operation, Stratum.MODEL)
 
 
 def _to_read(connection: Connection, batch_id: UUID, places: list[int]) -> int:
