@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from tamis_schemas import HumanStage, PanelResult, Provenance, QuoteState, Source, dollars, tier_name
-from tamis_schemas.answers.transcript import TranscribedCall, TranscribedFormat, TranscribedMessage, Transcript
+from tamis_schemas.answers.transcript import TranscribedCall, TranscribedFormat, TranscribedMessage
 from tamis_schemas.records.item import shown_fields, shown_text
 from tamis_schemas.records.record_number import record_number, record_words
 
@@ -21,9 +21,7 @@ INDENT = "    "  # before each line of a foreign text
 SHORT_SHA = 12  # characters of a sha256 that people are shown
 
 
-def call_lines(
-    transcript: Transcript, place: int, call: TranscribedCall, prompts: Mapping[str, str], shown: set[str]
-) -> Iterator[str]:
+def call_lines(call: TranscribedCall, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
     """The lines of one call; texts in `shown` were shown before, and those that are shown now are added."""
     yield _about(call)
     if call.parameters:
@@ -155,11 +153,8 @@ def _place(origin: Mapping[str, Any]) -> str:
     if "file" in origin:
         return f"{origin['file']}, line {origin['line']}" if origin.get("line") else str(origin["file"])
     source = f" of {origin['source']}" if "source" in origin else ""
-    return f"its copy {_copy(origin.get('from'))}{source}"
-
-
-def _copy(index: object) -> str:
-    return record_words(index) if isinstance(index, int) else str(index)
+    index = origin.get("from")
+    return f"its copy {record_words(index) if isinstance(index, int) else index}{source}"
 
 
 @dataclass(frozen=True)
@@ -203,8 +198,8 @@ def _sections(explanation: Explanation) -> Iterator[tuple[str, Iterable[str]]]:
     if explanation.stages:
         yield "Other stages of the review", tuple(line for one in explanation.stages for line in _stage(one))
     if explanation.past_failures:
-        failures = (f"round {one.round}: {one.kind.value}: {one.message}" for one in explanation.past_failures)
-        yield "Earlier rounds", tuple(failures)
+        failures = explanation.past_failures
+        yield "Earlier rounds", (f"round {one.round}: {one.kind.value}: {one.message}" for one in failures)
     if explanation.gap is not None:
         yield "Prompts and answers", (explanation.gap,)
     shown: set[str] = set()
@@ -212,7 +207,7 @@ def _sections(explanation: Explanation) -> Iterator[tuple[str, Iterable[str]]]:
         for place, call in enumerate(transcript.calls):
             claim = f"claim {transcript.fence}, round {transcript.round}, {_when(transcript.created_at)}"
             heading = f"Call {place + 1} of {len(transcript.calls)}, {claim}"
-            yield heading, call_lines(transcript, place, call, explanation.prompts, shown)
+            yield heading, call_lines(call, explanation.prompts, shown)
     yield "Bill", _bill(explanation)
 
 

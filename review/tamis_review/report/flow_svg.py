@@ -100,11 +100,6 @@ def band_svg(phase: str, top: float, bottom: float) -> str:
     return _label(phase, (1, top, BAND, bottom - top), at)
 
 
-def heading_svg(text: str, x: float, y: float, heading_width: float) -> str:
-    """The heading above a column."""
-    return _label(text, (x, y, heading_width, HEADING_HEIGHT), f'x="{x + heading_width / 2:g}" y="{y + 18:g}"')
-
-
 def _label(text: str, room: tuple[float, float, float, float], at: str) -> str:
     x, y, wide, high = room
     return (
@@ -124,11 +119,6 @@ def arrow_svg(x: float, y: float, to_x: float, to_y: float) -> str:
         down = f"V{to_y:g}" if y != to_y else ""
         line = f"M{x:g} {y:g}{down}H{to_x + back + (1 if to_x > x else -1):g}"
     return f'<path class="flow-arrow" d="{line}"/><polygon class="flow-head" points="{head}"/>'
-
-
-def phase_room(phase: str) -> float:
-    """The height that the name of a phase needs."""
-    return width(phase, 12) * BOLD + 12
 
 
 def xml_text(text: str) -> str:
@@ -212,13 +202,14 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
     y = 1.0
     if any(template.headings):
         for heading, column in zip(template.headings, columns, strict=True):
-            parts.append(heading_svg(heading, column.x, y, column.right - column.x))
+            at = f'x="{(column.x + column.right) / 2:g}" y="{y + 18:g}"'
+            parts.append(_label(heading, (column.x, y, column.right - column.x, HEADING_HEIGHT), at))
         y += HEADING_HEIGHT + GAP / 2
     above: list[Placed] = []
     rows = [*zip(*template.columns, strict=True), *((step,) for step in template.joint)]
     for row in rows:
         phase = row[0].phase
-        room = phase_room(phase)
+        room = width(phase, 12) * BOLD + 12  # the height that the name of the phase needs
         # The phases of one step: their names need room, too.
         bottom = y + room * (phase == IDENTIFICATION)
         mains: list[Placed] = []

@@ -11,9 +11,10 @@ from tamis_schemas.operations import kind_of
 
 from ..decisions.human_agreement import PairAgreement, two_places
 from ..decisions.stopping import ESTIMATOR, methods_sentence, percent, spending_sentence
-from .figures import BatchFigures, Figures, HumanFigures, OrderFigures, ReadingFigures
+from .figures import BatchFigures, Figures, OrderFigures, ReadingFigures
+from .sections import range_words
 from .stage_methods import Paragraph, stage_paragraphs
-from .wording import day, have, listed, moment, records_n, small, spaced, tallied, were
+from .wording import day, listed, moment, records_n, small, spaced, tallied, were, with_verb
 
 
 def disclosure(figures: Figures) -> str:
@@ -24,10 +25,10 @@ def disclosure(figures: Figures) -> str:
     excluded = sum(total(each.excluded) - each.excluded_confirmed for each in flow.stages)
     referred = sum(each.referred for each in flow.stages)
     sentences = [f"{were(removed)} removed by software before screening (duplicates and the initial filter)."]
+    humans = list(_humans(figures))
     if kind_of(stage.operation).decides():
         alone = stage.passed - stage.passed_by_human - stage.passed_confirmed
         sentences.append(f"A language model alone excluded {records_n(excluded)} and included {records_n(alone)}.")
-        humans = _humans(figures)
         if not any(batch.humans.decided for batch in figures.batches):
             humans.insert(0, "No human decision is recorded here, so the number of records excluded by a human is 0.")
         sentences += humans
@@ -44,7 +45,6 @@ def disclosure(figures: Figures) -> str:
             "alike, is not known to the software and has to be reported beside this text."
         )
     else:
-        humans = _humans(figures)
         none = "" if humans else "; no human decision is recorded here"
         sentences += [f"Results were given by a language model{none}.", *humans]
     if quotes.given:
@@ -56,26 +56,29 @@ def disclosure(figures: Figures) -> str:
     return " ".join(sentences)
 
 
-def _humans(figures: Figures) -> list[str]:
-    """Return people's decisions, stage by stage, and the findings of audits of exclusions."""
-    sentences = []
+def _humans(figures: Figures) -> Iterator[str]:
+    """Yield people's decisions, stage by stage, and the findings of audits of exclusions."""
     for (place, batch), stage in zip(figures.staged(" of stage {}"), figures.flow.stages, strict=False):
         humans = batch.humans
         if humans.decided:
-            sentences.append(
+            yield (
                 f"Humans ({', '.join(humans.reviewers)}) decided about {records_n(humans.decided)}{place}: they "
                 f"confirmed the software in {humans.confirmed:,}, decided otherwise in {humans.reversed:,}, and "
                 f"decided {humans.settled:,} that it had not. Their decisions count in the flow, and the software's "
                 "stand beside them."
             )
             if kind_of(batch.operation).decides():
-                sentences.append(
+                yield (
                     f"By these decisions {were(stage.excluded_by_human)} excluded by a human, and "
                     f"{records_n(stage.passed_by_human)} included."
                 )
-        sentences += [*_between_people(batch, HumanStage.OWN), *_conflicts(humans)]
-        sentences += [audit.verdict.sentence for audit in humans.audits]
-    return sentences
+        yield from _between_people(batch, HumanStage.OWN)
+        if humans.resolved:
+            who = listed(humans.resolvers)
+            yield f"On {records_n(humans.resolved)} a decision of {who} counts before those of the others."
+        if humans.conflicts:
+            yield f"On {records_n(humans.conflicts)} people decided differently, and nobody has settled it yet."
+        yield from (audit.verdict.sentence for audit in humans.audits)
 
 
 def _between_people(batch: BatchFigures, stage: HumanStage) -> list[str]:
@@ -89,23 +92,10 @@ def _agree(pair: PairAgreement) -> str:
     same = round(found.n * (found.observed or 0))
     kappa = ""
     if found.kappa is not None:
-        kappa = f" (Cohen's kappa {two_places(found.kappa)}"
-        if found.kappa_low is not None and found.kappa_high is not None:
-            low, high = two_places(found.kappa_low), two_places(found.kappa_high)
-            kappa += f", {found.level:.0%} interval {low} to {high}"
-        kappa += ")"
+        between = range_words(found.kappa_low, found.kappa_high)
+        interval = f", {found.level:.0%} interval {between}" if between else ""
+        kappa = f" (Cohen's kappa {two_places(found.kappa)}{interval})"
     return f"{pair.first} and {pair.second} both decided about {records_n(found.n)} and agreed on {same:,}{kappa}."
-
-
-def _conflicts(humans: HumanFigures) -> list[str]:
-    """Return how what people decided differently was settled, and what is open."""
-    sentences = []
-    if humans.resolved:
-        who = listed(humans.resolvers)
-        sentences.append(f"On {records_n(humans.resolved)} a decision of {who} counts before those of the others.")
-    if humans.conflicts:
-        sentences.append(f"On {records_n(humans.conflicts)} people decided differently, and nobody has settled it yet.")
-    return sentences
 
 
 def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
@@ -115,16 +105,16 @@ def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
         return ()
     people = listed(figures.report_reviewers)
     sentences = [
-        f"{_reports(reports.sought)} sought for retrieval. No language model was asked about retrieval or full texts: "
-        f"{people} decided.",
+        f"{were(reports.sought, 'report')} sought for retrieval. No language model was asked about retrieval or full "
+        f"texts: {people} decided.",
     ]
     if lost := total(reports.not_retrieved):
-        sentences.append(f"{_reports(lost)} not retrieved ({tallied(reports.not_retrieved)}).")
-    sentences.append(f"{_reports(reports.assessed)} assessed for eligibility.")
+        sentences.append(f"{were(lost, 'report')} not retrieved ({tallied(reports.not_retrieved)}).")
+    sentences.append(f"{were(reports.assessed, 'report')} assessed for eligibility.")
     screening = figures.batches[figures.flow.screening or 0]
     sentences += _between_people(screening, HumanStage.FULL_TEXT)
     if excluded := total(reports.excluded):
-        sentences.append(f"{_reports(excluded)} excluded: {tallied(reports.excluded)}.")
+        sentences.append(f"{were(excluded, 'report')} excluded: {tallied(reports.excluded)}.")
     if reports.included:
         sentences.append(
             f"{small(reports.studies, 'study', 'studies').capitalize()} with {small(reports.included, 'report')} "
@@ -139,13 +129,9 @@ def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
             (reports.conflicts, "on which reviewers disagree"),
             (reports.uncertain, "left open by a reviewer"),
         )
-        still = "1 report is" if reports.open == 1 else f"{reports.open:,} reports are"
+        still = with_verb(reports.open, "report", "is", "are")
         sentences.append(f"{still} not decided about yet: {listed([f'{n:,} {what}' for n, what in parts if n])}.")
     return (Paragraph("Retrieval and full texts", " ".join(sentences)),)
-
-
-def _reports(n: int) -> str:
-    return "1 report was" if n == 1 else f"{n:,} reports were"
 
 
 STRATEGIES = "Search strategies"
@@ -162,9 +148,8 @@ def identification(figures: Figures) -> Paragraph:
     replaced = [*_replaced(batch.sources), *_previous(flow.previous)]
     if not flow.sources:
         return Paragraph("Records", " ".join([_files(batch, flow.n_identified), *replaced]))
-    groups = [_group(flow.sources, kind) for kind in SourceKind]
     sentences = [
-        f"{were(flow.n_identified)} identified from {listed([group for group in groups if group])}.",
+        f"{were(flow.n_identified)} identified from {listed([*_groups(flow.sources)])}.",
         *_dates(batch.sources),
         *_strategies_told(batch.sources),
         *replaced,
@@ -209,13 +194,12 @@ def search_strategies(figures: Figures) -> tuple[Paragraph, ...]:
     return (Paragraph(STRATEGIES, "The queries, as they were sent to each source:", lines),) if lines else ()
 
 
-def _previous(before: PreviousVersion | None) -> list[str]:
-    if before is None:
-        return []
-    return [
-        f"This updates an earlier version of the review, for which {were(before.identified)} identified; what that "
-        "version had already, and its decisions, stand as they were, and copies of it count as duplicates here."
-    ]
+def _previous(before: PreviousVersion | None) -> Iterator[str]:
+    if before is not None:
+        yield (
+            f"This updates an earlier version of the review, for which {were(before.identified)} identified; what that "
+            "version had already, and its decisions, stand as they were, and copies of it count as duplicates here."
+        )
 
 
 def _files(batch: BatchFigures, n: int) -> str:
@@ -241,14 +225,11 @@ def _replaced(sources: Sequence[Source]) -> list[str]:
     ]
 
 
-def _group(sources: Sequence[FlowSource], kind: SourceKind) -> str:
-    """Return the words for the sources of one kind: `two databases (A, 12; B, 7)`; none where there is none."""
-    of_kind = [source for source in sources if source.kind is kind]
-    if not of_kind:
-        return ""
-    return (
-        f"{small(len(of_kind), *_NOUNS[kind])} ({'; '.join(f'{one.name}, n = {one.identified:,}' for one in of_kind)})"
-    )
+def _groups(sources: Sequence[FlowSource]) -> Iterator[str]:
+    """Yield the words for the sources of each kind: `two databases (A, n = 12; B, n = 7)`."""
+    for kind in SourceKind:
+        if names := [f"{source.name}, n = {source.identified:,}" for source in sources if source.kind is kind]:
+            yield f"{small(len(names), *_NOUNS[kind])} ({'; '.join(names)})"
 
 
 def _dates(sources: Sequence[Source]) -> list[str]:
@@ -269,16 +250,14 @@ def _strategies_told(sources: Sequence[Source]) -> list[str]:
     return [f"The search strategies stand under “{STRATEGIES}”{but}."]
 
 
-def _how_copies_were_found(sources: Sequence[Source]) -> list[str]:
-    if not sources:  # a program said so, and how it found them is not known
-        return []
-    found = (
-        "Two records counted as copies where their DOI, their PubMed id or their titles (with year and first author) "
-        "agreed and nothing else in them contradicted that; doubtful pairs stayed."
-    )
-    if len(sources) == 1:
-        return [found]
-    return [found, "Of the copies the most complete one stayed; the fields that it lacked were taken from the others."]
+def _how_copies_were_found(sources: Sequence[Source]) -> Iterator[str]:
+    if sources:  # else a program said so, and how it found them is not known
+        yield (
+            "Two records counted as copies where their DOI, their PubMed id or their titles (with year and first "
+            "author) agreed and nothing else in them contradicted that; doubtful pairs stayed."
+        )
+    if len(sources) > 1:
+        yield "Of the copies the most complete one stayed; the fields that it lacked were taken from the others."
 
 
 def _line(source: Source, counted: FlowSource) -> str:
@@ -360,17 +339,17 @@ def warnings(figures: Figures) -> tuple[str, ...]:
     cancelled = sum(count.cancelled for count in counts)
     if open_items:
         notes.append(
-            f"This {figures.kind} is not finished: {have(open_items)} no result yet. All numbers are those of "
+            f"This {figures.kind} is not finished: {_have(open_items)} no result yet. All numbers are those of "
             f"{moment(figures.read_at)} and will change."
         )
     elif any(not batch.state.terminal for batch in figures.batches):
         notes.append(f"This {figures.kind} is not finished. All numbers are those of {moment(figures.read_at)}.")
     if cancelled or any(batch.state == "cancelled" for batch in figures.batches):
-        notes.append(f"This {figures.kind} was cancelled: {have(cancelled)} no decision.")
+        notes.append(f"This {figures.kind} was cancelled: {_have(cancelled)} no decision.")
     reports = figures.flow.reports
     if reports is not None and reports.open:
-        what = "1 report is" if reports.open == 1 else f"{reports.open:,} reports are"
-        notes.append(f"{what} not decided about yet: the numbers from retrieval on will change.")
+        still = with_verb(reports.open, "report", "is", "are")
+        notes.append(f"{still} not decided about yet: the numbers from retrieval on will change.")
     missing = [kind_of(operation).report_noun for operation in figures.planned[len(figures.batches) :]]
     if missing:
         why = "no record passed on to them" if figures.ended else "they have not begun"
@@ -381,6 +360,10 @@ def warnings(figures: Figures) -> tuple[str, ...]:
             "the software works, not what a record is about."
         )
     return tuple(notes)
+
+
+def _have(n: int) -> str:
+    return with_verb(n, "record", "has", "have")
 
 
 def _software(figures: Figures) -> str:

@@ -16,7 +16,7 @@ from tamis_schemas.operations import kind_of
 from ..decisions.final_outcome import Outcome
 from ..decisions.human_agreement import DRAWN, SELECTED
 from .charts import draw_finding, histogram, interval
-from .figures import BatchFigures, Figures, ReadingFigures
+from .figures import BatchFigures, Figures, ReadingFigures, SubjectKind
 from .flow_svg import draw
 from .flow_template import flow_template
 from .methods import methods, warnings
@@ -169,12 +169,8 @@ def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
 
 def _lead(figures: Figures, written: str) -> str:
     many = len(figures.batches)
-    what = (
-        f"Review {figures.id}, {many} stage{'s' if many > 1 else ''}"
-        if figures.kind == "review"
-        else f"Batch {figures.id}"
-    )
-    return f"{what}. State of {written}."
+    stages = f", {many} stage{'s' if many > 1 else ''}" if figures.kind is SubjectKind.REVIEW else ""
+    return f"{figures.kind.capitalize()} {figures.id}{stages}. State of {written}."
 
 
 def _headline(figures: Figures) -> list[Headline]:

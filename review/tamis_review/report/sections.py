@@ -149,11 +149,18 @@ def _row(name: str, one: Agreement) -> AgreementRow:
     observed = NONE if one.observed is None else f"{one.observed:.1%}"
     kappa, ac1 = (NONE if value is None else two_places(value) for value in (one.kappa, one.ac1))
     return AgreementRow(
-        name, one.n, observed, kappa, _range(one.kappa_low, one.kappa_high), ac1, _range(one.ac1_low, one.ac1_high)
+        name,
+        one.n,
+        observed,
+        kappa,
+        range_words(one.kappa_low, one.kappa_high),
+        ac1,
+        range_words(one.ac1_low, one.ac1_high),
     )
 
 
-def _range(low: float | None, high: float | None) -> str:
+def range_words(low: float | None, high: float | None) -> str:
+    """`0.41 to 0.67`; nothing where there is no interval."""
     return "" if low is None or high is None else f"{two_places(low)} to {two_places(high)}"
 
 

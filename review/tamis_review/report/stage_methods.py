@@ -1,5 +1,6 @@
 """The methods of one stage in sentences: what a model was asked, which model, with which prompts, at what cost."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tamis_schemas import Criterion, Filter, SearchCriteria, dollars
@@ -88,8 +89,7 @@ def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str]
         "lowers its confidence. The exclusion reason is the first criterion that excluded the record."
     ]
     for policies, name in ((_POLICIES, "unclear"), (_UNVERIFIED, "unverified")):
-        policy = policies.get(str(batch.parameters.get(name)))
-        if policy is not None:
+        if policy := policies.get(str(batch.parameters.get(name))):
             sentences.append(policy)
     if criteria.examples:
         sentences.append(_examples(criteria, batch.parameters.get("examples_from")))
@@ -146,13 +146,12 @@ def _cache(batch: BatchFigures) -> str:
     )
 
 
-def _cut(batch: BatchFigures) -> list[str]:
-    if not batch.spending.cut:
-        return []
-    return [
-        f"{records_n(batch.spending.cut).capitalize()} were too long to be sent whole: the model was shown the "
-        "beginning of their longest fields, was told so, and each of them names what was left out."
-    ]
+def _cut(batch: BatchFigures) -> Iterator[str]:
+    if batch.spending.cut:
+        yield (
+            f"{records_n(batch.spending.cut).capitalize()} were too long to be sent whole: the model was shown the "
+            "beginning of their longest fields, was told so, and each of them names what was left out."
+        )
 
 
 def _period(batch: BatchFigures) -> str:

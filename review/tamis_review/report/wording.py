@@ -21,14 +21,14 @@ def records_n(n: int) -> str:
     return "1 record" if n == 1 else f"{n:,} records"
 
 
-def were(n: int) -> str:
+def were(n: int, noun: str = "record") -> str:
     """`1 record was`, `2,695 records were`."""
-    return "1 record was" if n == 1 else f"{n:,} records were"
+    return with_verb(n, noun, "was", "were")
 
 
-def have(n: int) -> str:
-    """`1 record has`, `2,695 records have`."""
-    return "1 record has" if n == 1 else f"{n:,} records have"
+def with_verb(n: int, noun: str, one: str, many: str) -> str:
+    """`1 record has`, `2,695 reports are`."""
+    return f"1 {noun} {one}" if n == 1 else f"{n:,} {noun}s {many}"
 
 
 def small(n: int, one: str, many: str | None = None) -> str:

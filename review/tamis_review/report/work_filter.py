@@ -187,8 +187,7 @@ def exact_pattern(word: str) -> str:
 
     A field's name is no part of a record's text: what stands before `":` is left out.
     """
-    parts = (f"[{_forms(one)}]" if _varies(one) else _written(one, _SPECIAL) for one in _small(word))
-    return "".join(parts) + r'(?![^"\\]*":)'
+    return "".join(map(_exact, _small(word))) + r'(?![^"\\]*":)'
 
 
 def probe_of(reason: str) -> str:
@@ -201,12 +200,10 @@ def _small(word: str) -> str:
     return "".join(_bare(one) for one in unicodedata.normalize("NFC", word.lower()))
 
 
-def _varies(letter: str) -> bool:
-    return letter in _FAMILY or (letter.isalpha() and not letter.isascii())
-
-
-def _forms(letter: str) -> str:
-    return _FAMILY.get(letter) or letter + letter.upper()[0]
+def _exact(letter: str) -> str:
+    if letter in _FAMILY or (letter.isalpha() and not letter.isascii()):
+        return f"[{_FAMILY.get(letter) or letter + letter.upper()[0]}]"
+    return _written(letter, _SPECIAL)
 
 
 def _written(letter: str, special: re.Pattern[str]) -> str:
