@@ -159,99 +159,99 @@ class Explanation(Frozen):
 NEAR = 1e-6  # confidences are kept as 64-bit floats; what differs by more is another number
 
 
+_Reason = tuple[str, str]  # what it sets, and its text
+
+
 def because(operation: Operation, result: ItemResult) -> tuple[Because, ...]:
     """The reasons for a record's result, the outcome before the confidence; empty before there is one."""
+    return tuple(Because(sets=sets, text=text) for sets, text in _reasons(operation, result))
+
+
+def _reasons(operation: Operation, result: ItemResult) -> Iterator[_Reason]:
     match result.status:
         case ItemStatus.EXCLUDED_BY_FILTER:
-            return tuple(_kept_out(result))
+            yield from _kept_out(result)
         case ItemStatus.FAILED:
             kind = "unknown" if result.error_kind is None else result.error_kind.value
             text = "" if result.result is None else result.result.error or ""
-            return (Because(sets="outcome", text=f"failed, {kind}: {text}"),)
+            yield "outcome", f"failed, {kind}: {text}"
         case ItemStatus.CANCELLED:
-            return (Because(sets="outcome", text="cancelled with its batch before there was a result"),)
+            yield "outcome", "cancelled with its batch before there was a result"
         case ItemStatus.DECIDED if result.result is not None:
-            return (*_decided(operation, result), *_beside(result))
-        case _:
-            return ()
+            yield from _decided(operation, result, result.result.confidence)
+            yield from _beside(result)
 
 
-def _kept_out(result: ItemResult) -> Iterator[Because]:
+def _kept_out(result: ItemResult) -> Iterator[_Reason]:
     exclusion = result.exclusion
     if exclusion is None:
-        yield Because(sets="outcome", text="kept out before any model was asked; the ledger names no rule")
+        yield "outcome", "kept out before any model was asked; the ledger names no rule"
         return
     if exclusion.rule == DUPLICATE:
         stays = "" if exclusion.duplicate_of is None else f"; {record_words(exclusion.duplicate_of)} stays"
-        yield Because(sets="outcome", text=f"kept out as a copy: {exclusion.reason}{stays}")
+        yield "outcome", f"kept out as a copy: {exclusion.reason}{stays}"
     else:
-        text = f"kept out by the initial filter, rule {exclusion.rule}: {exclusion.reason}"
-        yield Because(sets="outcome", text=text)
+        yield "outcome", f"kept out by the initial filter, rule {exclusion.rule}: {exclusion.reason}"
     if exclusion.matched is not None:
         place = "" if exclusion.start is None else f", characters {exclusion.start} to {exclusion.end}"
         where = "" if exclusion.field is None else f" in {exclusion.field}{place}"
-        yield Because(sets="outcome", text=f"the text that decided: {exclusion.matched!r}{where}")
-    yield Because(sets="confidence", text=f"{_n(exclusion.confidence)}, that of the rule")
+        yield "outcome", f"the text that decided: {exclusion.matched!r}{where}"
+    yield "confidence", f"{_n(exclusion.confidence)}, that of the rule"
 
 
-def _decided(operation: Operation, result: ItemResult) -> Iterator[Because]:
+def _decided(operation: Operation, result: ItemResult, confidence: float) -> Iterator[_Reason]:
     if result.decision is not None and isinstance(operation, Inclusion):
         if result.panel is None:
             yield from _of_inclusion(operation, result.decision)
-            yield Because(sets="confidence", text=_after_quotes(result.decision))
+            yield "confidence", _after_quotes(result.decision)
         else:
             yield from _of_panel(result.panel, result.decision.confidence)
             yield from _of_inclusion(operation, result.decision)
         return
-    confidence = 0.0 if result.result is None else result.result.confidence
     if result.panel is not None:
         yield from _of_panel(result.panel, confidence)
     elif isinstance(operation, Judge) and result.detail is not None:
         yield from _of_judgement(operation, Judgement.model_validate(result.detail))
     elif isinstance(operation, Answer):
-        text = f"{_n(confidence)}, the evaluator's score of the final answer"
-        yield Because(sets="confidence", text=text)
+        yield "confidence", f"{_n(confidence)}, the evaluator's score of the final answer"
     else:
-        yield Because(sets="confidence", text=f"{_n(confidence)}, as the model gave it")
+        yield "confidence", f"{_n(confidence)}, as the model gave it"
 
 
-def _beside(result: ItemResult) -> Iterator[Because]:
+def _beside(result: ItemResult) -> Iterator[_Reason]:
     """What else is known of how sure the model was."""
     if result.probability is not None:
-        text = (
+        yield (
+            "probability",
             f"{_n(result.probability)} that the record is included, as the answer's tokens weigh what else might have "
-            "stood there; the confidence is what the model says of itself"
+            "stood there; the confidence is what the model says of itself",
         )
-        yield Because(sets="probability", text=text)
     if result.relevance is not None:
-        yield Because(sets="relevance", text=f"{result.relevance} of 100, as the model graded it")
+        yield "relevance", f"{result.relevance} of 100, as the model graded it"
 
 
-def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[Because]:
+def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[_Reason]:
     criteria = operation.criteria.labelled()
     deciding = [one for one in criteria if one.text in decision.criteria and one.label in decision.verdicts]
     reasons = "; ".join(_deciding(one, decision.verdicts[one.label]) for one in deciding)
-    match decision.status:
-        case InclusionStatus.UNCERTAIN if not reasons:
-            reasons = "a person decides"
-        case InclusionStatus.INCLUDE if not reasons:
-            reasons = "no criterion failed"
-        case InclusionStatus.EXCLUDE if not reasons:
-            reasons = decision.exclusion_reason or "the ledger names no criterion"
-    yield Because(sets="status", text=f"status {decision.status.value}: {reasons}")
+    without = {
+        InclusionStatus.UNCERTAIN: "a person decides",
+        InclusionStatus.INCLUDE: "no criterion failed",
+        InclusionStatus.EXCLUDE: decision.exclusion_reason or "the ledger names no criterion",
+    }
+    yield "status", f"status {decision.status.value}: {reasons or without[decision.status]}"
     if decision.model_status is not None:
-        text = f"the model itself said {decision.model_status.value}, but: {decision.uncertain_reason}"
-        yield Because(sets="status", text=text)
-    yield Because(sets="status", text=f"policy for criteria that the record leaves unclear: {operation.unclear.value}")
-    yield Because(sets="status", text=f"policy for exclusions that no quote verifies: {operation.unverified.value}")
+        yield "status", f"the model itself said {decision.model_status.value}, but: {decision.uncertain_reason}"
+    yield "status", f"policy for criteria that the record leaves unclear: {operation.unclear.value}"
+    yield "status", f"policy for exclusions that no quote verifies: {operation.unverified.value}"
 
 
-def _of_panel(panel: PanelResult, confidence: float) -> Iterator[Because]:
-    yield Because(sets="outcome", text=f"policy of the panel: {panel.policy}; {panel.words}")
+def _of_panel(panel: PanelResult, confidence: float) -> Iterator[_Reason]:
+    yield "outcome", f"policy of the panel: {panel.policy}; {panel.words}"
     scores = [one.score for one in panel.verdicts if one.score is not None]
     shown = f"({' + '.join(_n(score) for score in scores)}) / {len(scores)}"
     score = f"score for inclusion {shown} = {_n(panel.score or 0.0)}"
-    yield Because(sets="confidence", text=f"{_n(confidence)}, the models' mean support for the decision: {score}")
+    yield "confidence", f"{_n(confidence)}, the models' mean support for the decision: {score}"
 
 
 def _deciding(criterion: Criterion, verdict: CriterionVerdict) -> str:
@@ -281,24 +281,20 @@ def _after_quotes(decision: InclusionDecision) -> str:
     return f"{_equation(shown, worked_out, decision.confidence)}; of {len(quotes)} quotes {unverified_words}"
 
 
-def _of_judgement(operation: Judge, judgement: Judgement) -> Iterator[Because]:
+def _of_judgement(operation: Judge, judgement: Judgement) -> Iterator[_Reason]:
     original, quality, kept = judgement.original_confidence, judgement.quality_score, judgement.adjusted_confidence
     kind = judgement.evidence_type.value
-    yield Because(sets="value", text=f"{kind} evidence of quality {_n(quality)}")
+    yield "value", f"{kind} evidence of quality {_n(quality)}"
     band = milder_band(judgement.evidence_type, quality)
     if band is None:
         equation = _equation(f"{_n(original)} x {_n(quality)}", original * quality, kept)
-        text = f"{equation}: the original confidence times the quality"
+        yield "confidence", f"{equation}: the original confidence times the quality"
     else:
         named = f"band of {kind} evidence of quality {_n(band.low)} to {_n(band.high)}"
         shown = f"{_n(original)} x min({_n(band.most)}, {_n(quality)} + {_n(band.added)})"
-        text = f"{_equation(shown, original * band.share(quality), kept)}: the {named}"
-    yield Because(sets="confidence", text=text)
-    threshold = _n(operation.block_threshold)
-    if judgement.blocked:
-        yield Because(sets="outcome", text=f"blocked: quality {_n(quality)} is below the threshold {threshold}")
-    else:
-        yield Because(sets="outcome", text=f"not blocked: quality {_n(quality)} is not below the threshold {threshold}")
+        yield "confidence", f"{_equation(shown, original * band.share(quality), kept)}: the {named}"
+    blocked, below = ("blocked", "below") if judgement.blocked else ("not blocked", "not below")
+    yield "outcome", f"{blocked}: quality {_n(quality)} is {below} the threshold {_n(operation.block_threshold)}"
 
 
 def _equation(shown: str, worked_out: float, kept: float) -> str:

@@ -16,6 +16,7 @@ from tamis_schemas import (
     Operation,
     Override,
     Provenance,
+    Quote,
     Source,
     parse_operation,
 )
@@ -134,24 +135,23 @@ def _verdicts(operation: Operation, result: ItemResult) -> tuple[ExplainedVerdic
     if result.decision is None:
         return ()
     criteria = {one.label: one for one in operation.criteria.labelled()} if isinstance(operation, Inclusion) else {}
-    verdicts = []
-    for label, verdict in result.decision.verdicts.items():
-        criterion, quote = criteria.get(label), verdict.quote
-        passage = None
-        if quote is not None and quote.field is not None and quote.start is not None:
-            text = result.item.get(quote.field)
-            passage = text[quote.start : quote.end] if isinstance(text, str) else None
-        verdicts.append(
-            ExplainedVerdict(
-                label=label,
-                criterion=None if criterion is None else criterion.text,
-                excludes=criterion is not None and criterion.excludes,
-                verdict=verdict.verdict,
-                quote=quote,
-                passage=passage,
-            )
+    return tuple(
+        ExplainedVerdict(
+            label=label,
+            criterion=criteria[label].text if label in criteria else None,
+            excludes=label in criteria and criteria[label].excludes,
+            verdict=verdict.verdict,
+            quote=verdict.quote,
+            passage=None if verdict.quote is None else _passage(result, verdict.quote),
         )
-    return tuple(verdicts)
+        for label, verdict in result.decision.verdicts.items()
+    )
+
+
+def _passage(result: ItemResult, quote: Quote) -> str | None:
+    """Return the record's words at the quote's place."""
+    text = None if quote.field is None or quote.start is None else result.item.get(quote.field)
+    return text[quote.start : quote.end] if isinstance(text, str) else None
 
 
 def _transcripts(connection: Connection, batch_id: UUID, index: int) -> tuple[Transcript, ...]:
