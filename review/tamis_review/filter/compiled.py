@@ -1,6 +1,6 @@
 """Compiled patterns: linear in the text, whatever the pattern; a pattern that RE2 refuses is refused with its place."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tamis_schemas import InvalidParameters
 from tamis_schemas.extras import needs
@@ -25,6 +25,12 @@ def options() -> re2.Options:
 def compile_trusted(pattern: str) -> re2._Regexp:
     """A pattern of this package, over UTF-8."""
     return re2.compile(pattern.encode("utf-8"), options())
+
+
+def finder(pattern: str) -> Callable[[bytes], bool]:
+    """Return the function that says whether a text holds a pattern of this package."""
+    search = compile_trusted(pattern).search
+    return lambda text: search(text) is not None
 
 
 def compile_untrusted(pattern: object, place: str) -> re2._Regexp:

@@ -24,10 +24,7 @@ _SENTENCE_END = compiled.compile_trusted(r"[.!?][\"')\]]*\s+[\"'(\[]*(?-i:[A-Z])
 _ABBREVIATION = compiled.compile_trusted(
     r"(?:\b(?:e\.?g|i\.?e|vs|al|cf|etc|approx|resp|no|fig|dr|ref|refs|incl)|\b[a-z])$"
 )
-_DASHES = {ord(dash): "-" for dash in "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"} | {
-    0x2019: "'",
-    0x2018: "'",
-}
+_DASHES = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2018\u2019", "-------''")
 
 # What an abstract says of its own paper.
 _NUMBER = r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+)"

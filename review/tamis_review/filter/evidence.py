@@ -7,7 +7,7 @@ from . import compiled
 from .contexts import sentence_ends
 from .exclusions import Exclusions
 
-_PEOPLE = compiled.compile_trusted(
+names_people = compiled.finder(
     r"\b(?:patients?|outpatients?|inpatients?|participants?|people|persons?|individuals|subjects?|volunteers?|"
     r"respondents?|humans|human (?:subjects?|participants?|patients?|volunteers?|stud(?:y|ies)|trials?|data|beings?)|"
     r"adults|adolescents?|child|children|infants?|girls?|boys?|women|woman|men|man|mothers?|fathers?|parents?|famil(?:y|ies)|"
@@ -16,13 +16,14 @@ _PEOPLE = compiled.compile_trusted(
     r"clinical (?:trials?|stud(?:y|ies)|practice|routine|decision)|phase (?:[1-4]|i{1,3}|iv)|randomi[sz]ed controlled|"
     r"hospitals?|nursing homes?|population-based)\b"
 )
-_ANIMALS = compiled.compile_trusted(
+names_animals = compiled.finder(
     r"\b(?:animals?|rats?|mice|mouse|murine|rodents?|rabbits?|dogs?|pupp(?:y|ies)|beagles?|cats|kittens?|pigs?|piglets?|"
     r"swine|minipigs?|sows?|boars?|cows?|cattle|calves|heifers?|sheep|lambs?|ewes?|goats?|horses?|equine|ponies|monkeys?|"
     r"macaques?|baboons?|marmosets?|primates?|chimpanzees?|zebrafish|drosophila|hamsters?|guinea[ -]pigs?|ferrets?|"
     r"gerbils?|chickens?|poultry|livestock|veterinarians?|veterinary medicine|breeds?)\b"
 )
-_DESIGNS = compiled.compile_trusted(
+# Designs of studies other than single cases, opinions and plans.
+names_design = compiled.finder(
     r"\b(?:systematic(?:ally)? (?:\w+ )?(?:review\w*|search\w*|map)|meta-?\s?analys[ie]s|"
     r"(?:scoping|umbrella|rapid|narrative) reviews?|"
     r"randomi[sz]ed|cohort|cross-sectional|case-control|survey|longitudinal|registry|register-based|population-based|"
@@ -30,7 +31,7 @@ _DESIGNS = compiled.compile_trusted(
     r"individual patient data|mixed methods)\b"
 )
 # What PubMed, Ovid and Cochrane append to a title.
-_REVIEW_NOTE = compiled.compile_trusted(
+_notes_review = compiled.finder(
     r"[\[(]\s*(?:(?:systematic|scoping|umbrella|narrative|literature)\s+)?reviews?(?:\s+articles?|,\s*\w+)?\s*[\])]"
 )
 _REVIEW = (
@@ -39,7 +40,7 @@ _REVIEW = (
 )
 _MADE = r"(?:perform|conduct|undert|carr|did|do|present|report|complet|provid|includ)\w*"
 # What an abstract says of its own paper; of others it says "systematic reviews are lacking".
-_OWN_REVIEW = compiled.compile_trusted(
+_says_own_review = compiled.finder(
     rf"\b(?:this|the present|the current|our)\s+(?:[\w-]+\s+){{0,2}}{_REVIEW}\b|"
     rf"\b(?:we|authors?|study|paper|article)\s+(?:[\w-]+\s+){{0,3}}{_MADE}\s+(?:[\w-]+\s+){{0,5}}{_REVIEW}\b|"
     rf"\b{_REVIEW}\s+(?:[\w-]+\s+){{0,6}}(?:was|were)\s+(?:\w+\s+)?(?:perform|conduct|undert|carr|done|made)\w*|"
@@ -64,7 +65,7 @@ _NO_COUNT = compiled.compile_trusted(r"\b(?:years?|yrs?|months?|weeks?|days?|hou
 _ONE_IN = compiled.compile_trusted(r"\d\s+(?:in|per)\s*$|\bper\s*$")  # "one in 50 patients" counts nobody
 _MOST_COUNTS = 100  # of one text
 
-_STUDIED = compiled.compile_trusted(
+_studies_people = compiled.finder(
     rf"\b(?:\d[\d,]*|one|two|three|four|five|six|seven|eight|nine|{_TEN_OR_MORE})\s+(?:[\w-]+\s+){{0,4}}{_COUNTED}\b|"
     rf"\b{_COUNTED}\s+(?:[\w-]+\s+){{0,4}}(?:were|was|underwent|received|completed|reported|attended|participated)\b|"
     r"\b(?:participants?|volunteers?|respondents?|outpatients?|inpatients?|healthy (?:donors?|controls?|subjects?)|"
@@ -93,7 +94,7 @@ class PaperEvidence:
     @cached_property
     def people_studied(self) -> bool:
         """True where the abstract counts people, says what was done with them, or names samples of theirs."""
-        return _STUDIED.search(self._abstract) is not None
+        return _studies_people(self._abstract)
 
     @cached_property
     def animals(self) -> bool:
@@ -106,7 +107,7 @@ class PaperEvidence:
     @cached_property
     def is_review(self) -> bool:
         """True where the title notes, or the abstract says, that the paper is or holds a systematic review."""
-        return _REVIEW_NOTE.search(self._title) is not None or _OWN_REVIEW.search(self._abstract) is not None
+        return _notes_review(self._title) or _says_own_review(self._abstract)
 
     @cached_property
     def large_series(self) -> bool:
@@ -119,22 +120,9 @@ class PaperEvidence:
         return Exclusions(self._abstract, sentence_ends(self._abstract))
 
 
-def names_people(text: bytes) -> bool:
-    return _PEOPLE.search(text) is not None
-
-
-def names_animals(text: bytes) -> bool:
-    return _ANIMALS.search(text) is not None
-
-
 def _counts_ten(text: bytes) -> bool:
     return any(
         _NO_COUNT.search(match.group()) is None
         and _ONE_IN.search(text[max(0, match.start() - 10) : match.start() + 1]) is None
         for match in islice(_LARGE_SERIES.finditer(text), _MOST_COUNTS)
     )
-
-
-def names_design(text: bytes) -> bool:
-    """Return whether the text names a design of studies other than single cases, opinions and plans."""
-    return _DESIGNS.search(text) is not None

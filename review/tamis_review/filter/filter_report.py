@@ -6,7 +6,7 @@ losses.
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
@@ -142,17 +142,17 @@ def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
     writer = csv.writer(stream)
     writer.writerow((*COLUMNS, "label") if labelled else COLUMNS)
     for outcome in tier_one.outcomes:
-        cells = list(_cells(outcome))
+        cells = _cells(outcome)
         if labelled:
-            cells.append("" if outcome.included is None else int(outcome.included))
+            cells.append(None if outcome.included is None else int(outcome.included))
         writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
     return len(tier_one.outcomes)
 
 
-def _cells(outcome: FilteredRecord) -> Iterator[object]:
+def _cells(outcome: FilteredRecord) -> list[object]:
+    """Return the cells under `COLUMNS`; None is an empty one."""
     result = outcome.result
-    yield from (outcome.file.name, outcome.index, outcome.item_id)
-    yield from ("passed" if result.passed else "rejected", result.rule or "", result.reason)
-    yield from ("" if result.passed else result.confidence, result.field or "", result.matched or "")
-    yield from ("" if place is None else place for place in (result.start, result.end))
-    yield outcome.title
+    outcome_word, confidence = ("passed", None) if result.passed else ("rejected", result.confidence)
+    decided = (outcome_word, result.rule, result.reason, confidence)
+    place = (result.field, result.matched, result.start, result.end)
+    return [outcome.file.name, outcome.index, outcome.item_id, *decided, *place, outcome.title]

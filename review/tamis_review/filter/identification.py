@@ -13,13 +13,13 @@ from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_schemas import Exclusion, InputError, SearchCriteria, Source
 from tamis_schemas.answers.exclusion import DUPLICATE
 
-from ..intake.duplicates import Doubt, Duplicate, Duplicates, find_duplicates, rank
+from ..intake.duplicates import Doubt, Duplicate, rank
 from ..intake.duplicates import exclusion_of as exclusion_of_copy
 from ..intake.filling import filled
 from ..intake.sourced_records import FILE, FileRead, SourcedRecord, SourceRead, read_sources
 from ..intake.stated_source import StatedSource
 from .initial_filter import InitialFilter
-from .known_records import KnownRecords, find_new_duplicates
+from .known_records import KnownRecords, NewDuplicates, find_new_duplicates
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,12 @@ def identify(
     records = [one.record for each in read for one in each.sourced]
     source_of = [each.source.name for each in read for _ in each.sourced] if len(read) > 1 else []
     places = [_place(each, one) for each in read for one in each.sourced] if len(files_read) > 1 else []
-    duplicates = Duplicates() if keep_duplicates else find_duplicates(records)
-    exclusions: dict[int, Exclusion] = {}
-    if known is not None:
-        new = find_new_duplicates(known, records)
-        exclusions = new.known
-        duplicates = Duplicates() if keep_duplicates else Duplicates(new.copies, new.doubts)
-    exclusions |= {copy.index: exclusion_of_copy(copy, records, places) for copy in duplicates.copies}
-    records = with_copies(records, duplicates.copies, source_of)
+    new = NewDuplicates()
+    if known is not None or not keep_duplicates:
+        new = find_new_duplicates(known or KnownRecords("", ()), records)
+    copies, doubts = ([], []) if keep_duplicates else (new.copies, new.doubts)
+    exclusions = new.known | {copy.index: exclusion_of_copy(copy, records, places) for copy in copies}
+    records = with_copies(records, copies, source_of)
     switched_off: dict[str, str] = {}
     if initial_filter is not None:
         tier_one = InitialFilter(initial_filter)
@@ -111,7 +109,7 @@ def identify(
         files=files_read,
         records=records,
         exclusions=exclusions,
-        doubts=tuple(duplicates.doubts),
+        doubts=tuple(doubts),
     )
 
 

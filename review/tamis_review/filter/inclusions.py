@@ -7,7 +7,7 @@ within a text ("Exclusion criteria:"). In doubt a mention counts as included: a 
 many costs papers.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -22,7 +22,6 @@ from .soft_hyphens import without_soft_hyphens
 
 with needs("files"):
     import re2
-from collections.abc import Mapping
 
 TERMS: Mapping[FilterRule, str] = {
     FilterRule.ANIMAL: r"animals?|mouse|mice|murine|rats?|rodents?|rabbits?|dogs?|canines?|cats|felines?|pigs?|"
@@ -183,8 +182,7 @@ def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
             before = term.sub(b" ", part[begin:start])
             words = " ".join(part[start:end].decode("utf-8", "replace").split())
             listed = criterion.exclusions.cover(begins + start)
-            included = _counts(before, part[end : end + REACH], base, listed=listed)
-            yield _Named(words, criterion.text, included)
+            yield _Named(words, criterion.text, _counts(before, part[end : end + REACH], base, listed=listed))
         if headings:
             base = _says_include(headings[-1])
 

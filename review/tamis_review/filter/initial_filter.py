@@ -34,10 +34,7 @@ from .keywords import MOST_MENTIONS, Keyword, Keywords, Mention
 from .rules import ASKED_FOR, MEANINGS, NOUNS, OWN_PATTERN, TITLE_MEANINGS, Weight
 from .soft_hyphens import place_in_original, without_soft_hyphens
 
-
-@cache
-def _own(templates: tuple[str, ...]) -> Contexts:
-    return Contexts(templates)
+_own = cache(Contexts)
 
 
 class Weighing:
@@ -196,15 +193,12 @@ class Year:
     end: int
 
 
-def years_of(paper: PaperData) -> list[Year]:
+def years_of(paper: PaperData) -> Iterator[Year]:
     """Every year that the paper names: its `year`, and those of its `publication_date`."""
-    years: list[Year] = []
     if paper.year is not None and paper.year in PLAUSIBLE:
-        years.append(Year(paper.year, "year", 0, len(str(paper.year))))
-    if paper.publication_date is not None:
-        for match in _YEAR.finditer(paper.publication_date[:_LONGEST_DATE]):
-            years.append(Year(int(match[0]), "publication_date", *match.span()))
-    return years
+        yield Year(paper.year, "year", 0, len(str(paper.year)))
+    for match in _YEAR.finditer((paper.publication_date or "")[:_LONGEST_DATE]):
+        yield Year(int(match[0]), "publication_date", *match.span())
 
 
 _LONGEST_PLACEHOLDER = 80  # characters
@@ -269,7 +263,11 @@ class InitialFilter:
 
     def filter_paper(self, paper: Paper) -> FilterResult:
         """Return whether the paper passes, and what decided."""
-        return self._told(_paper(paper))
+        paper = _paper(paper)
+        result = self._by_year(paper) or _by_content(paper) or self._by_words(paper)
+        if self._callback is not None:
+            self._callback(PASSED if result.passed else REJECTED, f"{paper.item_id}: {result.reason}")
+        return result
 
     def exclusion(self, paper: Paper) -> Exclusion | None:
         """Return the ledger's exclusion of a rejected paper; None for a paper that passes."""
@@ -284,7 +282,7 @@ class InitialFilter:
         rejected: list[RejectedPaper] = []
         for current, one in enumerate(listed, 1):
             paper = _paper(one)
-            result = self._told(paper)
+            result = self.filter_paper(paper)
             if result.passed:
                 passed.append(paper)
             else:
@@ -293,17 +291,11 @@ class InitialFilter:
                 progress_callback(current, len(listed))
         return BatchFilterResult(passed=passed, rejected=rejected)
 
-    def _told(self, paper: PaperData) -> FilterResult:
-        result = self._by_year(paper) or _by_content(paper) or self._by_words(paper)
-        if self._callback is not None:
-            self._callback(PASSED if result.passed else REJECTED, f"{paper.item_id}: {result.reason}")
-        return result
-
     def _by_year(self, paper: PaperData) -> FilterResult | None:
         if self._date_range is None:
             return None
         first, last = self._date_range
-        years = years_of(paper)
+        years = list(years_of(paper))
         if not years or any(first <= year.value <= last for year in years):
             return None
         year = years[0]
@@ -329,8 +321,8 @@ class InitialFilter:
         in_title, in_abstract = (self._applying(self._keywords.mentions(text)) for text in (title, abstract))
         for field, text, mentions, rejects, confidence in (
             ("title", title, by_pattern, by_title, patterns.DEFINITIVE_CONFIDENCE),
-            ("title", title, in_title, by_title, patterns.TITLE_CONFIDENCE),
-            ("abstract", abstract, in_abstract, by_abstract, patterns.ABSTRACT_CONFIDENCE),
+            ("title", title, in_title, by_title, patterns.HIGH_CONFIDENCE_THRESHOLD),
+            ("abstract", abstract, in_abstract, by_abstract, patterns.MEDIUM_CONFIDENCE_THRESHOLD),
         ):
             for mention in mentions:
                 if rejects(text, mention, says):

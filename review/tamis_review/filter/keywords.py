@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice, pairwise, product
 
 from tamis_schemas import InvalidParameters
 from tamis_schemas.extras import needs
@@ -124,10 +124,7 @@ def folded(text: str) -> str:
 def pattern(variant: str) -> str:
     """Return the pattern that finds the variant as whole words, whatever stands between them."""
     words = variant.split(" ")
-    parts: list[str] = []
-    for at, word in enumerate(words):
-        article = ARTICLE if at > 0 and words[at - 1] in PREPOSITIONS else ""
-        parts.append(article + _word(word))
+    parts = [(ARTICLE if before in PREPOSITIONS else "") + _word(word) for before, word in pairwise(("", *words))]
     start = r"\b" if _ascii_word(variant[0]) else ""
     end = r"\b" if _ascii_word(variant[-1]) else ""
     return start + SEPARATOR.join(parts) + end

@@ -1,13 +1,13 @@
 """Records that an earlier search gave: of a later search only what is new is screened."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tamis_schemas import Exclusion
 from tamis_schemas.answers.exclusion import DUPLICATE
 
-from ..intake.duplicates import Doubt, Duplicate, find_duplicates
+from ..intake.duplicates import Duplicate, Duplicates, find_duplicates
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,10 @@ class KnownRecords:
 
 
 @dataclass(frozen=True)
-class NewDuplicates:
+class NewDuplicates(Duplicates):
     """The copies and doubts among the records of a later search, by their places there."""
 
-    known: dict[int, Exclusion]  # copies of what an earlier search gave
-    copies: list[Duplicate]
-    doubts: list[Doubt]
+    known: dict[int, Exclusion] = field(default_factory=dict)  # copies of what an earlier search gave
 
 
 def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) -> NewDuplicates:
@@ -47,7 +45,7 @@ def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) 
         for doubt in found.doubts
         if min(doubt.index, doubt.of) >= before
     ]
-    return NewDuplicates(exclusions, copies, doubts)
+    return NewDuplicates(copies, doubts, exclusions)
 
 
 def _moved(copy: Duplicate, before: int) -> Duplicate:

@@ -11,14 +11,11 @@ Patterns are RE2's (no lookaround, no references back) and ignore case. `(?:\\w+
 """
 
 MIN_ABSTRACT_LENGTH = 50  # characters; without a title, a shorter abstract is too little to screen
-HIGH_CONFIDENCE_THRESHOLD = 0.85
-MEDIUM_CONFIDENCE_THRESHOLD = 0.6
 
-# How sure a rejection is, by what decided. A keyword in the title is at the high threshold, in the abstract at the
-# medium one; a definitive pattern is above both.
-DEFINITIVE_CONFIDENCE = 0.95
-TITLE_CONFIDENCE = HIGH_CONFIDENCE_THRESHOLD
-ABSTRACT_CONFIDENCE = MEDIUM_CONFIDENCE_THRESHOLD
+# How sure a rejection is, by what decided.
+DEFINITIVE_CONFIDENCE = 0.95  # a definitive pattern
+HIGH_CONFIDENCE_THRESHOLD = 0.85  # a keyword in the title
+MEDIUM_CONFIDENCE_THRESHOLD = 0.6  # a keyword in the abstract
 
 GAP_WORDS = 8
 

@@ -7,10 +7,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tamis_producer.files.decode import read_text
 from tamis_producer.files.yaml_file import Location, YamlFile, read_yaml
@@ -43,6 +43,7 @@ OF_STAGE = ("model", "passes", "at_least", "max_cost", "steering")
 STAGES: dict[str, type[OperationKind]] = {operation_name(Inclusion): Inclusion} | {
     operation_name(kind): kind for kind in OPERATIONS if kind.needs_record
 }
+_Model = TypeVar("_Model", bound=BaseModel)
 # A parameter of an operation that may stand in a file of its own -> the field that names the file.
 FROM_FILE = {"guidelines": "guidelines_file"}
 
@@ -148,8 +149,7 @@ def _review_stage(file: YamlFile, stage: _Stage, criteria: SearchCriteria | None
     if kind is ExtractFields and isinstance(values.get("schema"), str):
         values["schema"] = read_schema(_file(file, values["schema"], (*stage.location, "schema")))
     try:
-        operation = kind.model_validate(values)
-        return ReviewStage.model_validate({"operation": operation, **of_stage})
+        return ReviewStage.model_validate({"operation": kind.model_validate(values), **of_stage})
     except ValidationError as error:
         location = tuple(part for part in error.errors()[0]["loc"] if part in values or part in of_stage)[:1]
         raise file.wrong(_message(error), (*stage.location, *location)) from error
@@ -161,10 +161,7 @@ def _steering(file: YamlFile, value: object, location: Location) -> Steering:
     if not isinstance(value, dict):
         raise file.wrong("takes fields of its own, each in a line below it", location)
     file.check_names(list(Steering.model_fields), location)
-    try:
-        return Steering.model_validate(value)
-    except ValidationError as error:
-        raise file.wrong(_message(error), (*location, *error.errors()[0]["loc"][:1])) from error
+    return _validated(Steering, file, value, location)
 
 
 def _criteria(file: YamlFile) -> SearchCriteria | None:
@@ -217,8 +214,12 @@ def _source(file: YamlFile, value: object, location: Location) -> StatedSource:
     if not isinstance(names, list) or not names:
         raise file.wrong("takes a list of files", (*location, field))
     fields["files"] = [_file(file, name, (*location, field)) for name in names]
+    return _validated(StatedSource, file, fields, location)
+
+
+def _validated(model: type[_Model], file: YamlFile, values: object, location: Location) -> _Model:
     try:
-        return StatedSource.model_validate(fields)
+        return model.model_validate(values)
     except ValidationError as error:
         raise file.wrong(_message(error), (*location, *error.errors()[0]["loc"][:1])) from error
 
