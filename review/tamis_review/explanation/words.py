@@ -26,11 +26,9 @@ def call_lines(call: TranscribedCall, prompts: Mapping[str, str], shown: set[str
     yield _about(call)
     if call.parameters:
         yield f"parameters: {json.dumps(call.parameters, ensure_ascii=False)}"
-    shared = 0
-    if call.after is not None:
-        earlier, shared = call.after
-        if shared:
-            yield f"the first {shared} messages as in call {earlier + 1}"
+    earlier, shared = call.after or (0, 0)
+    if shared:
+        yield f"the first {shared} messages as in call {earlier + 1}"
     for message in call.messages:
         yield from _message(message, prompts, shown)
     if call.format is not None:

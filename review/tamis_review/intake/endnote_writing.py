@@ -137,14 +137,9 @@ def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
 
 def _path(one: Field, before: Field | None) -> str:
     """The field's path; an author or a keyword that the record has gained is an element of its own."""
-    if (
-        before is not None
-        and one.key is not None
-        and one.key in LISTS
-        and (before.key, before.name.replace("+", "")) == (one.key, one.name)
-    ):
-        return begins_anew(one.name, LISTS[one.key])
-    return one.name
+    element = LISTS.get(one.key or "")
+    follows = before is not None and (before.key, before.name.replace("+", "")) == (one.key, one.name)
+    return begins_anew(one.name, element) if element is not None and follows else one.name
 
 
 def _insert(leaves: list[Leaf], leaf: Leaf) -> None:

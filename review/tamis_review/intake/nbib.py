@@ -15,7 +15,7 @@ from .fields import FieldPlace, best_places, fields_of
 from .notes import Notes
 from .recognise import Format
 from .record_type import medline_types
-from .source import source_format
+from .source import Field, source_format
 from .tagged import Block, Pattern, Scheme, Tagged, lines_of, read_tagged
 
 BEGIN = "PMID"
@@ -55,11 +55,11 @@ def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
         stated = (
             record if source_format(record) is Format.NBIB else {**record, "type": medline_types(record.get("type"))}
         )
-        fields = [one for one in fields_of(stated, Format.NBIB, PLACES) if not is_withdrawn(one)]
-        fields = [one for one in fields if _TAG.fullmatch(one.name)]  # a source is data from elsewhere
-        begin = next((one.text for one in fields if one.name == BEGIN), "")
-        for tag, text in ((BEGIN, begin), *((one.name, one.text) for one in fields if one.name != BEGIN)):
-            for line in _folded(tag, text):
+        fields = [field for field in fields_of(stated, Format.NBIB, PLACES) if not is_withdrawn(field)]
+        begin = next((field for field in fields if field.name == BEGIN), Field(BEGIN, ""))
+        for field in (begin, *(field for field in fields if field.name != BEGIN)):
+            # A source is data from elsewhere, and may hold what is no tag.
+            for line in _folded(field.name, field.text) if _TAG.fullmatch(field.name) else ():
                 stream.write(f"{line}\n")
         stream.write("\n")
 

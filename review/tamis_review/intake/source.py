@@ -47,8 +47,7 @@ def remember(
     record: dict[str, Any], form: Format, fields: Iterable[Field], layout: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """The record, which from now on knows the fields of its file, in their order; `layout` is the format's own."""
-    references = _References(record)
-    entries = references.entries(list(fields))
+    entries = _References(record).entries(list(fields))
     record[SOURCE] = {"format": form.value, "fields": _in_runs(entries, record)}
     if layout:
         record[SOURCE]["layout"] = dict(layout)

@@ -214,7 +214,7 @@ class _Group:
 
     def take(self, file: FileRead, *, stated_together: bool) -> None:
         """Add a file; rows that complete records which are there already become part of these."""
-        records = [one.record for one in self.sourced]
+        records, added = [one.record for one in self.sourced], list(range(len(file.intake.records)))
         if records and (stated_together or in_two_forms(records, file.intake.records)):
             completed = complete(records, file.intake.records, file.name)
             self.sourced = [
@@ -222,9 +222,7 @@ class _Group:
             ]
             added = completed.added
             if completed.joined:
-                file = FileRead(file.path, file.name, file.intake, self.files[0].name, completed.joined)
-        else:
-            added = list(range(len(file.intake.records)))
+                file = replace(file, completes=self.files[0].name, joined=completed.joined)
         self.sourced += [SourcedRecord(file.intake.records[at], file.path, at) for at in added]
         self.files.append(file)
 

@@ -188,10 +188,8 @@ def _joint(flow: Flow, most: int | None) -> tuple[Step, ...]:
         later = rest[0] if rest else None
         included.append(Step(INCLUDED, _passed(flow.stages[flow.screening], later), _held_back(later)))
     together = [] if flow.previous is None else [Step(INCLUDED, _together(flow, flow.previous))]
-    if flow.reports is None:
-        return (*included, *further, *together)
     # Behind what is included in the end; what a model is asked about further records is of this version alone.
-    return (*included, *together, *further)
+    return (*included, *further, *together) if flow.reports is None else (*included, *together, *further)
 
 
 def _together(flow: Flow, before: PreviousVersion) -> Box:
@@ -270,8 +268,7 @@ def _undecided(stage: FlowStage) -> tuple[Box, ...]:
         *_parts(failed, 1, None),
         *_counted(("waiting or in progress", stage.open), ("cancelled", stage.cancelled)),
     )
-    n = stage.referred + stage.open + stage.cancelled
-    return (Box("Records not decided yet", n, lines),) if n else ()
+    return _if_any("Records not decided yet", stage.referred + stage.open + stage.cancelled, lines)
 
 
 def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterator[Step]:

@@ -70,8 +70,7 @@ def find_subject(connection: Connection, prefix: str) -> ReportSubject:
     match = find_either(connection, prefix)
     if match.review_id is not None:
         return _review(connection, match.review_id)
-    statement = select(batches, func.now().label("read_at")).where(batches.c.id == match.batch_id)
-    row = connection.execute(statement).one()
+    row = connection.execute(select(batches, func.now().label("read_at")).where(batches.c.id == match.batch_id)).one()
     return ReportSubject(SubjectKind.BATCH, row.id, row.label, (row,), row.read_at, (row.operation,), ended=True)
 
 

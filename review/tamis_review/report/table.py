@@ -128,11 +128,9 @@ Marks = dict[str, list[list[Any]]]  # field -> of each passage start, end, label
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
     """One row; `later` is what the later stages of a review said of the record."""
-    row = _named(result) | _in_the_end(operation, result)
-    row |= {"cut": result.cut_words}
-    called = JUDGED if operation == JUDGE else None
-    row |= {"fields": _fields(result.item, _marks(result), called), "later": list(later)}
-    return _present(row)
+    fields = _fields(result.item, _marks(result), JUDGED if operation == JUDGE else None)
+    more = {"cut": result.cut_words, "fields": fields, "later": list(later)}
+    return _present(_named(result) | _in_the_end(operation, result) | more)
 
 
 def blind_row(result: ItemResult) -> Row:
@@ -142,18 +140,18 @@ def blind_row(result: ItemResult) -> Row:
 
 def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
     """Return the row of one later stage's result of a record."""
-    row = _in_the_end(operation, result)
-    return _present({"stage": stage, "operation": operation, **row, "cut": result.cut_words})
+    own = {"stage": stage, "operation": operation}
+    return _present(own | _in_the_end(operation, result) | {"cut": result.cut_words})
 
 
 def _named(result: ItemResult) -> Row:
-    row: Row = {
+    return {
         "i": result.index,
         "id": result.item_id,
         "title": _text(result.item.get("title") or "")[:LONGEST_TEXT],
         "by": _byline(result.item),
+        **{name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")},
     }
-    return row | {name: _short(_text(result.item.get(name))) for name in ("doi", "pmid")}
 
 
 def _present(row: Row) -> Row:
