@@ -15,26 +15,14 @@ from tamis_schemas import Exclusion, InvalidParameters, SearchCriteria
 from tamis_schemas.answers.filter_result import BatchFilterResult, FilterResult, FilterRule, RejectedPaper
 from tamis_schemas.records.paper import PaperData
 
-from . import compiled, patterns
-from .contexts import (
-    A_REVIEW,
-    OWN_ANIMALS,
-    OWN_WORK,
-    SELF_DESCRIPTIONS,
-    STATUS_IN_ABSTRACT,
-    STATUS_IN_TITLE,
-    THIS,
-    TYPE_IN_TITLE,
-    Contexts,
-    window,
-)
+from . import compiled, contexts, patterns
 from .evidence import PaperEvidence, names_animals, names_design, names_people
 from .inclusions import switched_off
 from .keywords import MOST_MENTIONS, Keyword, Keywords, Mention
 from .rules import ASKED_FOR, MEANINGS, NOUNS, OWN_PATTERN, TITLE_MEANINGS, Weight
 from .soft_hyphens import place_in_original, without_soft_hyphens
 
-_own = cache(Contexts)
+_own = cache(contexts.Contexts)
 
 
 class Weighing:
@@ -42,11 +30,11 @@ class Weighing:
 
     def __init__(self, protective: Sequence[object], place: str) -> None:
         """Raises `InvalidParameters` naming the context that is none."""
-        self._protective = Contexts(protective, place)
+        self._protective = contexts.Contexts(protective, place)
 
     def rejects_by_title(self, title: bytes, mention: Mention, says: PaperEvidence) -> bool:
         """Return whether a mention in the title rejects."""
-        around = window(title, mention)
+        around = contexts.window(title, mention)
         if self._protected(around, mention):
             return False
         match mention.meaning.weight:
@@ -61,15 +49,15 @@ class Weighing:
             case Weight.SERIES:
                 return not (says.design_in_title or says.is_review or says.large_series)
             case Weight.TYPE:
-                return not (says.design_in_title or says.is_review) or _own(TYPE_IN_TITLE).hold(around)
+                return not (says.design_in_title or says.is_review) or _own(contexts.TYPE_IN_TITLE).hold(around)
             case Weight.STATUS:
-                return _own(STATUS_IN_TITLE).hold(around)
+                return _own(contexts.STATUS_IN_TITLE).hold(around)
             case Weight.ASKED_FOR | Weight.PLAN | Weight.NOTICE:
                 return True
 
     def rejects_by_abstract(self, abstract: bytes, mention: Mention, says: PaperEvidence) -> bool:
         """Return whether a mention in the abstract rejects."""
-        around = window(abstract, mention)
+        around = contexts.window(abstract, mention)
         return (
             not self._protected(around, mention)
             and _says_it_of_the_paper(around, mention, says)
@@ -86,38 +74,38 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) 
         case Weight.ASKED_FOR:
             return True
         case Weight.SUBJECT:
-            return not says.people or _is_own_work(OWN_WORK, around, says)
+            return not says.people or _is_own_work(contexts.OWN_WORK, around, says)
         case Weight.HINT:
-            return (says.animals and not says.people) or _is_own_work(OWN_ANIMALS, around, says)
+            return (says.animals and not says.people) or _is_own_work(contexts.OWN_ANIMALS, around, says)
         case Weight.WEAK_HINT:
-            own = names_animals(around) and _is_own_work(OWN_WORK, around, says)
+            own = names_animals(around) and _is_own_work(contexts.OWN_WORK, around, says)
             return (says.animals and not says.people) or own
         case Weight.DESIGN:
             return _is_own_design(around, says)
         case Weight.SERIES:
             return _is_own_design(around, says) and not says.large_series
         case Weight.TYPE:
-            return not (says.design_in_title or says.is_review) and _own(SELF_DESCRIPTIONS).hold(around)
+            return not (says.design_in_title or says.is_review) and _own(contexts.SELF_DESCRIPTIONS).hold(around)
         case Weight.PLAN:
-            return _own(SELF_DESCRIPTIONS).hold(around)
+            return _own(contexts.SELF_DESCRIPTIONS).hold(around)
         case Weight.NOTICE:
-            return _own(THIS).hold(around)
+            return _own(contexts.THIS).hold(around)
         case Weight.STATUS:
-            return _own(STATUS_IN_ABSTRACT).hold(around)
+            return _own(contexts.STATUS_IN_ABSTRACT).hold(around)
 
 
-def _is_own_work(contexts: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
+def _is_own_work(says_own: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
     """Return whether the sentence is about the paper's own work, and neither of them studies people besides."""
     if says.people_in_title or says.design_in_title or says.people_studied:
         return False
-    return not names_people(around) and _own(contexts).hold(around) and not _own(A_REVIEW).hold(around)
+    return not names_people(around) and _own(says_own).hold(around) and not _own(contexts.A_REVIEW).hold(around)
 
 
 def _is_own_design(around: bytes, says: PaperEvidence) -> bool:
     if says.design_in_title or says.is_review:
         return False
     # "a cross-sectional, retrospective case series of 411 patients" is more than one
-    return not names_design(around) and _own(SELF_DESCRIPTIONS).hold(around)
+    return not names_design(around) and _own(contexts.SELF_DESCRIPTIONS).hold(around)
 
 
 _NOTE = compiled.compile_trusted(

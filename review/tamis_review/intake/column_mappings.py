@@ -17,7 +17,7 @@ from .source import as_text
 # Of the column or tag, without what readers put before it: of RIS and Ovid, of EndNote, of tables that people made.
 DATABASE_NAMES = ("db", "remote-database-name", "database name", "database", "source database", "source file", "source")
 LONGEST_NAME = 60  # characters; what is longer under such a name is a citation
-_BEFORE = ("ris_", "nbib_", "endnote_")
+_BEFORE = re.compile(r"\A(?:ris|nbib|endnote) ")
 
 
 def plain_name(column: str) -> str:
@@ -368,9 +368,7 @@ def database_of(record: Mapping[str, Any]) -> str | None:
     for key, value in record.items():
         if not key.startswith("_") or isinstance(value, Mapping):
             continue
-        name = key.lstrip("_").casefold().replace("_", " ")
-        for before in _BEFORE:
-            name = name.removeprefix(before.replace("_", " "))
+        name = _BEFORE.sub("", key.lstrip("_").casefold().replace("_", " "))
         if name in DATABASE_NAMES and 0 < len(text := as_text(value).strip()) <= LONGEST_NAME:
             text_of.setdefault(name, text)
     return next((text_of[name] for name in DATABASE_NAMES if name in text_of), None)

@@ -66,8 +66,7 @@ def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, want
     if wanted is not None:
         form = wanted if isinstance(wanted, Format) else format_named(wanted)
         if form is None or form not in WRITERS:
-            named = wanted.value if isinstance(wanted, Format) else wanted
-            raise InputError(f"{named!r} is no format that can be written; choose one of {names}", path=path)
+            raise InputError(f"{str(wanted)!r} is no format that can be written; choose one of {names}", path=path)
         return form
     formats = dict.fromkeys(map(source_format, records))
     only = next(iter(formats), None)

@@ -19,24 +19,13 @@ from tamis_schemas.batches.flow import FlowSource
 from tamis_schemas.extras import needs
 
 from ..decisions.human_agreement import DRAWN, SELECTED
+from . import sections
 from .figures import Figures, ReportRow
 from .flow_svg import draw
 from .flow_template import Box, flow_template
 from .methods import methods, warnings
 from .page import write_page
 from .reading import ReportSubject, find_subject, read_figures, snapshot
-from .sections import (
-    ABOUT_ROUNDS,
-    MEMBERS,
-    PAIRS,
-    HumanPart,
-    PanelPart,
-    RoundPart,
-    human_parts,
-    panel_parts,
-    round_parts,
-    source_rows,
-)
 from .table import Row, record_row, stage_row
 
 # What Markdown (CommonMark, tables of GitHub's dialect) would read as markup inside a line or a cell, or HTML in it.
@@ -53,16 +42,16 @@ def write_markdown(figures: Figures) -> str:
     lines += ["## Flow of records (PRISMA 2020)", *_table(("phase", "records", "n"), "llr", ())]
     for place, box in flow_template(figures.flow).boxes:
         lines += _box_rows(place, box)
-    lines += [*_sources(source_rows(figures)), *_reports(figures.reports)]
+    lines += [*_sources(sections.source_rows(figures)), *_reports(figures.reports)]
     share, final = figures.screening.pass_rate, figures.screening.final_pass_rate
     if share.estimate is not None:
         lines += ["", f"Pass rate: {share.count:,} of {share.total:,} decided records {_interval(share)}."]
     if figures.screening.humans.overridden and final.estimate is not None:
         lines += ["", f"In the end, with human decisions: {final.count:,} of {final.total:,} {_interval(final)}."]
-    lines += _panels(panel_parts(figures))
-    lines += _humans(human_parts(figures))
+    lines += _panels(sections.panel_parts(figures))
+    lines += _humans(sections.human_parts(figures))
     lines += _readings(figures)
-    lines += _rounds(round_parts(figures))
+    lines += _rounds(sections.round_parts(figures))
     lines += ["", "## Methods", ""]
     for part in methods(figures):
         lines += [f"**{part.heading}.** {escaped(part.text)}", ""]
@@ -104,19 +93,19 @@ def _reports(rows: tuple[ReportRow, ...]) -> list[str]:
     return ["", "## Reports", *_table(head, "rlll", cells)] if rows else []
 
 
-def _panels(parts: tuple[PanelPart, ...]) -> list[str]:
+def _panels(parts: tuple[sections.PanelPart, ...]) -> list[str]:
     lines = ["", "## Panel of models"] if parts else []
     for part in parts:
         lines += _heading(part.heading)
         for sentence in part.sentences:
             lines += ["", escaped(sentence)]
-        for head, rows in ((MEMBERS, part.members), (PAIRS, part.pairs)):
+        for head, rows in ((sections.MEMBERS, part.members), (sections.PAIRS, part.pairs)):
             if rows:
                 lines += _table(head, "l" + "r" * (len(head) - 1), ([escaped(cell) for cell in row] for row in rows))
     return lines
 
 
-def _humans(parts: tuple[HumanPart, ...]) -> list[str]:
+def _humans(parts: tuple[sections.HumanPart, ...]) -> list[str]:
     lines = ["", "## Human decisions"] if parts else []
     for part in parts:
         lines += _heading(part.heading)
@@ -149,7 +138,7 @@ def _readings(figures: Figures) -> list[str]:
     return lines
 
 
-def _rounds(parts: tuple[RoundPart, ...]) -> list[str]:
+def _rounds(parts: tuple[sections.RoundPart, ...]) -> list[str]:
     lines = ["", "## Rounds and failures"] if parts else []
     for part in parts:
         lines += ["", f"**{part.heading}.** {escaped(part.text)}"]
@@ -157,7 +146,7 @@ def _rounds(parts: tuple[RoundPart, ...]) -> list[str]:
             cells = [(escaped(of.label), f"{of.failed:,}", f"{of.n:,}", f"{of.rate:.1%}") for of in one.groups]
             lines += _table((f"by {one.trait.words}", "failed", "of", "rate"), "lrrr", cells)
             lines += ["", escaped(one.sentence + (f" ({one.tested})" if one.tested else ""))]
-    return lines + (["", escaped(ABOUT_ROUNDS)] if parts else [])
+    return lines + (["", escaped(sections.ABOUT_ROUNDS)] if parts else [])
 
 
 def _heading(text: str) -> list[str]:

@@ -240,13 +240,9 @@ def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeri
         .group_by(each.c.system, "place")
         .order_by(each.c.system, "place")
     )
-    rows = list(connection.execute(statement))
-    series = []
-    for outcome in DECISIONS:
-        bins = {row.place: row.n for row in rows if row.system == outcome}
-        if bins:
-            series.append(ConfidenceSeries(outcome=outcome, bins=tuple(bins.get(n, 0) for n in range(BINS))))
-    return tuple(series)
+    counts = {(row.system, row.place): row.n for row in connection.execute(statement)}
+    bins = {outcome: tuple(counts.get((outcome, n), 0) for n in range(BINS)) for outcome in DECISIONS}
+    return tuple(ConfidenceSeries(outcome=outcome, bins=own) for outcome, own in bins.items() if any(own))
 
 
 def _quotes(connection: Connection, batch: Row[Any]) -> Quotes:

@@ -57,10 +57,11 @@ def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tupl
         sentences.append(f"It answered one question with yes or no: “{batch.parameters.get('criteria', '')}”")
     else:
         sentences.append(f"The operation was the {noun}; its parameters:")
-        parameters = {
-            name: value for name, value in batch.parameters.items() if name != "operation" and value is not None
-        }
-        listed = [f"{spaced(name)}: {plain(value)}" for name, value in parameters.items()]
+        listed = [
+            f"{spaced(name)}: {plain(value)}"
+            for name, value in batch.parameters.items()
+            if name != "operation" and value is not None
+        ]
     heading = "Screening" if kind_of(batch.operation).decides() else noun[0].upper() + noun[1:]
     place = f" (stage {number + 1})" if len(figures.batches) > 1 else ""
     how = " ".join([_model(batch), _cache(batch), *_cut(batch), _period(batch), costs(batch.spending), _prompts(batch)])

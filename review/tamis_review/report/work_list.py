@@ -40,24 +40,9 @@ from ..order.next_records import NextQuery, keep_order
 from ..order.order_refits import OrderRefits
 from ..order.order_store import count_items, read_order
 from ..quality.panel_record import read_disputed
+from . import work_filter
 from .table import blind_row, record_row, table_facts
-from .work_filter import (
-    Said,
-    WorkOrder,
-    WorkQuery,
-    WorkShow,
-    cursor,
-    marked_words,
-    page,
-    place_of,
-    ranked,
-    read_kept_out,
-    read_matching,
-    read_ruled,
-    read_said,
-    reading_first,
-    search,
-)
+from .work_filter import Said, WorkOrder, WorkQuery, WorkShow
 
 
 class MyDecision(Frozen):
@@ -176,7 +161,7 @@ def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits:
         ConfigurationError: the reading order is asked for, and the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
-    after = None if query.after is None else place_of(query.after)
+    after = None if query.after is None else work_filter.place_of(query.after)
     if query.order is WorkOrder.NEXT and after is None:
         keep_order(engine, batch_id, NextQuery(), refits)
     with ledger_errors(), engine.connect() as connection:
@@ -186,7 +171,7 @@ def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits:
 def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, after: int | None) -> WorkList:
     operation, mode = checked_operation(connection, batch_id), read_mode(connection, batch_id)
     labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
-    count, said = count_items(connection, batch_id), read_said(connection, batch_id)
+    count, said = count_items(connection, batch_id), work_filter.read_said(connection, batch_id)
     audited = mode is ScreeningMode.MODEL_AUDITED
     audit_id = find_reading_audit(connection, batch_id) if audited else None
     audit = None if audit_id is None else read_audit(connection, audit_id)
@@ -195,7 +180,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     hidden = hidden_from(connection, batch_id, me) if mode is not ScreeningMode.SINGLE else set[int]()
     differing = read_differing(connection, batch_id)
     conflicts = ({place for place, one in said.items() if one.conflict} | differing) - hidden
-    kept_out = read_kept_out(connection, batch_id)
+    kept_out = work_filter.read_kept_out(connection, batch_id)
     if judged is None:
         done = {place for place, one in said.items() if not one.waits(mode, me)}
         every = set(range(count))
@@ -207,7 +192,9 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
         conflicts &= every
     shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: every}
     found = shown[query.show]
-    matching = read_matching(connection, batch_id, operation, query, _reasons(labelled, query.reason), said, kept_out)
+    matching = work_filter.read_matching(
+        connection, batch_id, operation, query, _reasons(labelled, query.reason), said, kept_out
+    )
     if matching is not None:
         found = found & matching - hidden
     if audited:
@@ -235,7 +222,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
             for place in places
             if place in results
         ),
-        next=None if following is None else cursor(following),
+        next=None if following is None else work_filter.cursor(following),
     )
 
 
@@ -253,32 +240,31 @@ def _order(
     """Return all places of the batch in the order asked for; what it says nothing of comes last."""
     match order:
         case WorkOrder.NUMBER:
-            return ranked((), count)
+            return work_filter.ranked((), count)
         case WorkOrder.NEXT:
             kept = read_order(connection, batch_id)
             places = () if kept is None else kept.places
-            sample, ruled = read_open_sample(connection, batch_id), read_ruled(connection, batch_id)
-            return ranked(reading_first(sample, said, places, ruled, pairs=mode is ScreeningMode.PAIR), count)
+            sample, ruled = read_open_sample(connection, batch_id), work_filter.read_ruled(connection, batch_id)
+            return work_filter.ranked(
+                work_filter.reading_first(sample, said, places, ruled, pairs=mode is ScreeningMode.PAIR), count
+            )
         case WorkOrder.DISAGREEMENT:
             models = read_disputed(connection, batch_id) if panel_of(operation) is not None else ()
-            return ranked([*sorted(conflicts), *(place for place in models if place not in hidden)], count)
+            return work_filter.ranked([*sorted(conflicts), *(place for place in models if place not in hidden)], count)
 
 
 def _page(
     connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], found: set[int], after: int | None
 ) -> tuple[list[int], int | None, int | None]:
     """Return the places of the page, the one that the next begins behind, and how many there are on all pages."""
-    if not query.words:
-        return *page(order, found, after, query.limit), len(found)
-    if len(order) <= COUNTED:
-        found = found & search(connection, batch_id, query.words, range(len(order)))
-        return *page(order, found, after, query.limit), len(found)
-    wanted, _ = page(order, found, after, AT_ONCE)
-    within = search(connection, batch_id, query.words, wanted)
-    if len(within) > query.limit:
-        return *page(wanted, within, None, query.limit), None
-    found = found & search(connection, batch_id, query.words, range(len(order)))
-    return *page(order, found, after, query.limit), len(found)
+    if query.words and len(order) > COUNTED:
+        wanted, _ = work_filter.page(order, found, after, AT_ONCE)
+        within = work_filter.search(connection, batch_id, query.words, wanted)
+        if len(within) > query.limit:
+            return *work_filter.page(wanted, within, None, query.limit), None
+    if query.words:
+        found = found & work_filter.search(connection, batch_id, query.words, range(len(order)))
+    return *work_filter.page(order, found, after, query.limit), len(found)
 
 
 def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
@@ -292,14 +278,13 @@ def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
 def _marked(operation: Operation) -> dict[str, list[str]]:
     """Return the words that are marked: those of the criteria, each on the side that it speaks for alone."""
     if not isinstance(operation, Inclusion):
-        return {"include": marked_words([getattr(operation, "criteria", "")]), "exclude": []}
+        return {"include": work_filter.marked_words([getattr(operation, "criteria", "")]), "exclude": []}
     criteria = operation.criteria
-    include = marked_words([*criteria.inclusion_criteria, *criteria.study_types])
-    exclude = marked_words([*criteria.exclusion_criteria, *criteria.custom_keywords])
-    both = {*include} & {*exclude}
+    include = work_filter.marked_words([*criteria.inclusion_criteria, *criteria.study_types])
+    exclude = work_filter.marked_words([*criteria.exclusion_criteria, *criteria.custom_keywords])
     return {
-        "include": [one for one in include if one not in both],
-        "exclude": [one for one in exclude if one not in both],
+        "include": [word for word in include if word not in exclude],
+        "exclude": [word for word in exclude if word not in include],
     }
 
 
@@ -316,7 +301,7 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
     if not kind_of(view.operation).decides():
         return WorkLeft()
     batch_id = UUID(view.id)
-    mode, said = read_mode(connection, batch_id), read_said(connection, batch_id)
+    mode, said = read_mode(connection, batch_id), work_filter.read_said(connection, batch_id)
     conflicts = {place for place, one in said.items() if one.conflict} | read_differing(connection, batch_id)
     if conflicts and mode is not ScreeningMode.SINGLE:
         conflicts -= hidden_from(connection, batch_id, me, conflicts)
