@@ -112,7 +112,9 @@ class _Criterion:
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        return Exclusions(self.words, _sentence_ends(self.words))
+        # Parts end at semicolons, sentences do not.
+        ends = [end.start() + 1 for end in _part_ends(self.words) if not end.group().startswith(b";")]
+        return Exclusions(self.words, ends)
 
 
 @dataclass(frozen=True)
@@ -223,11 +225,6 @@ def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
         yield begin, text[begin:start]
         begin = start + 1 if text[start : start + 1] == b"\n" else end  # the entry's first letter is its own
     yield begin, text[begin:]
-
-
-def _sentence_ends(text: bytes) -> list[int]:
-    """Return the places at which parts end, unless at a semicolon."""
-    return [end.start() + 1 for end in _part_ends(text) if not end.group().startswith(b";")]
 
 
 def _part_ends(text: bytes) -> Iterator[re2._Match]:

@@ -6,7 +6,6 @@ keywords in the title, keywords in the abstract. The first that rejects decides.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -23,49 +22,6 @@ from .rules import ASKED_FOR, MEANINGS, NOUNS, OWN_PATTERN, TITLE_MEANINGS, Weig
 from .soft_hyphens import place_in_original, without_soft_hyphens
 
 _own = cache(contexts.Contexts)
-
-
-class Weighing:
-    """Weighs mentions under the contexts that protect one."""
-
-    def __init__(self, protective: Sequence[object], place: str) -> None:
-        """Raises `InvalidParameters` naming the context that is none."""
-        self._protective = contexts.Contexts(protective, place)
-
-    def rejects_by_title(self, title: bytes, mention: Mention, says: PaperEvidence) -> bool:
-        """Return whether a mention in the title rejects."""
-        around = contexts.window(title, mention)
-        if self._protected(around, mention):
-            return False
-        match mention.meaning.weight:
-            case Weight.SUBJECT:
-                return not says.people_in_title
-            case Weight.HINT:
-                return not says.people
-            case Weight.WEAK_HINT:
-                return says.animals and not says.people
-            case Weight.DESIGN:
-                return not (says.design_in_title or says.is_review)
-            case Weight.SERIES:
-                return not (says.design_in_title or says.is_review or says.large_series)
-            case Weight.TYPE:
-                return not (says.design_in_title or says.is_review) or _own(contexts.TYPE_IN_TITLE).hold(around)
-            case Weight.STATUS:
-                return _own(contexts.STATUS_IN_TITLE).hold(around)
-            case Weight.ASKED_FOR | Weight.PLAN | Weight.NOTICE:
-                return True
-
-    def rejects_by_abstract(self, abstract: bytes, mention: Mention, says: PaperEvidence) -> bool:
-        """Return whether a mention in the abstract rejects."""
-        around = contexts.window(abstract, mention)
-        return (
-            not self._protected(around, mention)
-            and _says_it_of_the_paper(around, mention, says)
-            and not says.exclusions.cover(mention.start)
-        )
-
-    def _protected(self, around: bytes, mention: Mention) -> bool:
-        return self._protective.hold(around) or _own(mention.meaning.idioms).hold(around)
 
 
 def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) -> bool:
@@ -171,22 +127,12 @@ _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")
 _LONGEST_DATE = 100  # characters
 
 
-@dataclass(frozen=True)
-class Year:
-    """A year, and the field in which it stands."""
-
-    value: int
-    field: str
-    start: int
-    end: int
-
-
-def years_of(paper: PaperData) -> Iterator[Year]:
-    """Every year that the paper names: its `year`, and those of its `publication_date`."""
+def years_of(paper: PaperData) -> Iterator[tuple[int, str, int, int]]:
+    """Yield every year that the paper names, in its `year` and its `publication_date`: year, field, start and end."""
     if paper.year is not None and paper.year in PLAUSIBLE:
-        yield Year(paper.year, "year", 0, len(str(paper.year)))
+        yield paper.year, "year", 0, len(str(paper.year))
     for match in _YEAR.finditer((paper.publication_date or "")[:_LONGEST_DATE]):
-        yield Year(int(match[0]), "publication_date", *match.span())
+        yield int(match[0]), "publication_date", *match.span()
 
 
 _LONGEST_PLACEHOLDER = 80  # characters
@@ -239,7 +185,7 @@ class InitialFilter:
         self._off = switched_off(criteria)
         self._title_patterns = TitlePatterns(patterns.DEFINITIVE_TITLE_PATTERNS, "DEFINITIVE_TITLE_PATTERNS")
         self._keywords = Keywords(_keywords(criteria, custom_exclusion_keywords or ()))
-        self._weighing = Weighing(patterns.NEGATIVE_CONTEXT_PATTERNS, "NEGATIVE_CONTEXT_PATTERNS")
+        self._protective = contexts.Contexts(patterns.NEGATIVE_CONTEXT_PATTERNS, "NEGATIVE_CONTEXT_PATTERNS")
         if callback is not None:
             for rule, why in self._off.items():
                 callback(SWITCHED_OFF, f"{rule.value}: {why}")
@@ -284,17 +230,17 @@ class InitialFilter:
             return None
         first, last = self._date_range
         years = list(years_of(paper))
-        if not years or any(first <= year.value <= last for year in years):
+        if not years or any(first <= year <= last for year, *_ in years):
             return None
-        year = years[0]
+        year, field, start, end = years[0]
         return FilterResult(
             passed=False,
-            reason=f"published in {year.value}, outside {first} to {last}",
+            reason=f"published in {year}, outside {first} to {last}",
             rule=FilterRule.DATE_RANGE,
-            matched=str(year.value),
-            field=year.field,
-            start=year.start,
-            end=year.end,
+            matched=str(year),
+            field=field,
+            start=start,
+            end=end,
         )
 
     def _by_words(self, paper: PaperData) -> FilterResult:
@@ -305,7 +251,7 @@ class InitialFilter:
             return _NOTHING_FOUND
         says = PaperEvidence(title, abstract)
         spared: str | None = None
-        by_title, by_abstract = self._weighing.rejects_by_title, self._weighing.rejects_by_abstract
+        by_title, by_abstract = self._rejects_by_title, self._rejects_by_abstract
         in_title, in_abstract = (self._applying(self._keywords.mentions(text)) for text in (title, abstract))
         for field, text, mentions, rejects, confidence in (
             ("title", title, by_pattern, by_title, patterns.DEFINITIVE_CONFIDENCE),
@@ -317,6 +263,41 @@ class InitialFilter:
                     return _rejected(getattr(paper, field), field, mention, confidence)
                 spared = spared or _spared(text, field, mention)
         return _NOTHING_FOUND if spared is None else FilterResult(passed=True, reason=spared)
+
+    def _rejects_by_title(self, title: bytes, mention: Mention, says: PaperEvidence) -> bool:
+        """Return whether a mention in the title rejects."""
+        around = contexts.window(title, mention)
+        if self._protected(around, mention):
+            return False
+        match mention.meaning.weight:
+            case Weight.SUBJECT:
+                return not says.people_in_title
+            case Weight.HINT:
+                return not says.people
+            case Weight.WEAK_HINT:
+                return says.animals and not says.people
+            case Weight.DESIGN:
+                return not (says.design_in_title or says.is_review)
+            case Weight.SERIES:
+                return not (says.design_in_title or says.is_review or says.large_series)
+            case Weight.TYPE:
+                return not (says.design_in_title or says.is_review) or _own(contexts.TYPE_IN_TITLE).hold(around)
+            case Weight.STATUS:
+                return _own(contexts.STATUS_IN_TITLE).hold(around)
+            case Weight.ASKED_FOR | Weight.PLAN | Weight.NOTICE:
+                return True
+
+    def _rejects_by_abstract(self, abstract: bytes, mention: Mention, says: PaperEvidence) -> bool:
+        """Return whether a mention in the abstract rejects."""
+        around = contexts.window(abstract, mention)
+        return (
+            not self._protected(around, mention)
+            and _says_it_of_the_paper(around, mention, says)
+            and not says.exclusions.cover(mention.start)
+        )
+
+    def _protected(self, around: bytes, mention: Mention) -> bool:
+        return self._protective.hold(around) or _own(mention.meaning.idioms).hold(around)
 
     def _applying(self, mentions: Iterator[Mention]) -> Iterator[Mention]:
         return (mention for mention in mentions if mention.meaning.rule not in self._off)

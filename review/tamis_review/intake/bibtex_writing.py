@@ -76,9 +76,8 @@ def _entry(record: Mapping[str, Any], strings: Mapping[str, str], taken: set[str
     if not _TYPE.fullmatch(entry_type):
         entry_type = kind.bibtex
     lines: list[str] = []
-    for (name, key), same in groupby(
-        (one for one in fields if _NAME.fullmatch(one.name)), lambda one: (one.name, one.key)
-    ):
+    named = [field for field in fields if _NAME.fullmatch(field.name)]
+    for (name, key), same in groupby(named, lambda field: (field.name, field.key)):
         if key == "journal" and source_format(record) is not Format.BIBTEX and entry_type in BOOK_TITLE:
             name = "booktitle"
         # A list under a canonical key is one value; a field that stood several times stands so again.

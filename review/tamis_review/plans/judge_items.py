@@ -13,9 +13,8 @@ def judge_item(row: ItemResult) -> dict[str, Any] | None:
     """
     if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
         return None
-    if row.overridden:  # the value that counts is a human's: the model's reasoning does not speak of it
-        return None
-    if (value := row.value) is None:  # the record does not hold it: nothing was claimed
+    # The model's reasoning does not speak of a human's value. Where the record holds none, nothing was claimed.
+    if row.overridden or (value := row.value) is None:
         return None
     title = row.item.get("title")
     return {

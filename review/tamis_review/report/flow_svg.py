@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -216,9 +217,8 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
         for step, column in zip(row, columns, strict=False):
             least = room * (phase == INCLUDED)
             main = Placed(step.box, column.x, y, column.main_width, "flow-box flow-main", least)
-            sides = _side_boxes(step, column, y)
-            for side in sides:
-                parts.append(_branch(main, side))
+            sides = list(_side_boxes(step, column, y))
+            parts += [_branch(main, side) for side in sides]
             parts += [box_svg(placed) for placed in (main, *sides)]
             bottom = max(bottom, *(placed.bottom for placed in (main, *sides)))
             mains.append(main)
@@ -258,12 +258,11 @@ def _columns(n: int) -> tuple[_Column, ...]:
     return tuple(_Column(x, NARROW_MAIN, x + NARROW_MAIN + NARROW_GAP, NARROW_SIDE) for x in starts)
 
 
-def _side_boxes(step: Step, column: _Column, y: float) -> list[Placed]:
-    placed: list[Placed] = []
+def _side_boxes(step: Step, column: _Column, y: float) -> Iterator[Placed]:
     for box in step.sides:
-        placed.append(Placed(box, column.side_x, y, column.side_width, "flow-box"))
-        y = placed[-1].bottom + SIDE_GAP
-    return placed
+        placed = Placed(box, column.side_x, y, column.side_width, "flow-box")
+        yield placed
+        y = placed.bottom + SIDE_GAP
 
 
 def _branch(main: Placed, side: Placed) -> str:

@@ -127,15 +127,13 @@ def _humans(parts: tuple[sections.HumanPart, ...]) -> list[str]:
     return lines
 
 
-def _readings(figures: Figures) -> list[str]:
-    lines = []
+def _readings(figures: Figures) -> Iterator[str]:
     for stage, batch in figures.staged(" of stage {}"):
         stop = None if batch.reading is None else batch.reading.stop
         if stop is not None:
             cells = [(escaped(one.name), escaped(one.value), escaped(one.meaning)) for one in stop.figures]
-            lines += ["", f"## Stop rule{stage}", "", f"**{escaped(stop.headline)}**"]
-            lines += _table(("figure", "value", "what it says for the review"), "lll", cells)
-    return lines
+            yield from ("", f"## Stop rule{stage}", "", f"**{escaped(stop.headline)}**")
+            yield from _table(("figure", "value", "what it says for the review"), "lll", cells)
 
 
 def _rounds(parts: tuple[sections.RoundPart, ...]) -> list[str]:
@@ -153,12 +151,11 @@ def _heading(text: str) -> list[str]:
     return ["", f"**{text}.**"] if text else []
 
 
-def _box_rows(phase: str, box: Box) -> list[str]:
-    rows = [f"| {phase} | **{escaped(box.title)}** | **{box.n:,}** |"]
+def _box_rows(phase: str, box: Box) -> Iterator[str]:
+    yield f"| {phase} | **{escaped(box.title)}** | **{box.n:,}** |"
     for line in box.lines:
         n = "" if line.n is None else f"{line.n:,}"
-        rows.append(f"| | {INDENT * (line.depth + 1)}{escaped(line.text)} | {n} |")
-    return rows
+        yield f"| | {INDENT * (line.depth + 1)}{escaped(line.text)} | {n} |"
 
 
 class ReportForm(StrEnum):

@@ -1,6 +1,6 @@
 """The numbers, moments, names and kinds of errors of a report as its sentences say them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
 from tamis_schemas import ErrorKind
@@ -68,7 +68,7 @@ def plain(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
 
 
-_KINDS = {
+_KINDS: Mapping[str, str] = {
     ErrorKind.AUTHENTICATION: "the endpoint refused the key",
     ErrorKind.PERMISSION: "the key may not use the model",
     ErrorKind.MODEL_NOT_FOUND: "the endpoint does not know the model",
@@ -92,7 +92,4 @@ _KINDS = {
 
 def error_words(kind: str) -> str:
     """A kind of error in words; one that is not known as it stands."""
-    try:
-        return _KINDS[ErrorKind(kind)]
-    except ValueError:
-        return kind.replace("_", " ")
+    return _KINDS.get(kind, spaced(kind))

@@ -122,10 +122,7 @@ def place_of(text: str) -> int:
 
 def ranked(first: Iterable[int], count: int) -> list[int]:
     """Return all places of a batch of `count` items: those in `first`, each once, then the others as they stand."""
-    placed = dict.fromkeys(place for place in first if place < count)
-    if not placed:
-        return list(range(count))
-    return [*placed, *(place for place in range(count) if place not in placed)]
+    return list(dict.fromkeys(chain((place for place in first if place < count), range(count))))
 
 
 def page(order: Sequence[int], found: Collection[int], after: int | None, limit: int) -> tuple[list[int], int | None]:
