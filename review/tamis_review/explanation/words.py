@@ -204,8 +204,7 @@ def _sections(explanation: Explanation) -> Iterator[tuple[str, Iterable[str]]]:
     for transcript in explanation.transcripts:
         for place, call in enumerate(transcript.calls):
             claim = f"claim {transcript.fence}, round {transcript.round}, {_when(transcript.created_at)}"
-            heading = f"Call {place + 1} of {len(transcript.calls)}, {claim}"
-            yield heading, call_lines(call, explanation.prompts, shown)
+            yield f"Call {place + 1} of {len(transcript.calls)}, {claim}", call_lines(call, explanation.prompts, shown)
     yield "Bill", _bill(explanation)
 
 

@@ -157,8 +157,7 @@ def _record(element: etree._Element, *, line: int, number: int, line_break: str)
         kind = next((leaf for leaf in leaves if leaf.element == KIND), Leaf("", ""))
         named = _KIND.match(kind.path)
         fields["type"] = html.unescape(named[1]) if named else kind.text.strip()
-    kept = {**placing.kept(), **decision}
-    record = assemble(fields, kept, accession=placing.accession, line=line, number=number)
+    record = assemble(fields, {**placing.kept(), **decision}, accession=placing.accession, line=line, number=number)
     source = [Field(leaf.path, leaf.text, key_of.get(leaf.of)) for leaf in leaves]
     source += [Field(RESEARCH_NOTES, as_text(value), key) for key, value in decision.items()]
     layout: dict[str, Any] = {} if line_break == LINE_BREAK else {"break": line_break}

@@ -87,8 +87,7 @@ def encode(text: str) -> str:
 def _plain(token: re.Match[str]) -> str:
     parts = token.groupdict()
     if (command := parts["accent"] or parts["lettered"]) is not None:
-        letter = parts["under"] or parts["below"]
-        return unicodedata.normalize("NFC", letter[-1] + ACCENTS[command])
+        return unicodedata.normalize("NFC", (parts["under"] or parts["below"])[-1] + ACCENTS[command])
     if (word := parts["word"]) is not None:
         gap = parts["gap"] or ""
         if word in LOOKS:

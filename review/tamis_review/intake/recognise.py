@@ -105,5 +105,4 @@ def recognise(text: str) -> Format:
 def format_named(name: str) -> Format | None:
     """The format that a person calls `name`, in any case, if it is one that can be written."""
     plain = name.strip().casefold()
-    named = {form.value.casefold(): form for form in WRITABLE}
-    return named.get(plain) or ALIASES.get(plain)
+    return {form.value.casefold(): form for form in WRITABLE}.get(plain) or ALIASES.get(plain)

@@ -264,8 +264,7 @@ class Figures(Frozen):
     @property
     def finished(self) -> bool:
         """True where no number will change unless somebody asks for more."""
-        done = all(batch.state is BatchStatus.COMPLETED for batch in self.batches)
-        return self.ended and done and self.flow.complete
+        return self.ended and self.flow.complete and all(batch.state is BatchStatus.COMPLETED for batch in self.batches)
 
     def staged(self, words: str = "Stage {}") -> Iterator[tuple[str, BatchFigures]]:
         """Yield each batch with `words` for its stage, whose number is set in; without any where there is but one."""

@@ -85,8 +85,7 @@ def _by_reason(rows: Iterable[Any]) -> tuple[Tally, ...]:
     counted: Counter[str] = Counter()
     for row in rows:
         counted[row.reason or row.outcome] += row.n
-    ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
-    return tuple(Tally(name=name, n=n) for name, n in ordered)
+    return tuple(Tally(name=name, n=n) for name, n in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 # A line of a note names the study that a report is of: "study: Smith 2020". Reports of one name are of one study.

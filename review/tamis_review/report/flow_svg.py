@@ -207,8 +207,7 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
             parts.append(_label(heading, (column.x, y, column.right - column.x, HEADING_HEIGHT), at))
         y += HEADING_HEIGHT + GAP / 2
     above: list[Placed] = []
-    rows = [*zip(*template.columns, strict=True), *((step,) for step in template.joint)]
-    for row in rows:
+    for row in (*zip(*template.columns, strict=True), *((step,) for step in template.joint)):
         phase = row[0].phase
         room = width(phase, 12) * BOLD + 12  # the height that the name of the phase needs
         # The phases of one step: their names need room, too.

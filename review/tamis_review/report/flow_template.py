@@ -96,8 +96,7 @@ def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
     columns, headings = [], []
     for one in flow.columns or (flow,):
         way = OTHERS if one.other_methods else SEARCHES
-        column = way if flow.columns else ""
-        columns.append(tuple(replace(step, column=column) for step in _column(one, most)))
+        columns.append(tuple(replace(step, column=way if flow.columns else "") for step in _column(one, most)))
         headings.append(f"Identification of studies {way}" if one.sources else "")
     return FlowTemplate(tuple(columns), tuple(headings), joint)
 
@@ -333,8 +332,7 @@ def _unverified(stage: FlowStage) -> tuple[BoxLine, ...]:
 def _waiting(stage: FlowStage) -> tuple[Box, ...]:
     """A box for records without a result, where there are any."""
     lines = _counted(("waiting or in progress", stage.open), ("cancelled", stage.cancelled))
-    word = "screened" if stage.decides else "evaluated"
-    return _if_any(f"Records not {word}", stage.open + stage.cancelled, lines)
+    return _if_any(f"Records not {'screened' if stage.decides else 'evaluated'}", stage.open + stage.cancelled, lines)
 
 
 def _held_back(later: FlowStage | None) -> tuple[Box, ...]:

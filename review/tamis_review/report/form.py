@@ -214,8 +214,7 @@ def form_of(path: Path | str) -> ReportForm:
     """Return the form that a file's name asks for, the page where it has no ending. Raises `InvalidRequest`."""
     ending = Path(path).suffix.lower()
     if ending and ending not in ENDINGS:
-        endings = ", ".join(sorted(ENDINGS))
-        raise InvalidRequest(f"{path}: reports end in {endings}; say the format of any other")
+        raise InvalidRequest(f"{path}: reports end in {', '.join(sorted(ENDINGS))}; say the format of any other")
     return ENDINGS.get(ending, ReportForm.HTML)
 
 

@@ -318,11 +318,10 @@ DEMONSTRATION_MODEL = "SmolLM2-135M"
 
 def methods(figures: Figures) -> tuple[Paragraph, ...]:
     """The paragraphs, in the order of a methods section; plain text."""
-    stages = enumerate(figures.batches)
     return (
         identification(figures),
         before_screening(figures),
-        *(part for number, batch in stages for part in stage_paragraphs(figures, batch, number)),
+        *(part for number, batch in enumerate(figures.batches) for part in stage_paragraphs(figures, batch, number)),
         *reading_paragraphs(figures),
         *full_texts(figures),
         Paragraph("Use of AI and automation", disclosure(figures)),

@@ -178,8 +178,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
     drawn = () if audit is None else audit.items
     judged = _judged(drawn, me, operation) if audited else None
     hidden = hidden_from(connection, batch_id, me) if mode is not ScreeningMode.SINGLE else set[int]()
-    differing = read_differing(connection, batch_id)
-    conflicts = ({place for place, one in said.items() if one.conflict} | differing) - hidden
+    conflicts = ({place for place, one in said.items() if one.conflict} | read_differing(connection, batch_id)) - hidden
     kept_out = work_filter.read_kept_out(connection, batch_id)
     if judged is None:
         done = {place for place, one in said.items() if not one.waits(mode, me)}
