@@ -13,7 +13,7 @@ from tamis_schemas import resolve_item_id
 
 from ..intake.duplicates import find_duplicates, reason_of
 from ..intake.notes import Note
-from ..intake.sourced_records import SourceRead, read_sources
+from ..intake.sourced_records import SourcedRecord, SourceRead, read_sources
 from ..intake.stated_source import StatedSource
 
 _OF_A_RECORD = ("file", "index", "line", "id", "title", "year", "journal", "doi")
@@ -27,19 +27,14 @@ class PairKind(StrEnum):
     DOUBT = "doubt"
 
 
-@dataclass(frozen=True)
-class PlacedRecord:
+class PlacedRecord(SourcedRecord):
     """A record, and where it stands."""
-
-    file: Path
-    index: int  # place in its file, from 0
-    record: Mapping[str, Any]
 
     @property
     def facts(self) -> dict[str, Any]:
         """The fields that tell it from others, under the names of `COLUMNS`."""
         own = {name: self.record.get(name) for name in ("title", "year", "journal", "doi")}
-        place = {"file": self.file.name, "index": self.index, "line": self.record.get("_line")}
+        place = {"file": self.path.name, "index": self.index, "line": self.record.get("_line")}
         return {**place, "id": resolve_item_id(self.record), **own}
 
 
@@ -54,7 +49,7 @@ class RecordPair:
 
     def called(self, names: Mapping[Path, str]) -> Self:
         """The same pair, with files under the names that their owner knows."""
-        one, stays = (replace(placed, file=Path(names[placed.file])) for placed in (self.one, self.stays))
+        one, stays = (replace(placed, path=Path(names[placed.path])) for placed in (self.one, self.stays))
         return replace(self, one=one, stays=stays)
 
 
@@ -87,7 +82,7 @@ def find_pairs(
     Raises `InputError`: a file cannot be read, or is empty.
     """
     read = read_sources(list(files), names=names, max_bytes=max_bytes, strict=strict)
-    placed = [PlacedRecord(one.path, one.index, one.record) for source in read for one in source.sourced]
+    placed = [PlacedRecord(one.record, one.path, one.index) for source in read for one in source.sourced]
     records = [one.record for one in placed]
     duplicates = find_duplicates(records)
     copies = [

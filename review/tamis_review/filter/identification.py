@@ -145,7 +145,6 @@ def with_copies(
     whole = list(records)
     for stays, others in copies_of.items():
         others.sort(key=lambda index: (*rank(records[index]), -index), reverse=True)
-        named = [{"source": source_of[index]} if source_of else {} for index in others]
-        origins = [{"from": index, **source} for index, source in zip(others, named, strict=True)]
+        origins = [{"from": index} | ({"source": source_of[index]} if source_of else {}) for index in others]
         whole[stays] = filled(records[stays], zip((records[index] for index in others), origins, strict=True))
     return whole

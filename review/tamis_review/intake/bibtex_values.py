@@ -60,9 +60,7 @@ class Macros:
             return Value(text, Style(kind), text, {})
         used = [text for kind, text in parts if kind == "name"]
         names = {name: self.defined[name.lower()] for name in used if name.lower() in self.defined}
-        value_of_name = names | {
-            name: MONTHS[name.lower()] for name in used if name not in names and name.lower() in MONTHS
-        }
+        value_of_name = {name: MONTHS[name.lower()] for name in used if name.lower() in MONTHS} | names
         latex = "".join(value_of_name.get(text, text) if kind == "name" else text for kind, text in parts)
         return Value(raw, Style.BARE, latex, names, frozenset(used) - value_of_name.keys())
 

@@ -67,8 +67,7 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
     number, where no PubMed id takes its place. In fields of one line a line break becomes a blank; so does, anywhere,
     a control character, which XML cannot hold.
     """
-    lines = any(layout_of(record, Format.ENDNOTE_XML).get("lines") is True for record in records)
-    end = "\n" if lines else ""
+    end = "\n" if any(layout_of(record, Format.ENDNOTE_XML).get("lines") is True for record in records) else ""
     stream.write(f'<?xml version="1.0" encoding="UTF-8" ?>{end}<xml>{end}<records>{end}')
     for record in records:
         line_break = layout_of(record, Format.ENDNOTE_XML).get("break")

@@ -110,9 +110,7 @@ class SharedTraits:
         return cls(
             abstract=_abstracts_alike(one, other),
             author=not one.author.isdisjoint(other.author) if one.author and other.author else None,
-            journal=True
-            if one.journal_as_written == other.journal_as_written != ()
-            else one.journal.same(other.journal),
+            journal=one.journal_as_written == other.journal_as_written != () or one.journal.same(other.journal),
             years_apart=abs(one.year - other.year) if one.year and other.year else None,
         )
 

@@ -98,9 +98,8 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
 def _begins(tagged: re.Match[str], block: Block | None) -> bool:
     """True for the tag that begins a record: ERIC, which has no PubMed id, begins with itself as the owner."""
     if tagged[1] == OWNER:
-        only_a_pmid = block is not None and [one.tag for one in block.fields] == [
-            BEGIN
-        ]  # as `write_nbib` puts it first
+        # `write_nbib` puts a PubMed id first.
+        only_a_pmid = block is not None and [field.tag for field in block.fields] == [BEGIN]
         return (tagged[2] or "").strip() == WITHOUT_PMID and not only_a_pmid
     return tagged[1] == BEGIN
 

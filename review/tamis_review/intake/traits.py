@@ -196,14 +196,13 @@ def title_of(text: str) -> Title:
             break
         main = shorter
     before, inside = _bracket_at_end(main)
+    others: tuple[str, ...] = ()
+    left_out = ""
     if before and inside:
-        return Title(
-            main, (_without_ending(before), inside), says_another_paper=_ANOTHER_PAPER.search(inside) is not None
-        )
-    if cut := _SUBTITLE.search(main):
-        subtitle = main[cut.end() :]
-        return Title(main, (main[: cut.start()],), says_another_paper=_ANOTHER_PAPER.search(subtitle) is not None)
-    return Title(main, (), says_another_paper=False)
+        others, left_out = (_without_ending(before), inside), inside
+    elif cut := _SUBTITLE.search(main):
+        others, left_out = (main[: cut.start()],), main[cut.end() :]
+    return Title(main, others, says_another_paper=_ANOTHER_PAPER.search(left_out) is not None)
 
 
 def year_in(record: Mapping[str, Any]) -> int | None:

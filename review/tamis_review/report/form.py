@@ -267,9 +267,8 @@ def draw_png(svg: str) -> bytes:
     with needs("png"):
         from resvg_py import svg_to_bytes
 
-    if bytes(svg_to_bytes(_PROBE.format(_FAMILIES))) == bytes(
-        svg_to_bytes(_PROBE.format(_FAMILIES).replace("n</", "</"))
-    ):
+    probe = _PROBE.format(_FAMILIES)
+    if bytes(svg_to_bytes(probe)) == bytes(svg_to_bytes(probe.replace("n</", "</"))):
         raise ConfigurationError(
             "this machine has no font to write a PNG with: install Liberation Sans (Debian: fonts-liberation), or take "
             "the SVG, which brings its text as text"

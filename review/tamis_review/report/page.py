@@ -84,12 +84,10 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
     js = "".join((ASSETS / name).read_text("utf-8") for name in ("quotes.js", "table.js", "page.js"))
     name = figures.label or f"{figures.kind} {figures.id[:8]}"
     names = outcome_names(screening.operation)
+    several = len(figures.batches) > 1
     errors = [
         Tally(
-            name=error_words(error.name)
-            if len(figures.batches) == 1
-            else f"{kind_of(batch.operation).report_noun}: {error_words(error.name)}",
-            n=error.n,
+            name=(f"{kind_of(batch.operation).report_noun}: " if several else "") + error_words(error.name), n=error.n
         )
         for batch in figures.batches
         for error in batch.errors

@@ -31,7 +31,7 @@ def test_pairs_are_found_between_files_with_reasons_and_places(files: list[Path]
     assert found.records == 4
     (copy,), (doubt,) = (found.of(kind) for kind in PairKind)
     assert copy.reason == "the same title, year, first author and journal"
-    assert [(one.file.name, one.index, one.record["id"], one.record["_line"]) for one in (copy.one, copy.stays)] == [
+    assert [(one.path.name, one.index, one.record["id"], one.record["_line"]) for one in (copy.one, copy.stays)] == [
         ("pubmed.csv", 0, "p1", 2),
         ("embase.csv", 0, "e1", 2),
     ]
