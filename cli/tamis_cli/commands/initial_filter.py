@@ -58,7 +58,7 @@ def initial_filter(
 def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
     """Counts, and the included records that are rejected; without labels nobody knows of these."""
     lost = [
-        {"file": outcome.file, "index": outcome.index, "id": outcome.item_id}
+        {"file": outcome.path, "index": outcome.index, "id": outcome.item_id}
         | {"rule": outcome.result.rule, "reason": outcome.result.reason}
         for outcome in tier_one.lost
     ]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from tamis_producer.files.decode import MAX_FILE_BYTES
 from tamis_producer.results.formula_guard import guarded
@@ -18,7 +18,7 @@ from tamis_schemas.answers.filter_result import FilterResult
 
 from ..intake.labels import included_by, label_column
 from ..intake.notes import Note
-from ..intake.sourced_records import read_sources
+from ..intake.sourced_records import SourcedRecord, read_sources
 from . import InitialFilter
 
 COLUMNS = (
@@ -38,12 +38,9 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class FilteredRecord:
+class FilteredRecord(SourcedRecord):
     """One record, and what the filter did with it."""
 
-    file: Path
-    index: int  # place in its file, from 0
-    record: Mapping[str, Any]
     result: FilterResult
     included: bool | None  # what the label says; None without one
 
@@ -132,7 +129,7 @@ def filter_files(
             column = columns.get(one.path)
             included = None if column is None else included_by(one.record, column, one.path)
             result = initial_filter.filter_paper(one.record)
-            outcomes.append(FilteredRecord(one.path, one.index, one.record, result, included))
+            outcomes.append(FilteredRecord(one.record, one.path, one.index, result, included))
     return FilterReport(outcomes, initial_filter.switched_off, notes)
 
 
@@ -155,4 +152,4 @@ def _cells(outcome: FilteredRecord) -> list[object]:
     outcome_word, confidence = ("passed", None) if result.passed else ("rejected", result.confidence)
     decided = (outcome_word, result.rule, result.reason, confidence)
     place = (result.field, result.matched, result.start, result.end)
-    return [outcome.file.name, outcome.index, outcome.item_id, *decided, *place, outcome.title]
+    return [outcome.path.name, outcome.index, outcome.item_id, *decided, *place, outcome.title]

@@ -252,7 +252,6 @@ def _file(file: YamlFile, name: object, location: Location) -> Path:
 
 def _message(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
-    message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         return f"{first['loc'][-1]!r} is missing"
-    return message
+    return first["msg"].removeprefix("Value error, ")

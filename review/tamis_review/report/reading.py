@@ -76,8 +76,7 @@ def find_subject(connection: Connection, prefix: str) -> ReportSubject:
 
 def _review(connection: Connection, review_id: UUID) -> ReportSubject:
     review = connection.execute(select(reviews, func.now().label("read_at")).where(reviews.c.id == review_id)).one()
-    stages = select(batches).where(batches.c.review_id == review_id).order_by(batches.c.stage)
-    rows = tuple(connection.execute(stages))
+    rows = tuple(connection.execute(select(batches).where(batches.c.review_id == review_id).order_by(batches.c.stage)))
     if not rows:
         raise UnknownBatch(f"review {review_id} has no batch yet: there is nothing to report")
     return ReportSubject(
