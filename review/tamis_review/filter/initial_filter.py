@@ -50,11 +50,11 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) 
             return _own(contexts.STATUS_IN_ABSTRACT).hold(around)
 
 
-def _is_own_work(says_own: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
+def _is_own_work(templates: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
     """Return whether the sentence is about the paper's own work, and neither of them studies people besides."""
     if says.people_in_title or says.design_in_title or says.people_studied:
         return False
-    return not names_people(around) and _own(says_own).hold(around) and not _own(contexts.A_REVIEW).hold(around)
+    return not names_people(around) and _own(templates).hold(around) and not _own(contexts.A_REVIEW).hold(around)
 
 
 def _is_own_design(around: bytes, says: PaperEvidence) -> bool:

@@ -43,10 +43,10 @@ def is_withdrawn(field: Field) -> bool:
 
 def decision_value(key: str, text: str) -> str | float:
     """Return the value of a file's text under `key`: the confidence as a number, where it is one."""
-    if key == CONFIDENCE:
-        try:
-            number = float(text)
-        except ValueError:
-            return text
-        return number if isfinite(number) else text  # JSON has no other numbers
-    return text
+    if key != CONFIDENCE:
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if isfinite(number) else text  # JSON has no other numbers

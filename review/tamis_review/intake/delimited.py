@@ -16,6 +16,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TextIO
@@ -108,12 +109,10 @@ def _delimiter(text: str) -> str:
         lines.seek(0)
         reader = csv.reader(lines, delimiter=delimiter)
         best = (0, 0, 0)
-        try:
+        with suppress(csv.Error):  # a cell beyond all bounds: what was seen before it still counts
             for _, cells in zip(range(HEADER_WITHIN), reader, strict=False):
                 named = sum(canonical_name(cell) is not None for cell in cells)
                 best = max(best, (named, len(cells), sum(cell == cell.strip() for cell in cells)))
-        except csv.Error:  # a cell beyond all bounds: what was seen before it still counts
-            pass
         return best
 
     return max(DELIMITERS, key=score)

@@ -50,11 +50,9 @@ class Journal:
         if self.issns & other.issns:
             return True
         pairs = [(one, two) for one in self.names for two in other.names]
-        if not pairs:
-            return None
         if any(_same_name(one, two) for one, two in pairs):
             return True
-        return None if any(_may_be_same(one, two) for one, two in pairs) else False
+        return None if not pairs or any(_may_be_same(one, two) for one, two in pairs) else False
 
 
 def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:

@@ -176,10 +176,8 @@ def _column(flow: Flow, most: int | None) -> Iterator[Step]:
 def _joint(flow: Flow, most: int | None) -> tuple[Step, ...]:
     """Return the boxes below the columns: what is included, and after it what else a model was asked about."""
     included: list[Step] = []
-    further: list[Step] = []
     rest = () if flow.screening is None else flow.stages[flow.screening + 1 :]
-    for stage, later in _with_next(rest):
-        further += _evaluation(stage, later, most)
+    further = [step for stage, later in _with_next(rest) for step in _evaluation(stage, later, most)]
     if flow.reports is not None:
         reports = (BoxLine("Reports of included studies", flow.reports.included),)
         included.append(Step(INCLUDED, Box("Studies included in review", flow.reports.studies, reports)))

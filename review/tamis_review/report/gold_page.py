@@ -68,9 +68,7 @@ def write_gold_page(
         panel_heads=(MEMBERS, PAIRS),
         # Safe as they stand: a drawing of our own, which escapes every text, and files of this package.
         picture=Markup(draw_reliability(evaluation.reliability, standalone=False)),  # noqa: S704
-        picture_of_probability=None
-        if weighed is None
-        else Markup(draw_reliability(weighed, OF_PROBABILITY, standalone=False)),  # noqa: S704
+        picture_of_probability=weighed and Markup(draw_reliability(weighed, OF_PROBABILITY, standalone=False)),  # noqa: S704
         css=Markup(css),  # noqa: S704
         css_hash=policy_hash(css),
     )

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, islice
@@ -111,12 +112,10 @@ def cursor(index: int) -> str:
 
 def place_of(text: str) -> int:
     """Return the place that a cursor stands for. Raises `InvalidParameters` where it is none."""
-    try:
+    with suppress(ValueError):
         said = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
         if said.startswith(_CURSOR) and (digits := said.removeprefix(_CURSOR)).isascii() and digits.isdigit():
             return int(digits)
-    except ValueError:
-        pass
     raise InvalidParameters(f"after: {text!r} is no cursor; `next` of the page before is one")
 
 
