@@ -263,8 +263,7 @@ def grid_step(most: int) -> int:
     """The distance of grid lines: 1, 2 or 5 times a power of ten, so that there are at most five."""
     step = 1
     while most > 5 * step:
-        digits = str(step)
-        step = step * 5 // 2 if digits[0] == "2" else step * 2
+        step = step * 5 // 2 if str(step)[0] == "2" else step * 2
     return step
 
 

@@ -243,8 +243,7 @@ def in_words(template: FlowTemplate) -> str:
         heard = step.column
         for box in step.boxes:
             parts = "; ".join(line.text if line.n is None else f"{line.text}: {line.n:,}" for line in box.lines)
-            title = box.title.removesuffix(":")
-            sentences.append(f"{title}: {box.n:,}" + (f" ({parts})." if parts else "."))
+            sentences.append(f"{box.title.removesuffix(':')}: {box.n:,}" + (f" ({parts})." if parts else "."))
     return " ".join(sentences)
 
 
@@ -252,8 +251,7 @@ def _columns(n: int) -> tuple[_Column, ...]:
     """Return the places of so many columns: one is wide, several are narrow."""
     if n == 1:
         return (_Column(),)
-    pitch = NARROW_MAIN + NARROW_GAP + NARROW_SIDE + NARROW_GAP
-    starts = [MAIN_X + pitch * number for number in range(n)]
+    starts = [MAIN_X + (NARROW_MAIN + NARROW_GAP + NARROW_SIDE + NARROW_GAP) * number for number in range(n)]
     return tuple(_Column(x, NARROW_MAIN, x + NARROW_MAIN + NARROW_GAP, NARROW_SIDE) for x in starts)
 
 

@@ -111,8 +111,7 @@ def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
     if lost := total(reports.not_retrieved):
         sentences.append(f"{were(lost, 'report')} not retrieved ({tallied(reports.not_retrieved)}).")
     sentences.append(f"{were(reports.assessed, 'report')} assessed for eligibility.")
-    screening = figures.batches[figures.flow.screening or 0]
-    sentences += _between_people(screening, HumanStage.FULL_TEXT)
+    sentences += _between_people(figures.batches[figures.flow.screening or 0], HumanStage.FULL_TEXT)
     if excluded := total(reports.excluded):
         sentences.append(f"{were(excluded, 'report')} excluded: {tallied(reports.excluded)}.")
     if reports.included:

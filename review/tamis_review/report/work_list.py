@@ -99,8 +99,7 @@ class WorkAudit(Frozen):
 
 
 def _of_audit(audit: Audit) -> WorkAudit:
-    unjudged = any(item.include is None for item in audit.items)
-    words = None if unjudged else verdict(audit).sentence
+    words = None if any(item.include is None for item in audit.items) else verdict(audit).sentence
     return WorkAudit(id=audit.id, seed=audit.seed, sample=audit.sample, judged=audit.decided, words=words)
 
 
