@@ -52,11 +52,6 @@ class FilteredRecord(SourcedRecord):
     def title(self) -> str:
         return str(self.record.get("title") or "")
 
-    @property
-    def lost(self) -> bool:
-        """True where a rule rejects a record that the review included."""
-        return self.included is True and not self.result.passed
-
 
 @dataclass(frozen=True)
 class RuleCount:
@@ -87,7 +82,7 @@ class FilterReport:
     @property
     def lost(self) -> list[FilteredRecord]:
         """The included records that a rule rejects."""
-        return [outcome for outcome in self.outcomes if outcome.lost]
+        return [outcome for outcome in self.outcomes if outcome.included and not outcome.result.passed]
 
     @property
     def rules(self) -> list[RuleCount]:

@@ -38,7 +38,6 @@ from .source import Field, as_text, entries_of, layout_of, mark_of, remember, so
 
 HEADER_WITHIN = 10  # rows; Embase writes the search query above its header
 LAST = 1_000  # characters of a file in which its last line ends, empty lines behind it or not
-BEHIND_LOST = "a line behind a row that is lost, with neither title nor abstract"
 LISTED = 30  # column names in a message
 DATABASE = "_database"  # that the row names, whatever its column is called
 QUOTING = ("all", "filled")  # besides quotes where they are needed: around every cell, or every one that is not empty
@@ -78,7 +77,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
         cells = columns.sort(row.cells)
         if (fault := _fault(row, columns, cells)) is not None:
             if lost and len(row.cells) < columns.width:
-                notes.skipped(BEHIND_LOST, row.line)
+                notes.skipped("a line behind a row that is lost, with neither title nor abstract", row.line)
             else:
                 notes.lost(fault, row.line)
                 rows.swallowed()  # by a quote that is not closed, and is not seen to be

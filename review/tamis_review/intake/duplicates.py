@@ -44,11 +44,6 @@ class Duplicate:
     via: int | None = None  # the copy with which `key` agrees, where it is not the one that stays
     agreed: str = field(default="", compare=False)  # what agrees with that one, in words
 
-    @property
-    def like(self) -> int:
-        """The copy with which `key` agrees."""
-        return self.of if self.via is None else self.via
-
 
 @dataclass(frozen=True)
 class Doubt:
@@ -87,7 +82,7 @@ def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
     best = [(*rank(record), -index) for index, record in enumerate(records)]
     stays = {members[0]: max(members, key=best.__getitem__) for members in groups.of_several()}
     copies = [
-        replace(copy, agreed=agreement(traits[copy.index], traits[copy.like], copy.key))
+        replace(copy, agreed=agreement(traits[copy.index], traits[copy.of if copy.via is None else copy.via], copy.key))
         for members in groups.of_several()
         for copy in groups.copies(members, stays[members[0]])
     ]

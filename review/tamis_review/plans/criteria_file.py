@@ -32,7 +32,6 @@ PLAIN_WORDS = {
     "int_type": "takes a year, as a number",
     "int_from_float": "takes a year, as a whole number",
 }
-TWO_YEARS = "date_range"
 LISTS = ("inclusion_criteria", "exclusion_criteria")
 
 # The file that criteria begin with: every field, and what it is for.
@@ -132,7 +131,7 @@ def _check_entries(file: YamlFile, place: Location) -> None:
 def _plain(kind: str, message: str, value: Any, location: tuple[int | str, ...]) -> str:
     if kind == "string_type":
         return _not_a_text(value)
-    if location and location[0] == TWO_YEARS and kind in ("missing", "too_long"):
+    if location and location[0] == "date_range" and kind in ("missing", "too_long"):
         kind = "tuple_type"
     if kind == "list_type" and value is None:
         return "is empty: leave it out, or list entries below it, each after `- `"
