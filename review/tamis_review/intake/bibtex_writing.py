@@ -71,10 +71,9 @@ def write_bibtex(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
 def _entry(record: Mapping[str, Any], strings: Mapping[str, str], taken: set[str]) -> str:
     fields = fields_of(record, Format.BIBTEX, PLACES)
     own_text = {field.name: field.text for field in fields if field.name in (TYPE, KEY)}
-    kind = kind_of(record.get("type"))
     entry_type = own_text.get(TYPE, "")
     if not _TYPE.fullmatch(entry_type):
-        entry_type = kind.bibtex
+        entry_type = kind_of(record.get("type")).bibtex
     lines: list[str] = []
     named = [field for field in fields if _NAME.fullmatch(field.name)]
     for (name, key), same in groupby(named, lambda field: (field.name, field.key)):
@@ -104,10 +103,9 @@ def _value(same: Sequence[Field], record: Mapping[str, Any], strings: Mapping[st
     macros = layout.get("strings")
     own = Macros(dict(macros) if isinstance(macros, Mapping) else {}).read(text) if is_bare else None
     latex = own.latex if own is not None else text
-    stands = source_format(record) is Format.BIBTEX and len(same) == 1
     if key is not None and key in record and not key.startswith("_bib_"):
-        stands = stands and value_of(key, latex) == record[key]
-        if not stands:
+        stands = source_format(record) is Format.BIBTEX and len(same) == 1
+        if not stands or value_of(key, latex) != record[key]:
             return written(latex_of(key, record[key]), Style.BRACES)
     if own is not None and own.style is Style.BARE:
         unchanged = all(strings.get(name.lower()) == text_of_name for name, text_of_name in own.names.items())
