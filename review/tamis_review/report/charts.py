@@ -186,11 +186,8 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
     plot, used = RELIABILITY, [one for one in reliability.bins if one.n]
     drawn = [f"<style>{STYLE}</style>"] if standalone else []
     for tenth in range(0, 11, 2):
-        y = plot.y(tenth / 10)
-        drawn += [
-            *_grid_line(plot, y, f"{tenth * 10}%"),
-            _tick(f"{plot.x(tenth / 10):g}", FOOT + 18, f"{tenth / 10:.1f}"),
-        ]
+        drawn += _grid_line(plot, plot.y(tenth / 10), f"{tenth * 10}%")
+        drawn.append(_tick(f"{plot.x(tenth / 10):g}", FOOT + 18, f"{tenth / 10:.1f}"))
     caption = "no decision has a label"
     if reliability.ece.value is not None:
         caption = f"{words.caption}; expected calibration error {reliability.ece.value:.3f}"
