@@ -38,8 +38,7 @@ from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
 from ..engine.backpressure import Backpressure, BrokerProbe, Server
 from ..engine.batch_interrupts import BatchInterrupts
-from ..event_loop.loop import BackgroundTasks, LoopThread
-from ..event_loop.looper import Looper
+from ..event_loop.loop import BackgroundTasks, Looper, LoopThread
 from ..ledger.batches import BatchConfigCache, running_batches
 from ..ledger.claims import HeldClaims, lost
 from ..ledger.connection import LedgerEngines
