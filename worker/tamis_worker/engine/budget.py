@@ -22,8 +22,8 @@ from tamis_schemas import Pause, PauseKind, Prices, Tier, Usage, dollars
 
 from ..event_loop.loop import wait_within
 from ..ledger.batches import BatchTerms
+from ..ledger.connection import refusal_words
 from ..ledger.spending import BudgetChange, BudgetState, Spending
-from ..ledger.storable import refusal_words
 from ..llm.chat import Answer, CallError, Reply
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure

@@ -9,8 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from ..llm.chat import START, Rung, is_below
 from ..llm.dialect_store import CLIMB_AFTER, LEASE, Leased
 from ..llm.rung_state import RungState
-from .connection import transaction
-from .storable import storable
+from .connection import storable, transaction
 
 # `due`: the rung is below the first one, and nothing was learned for a day.
 _LOOK = text("""

@@ -34,9 +34,8 @@ from ..ledger.cancellations import cancel_items, give_back
 from ..ledger.claims import Claims, HeldClaims, cancelled
 from ..ledger.connection import LedgerEngines
 from ..ledger.dialects import LedgerDialects
-from ..ledger.outcomes import record
+from ..ledger.outcomes import KnownPrompts, record
 from ..ledger.spending import Spending
-from ..ledger.transcripts import KnownPrompts
 from ..limiter.limiter import Limiters, Limits
 from ..llm.api_key import key_source
 from ..llm.dialect_store import endpoint_name
