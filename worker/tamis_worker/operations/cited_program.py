@@ -16,11 +16,11 @@ from tamis_schemas import (
     Retrieved,
 )
 from tamis_schemas.operations import operation_name
+from tamis_schemas.records.item import one_line, shown_value
 
 from ..evaluation import grounding
 from ..evaluation.metrics import ItemMetrics
 from ..llm.chat import Message, Schema
-from ..quotes.one_line import one_line, shown_value
 from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, object_schema, validated
 from .citing import TOKENS_OF_ANSWER, TOKENS_OF_VALUE, shown_chunks
 from .program import Answered, Asking, OperationProgram, Question, Unanswered, ask, ask_one

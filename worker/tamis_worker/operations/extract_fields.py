@@ -21,10 +21,10 @@ from tamis_schemas import Item, Retrieved
 from tamis_schemas.answers.results import FieldsResult
 from tamis_schemas.operations.extract_fields import ExtractFields, nothing_required, without_nulls
 from tamis_schemas.operations.field_rules import MAX_DEPTH, JsonSchema, dialect, parts, types, values
+from tamis_schemas.records.item import one_line
 
 from ..llm.chat import Message, Schema
 from ..quotes.not_present import means_not_present
-from ..quotes.one_line import one_line
 from . import citing
 from .answer_model import (
     Decided,

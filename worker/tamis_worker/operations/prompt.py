@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tamis_schemas import Cut, Item, Judge, Operation
-from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.item import one_line, shown_fields, shown_value
 
 from ..llm.chat import Message
-from ..quotes.one_line import one_line, shown_value
 from .citing import chunks_as_fields, retrieved_for
 
 CONFIDENCE_RUBRIC = """\
