@@ -7,8 +7,8 @@ from sqlalchemy import Row, TextClause, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..llm.chat import START, Rung, is_below
+from ..llm.dialect import RungState
 from ..llm.dialect_store import CLIMB_AFTER, LEASE, Leased
-from ..llm.rung_state import RungState
 from .connection import storable, transaction
 
 # `due`: the rung is below the first one, and nothing was learned for a day.
