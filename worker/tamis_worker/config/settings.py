@@ -20,7 +20,7 @@ from tamis_schemas import ConfigurationError, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE, Effort, ExtraBody, checked_headers
 from tamis_schemas.batches.steering import Patience as TierPatience
 
-from ..evaluation.metrics import RECALL_THRESHOLD
+from ..evaluation import RECALL_THRESHOLD
 from ..llm.api_key import TTL, words_of
 from ..llm.prompt_cache import Breakpoint
 from .retention_policy import Policy

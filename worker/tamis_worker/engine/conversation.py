@@ -11,7 +11,7 @@ from typing import Any, Self
 from tamis_schemas import NO_STEERING, Provenance, Steering, Tier
 
 from ..config.settings import WorkerSettings
-from ..evaluation.metrics import RECALL_THRESHOLD
+from ..evaluation import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
 from ..ledger.outcomes import CallsOfClaim
 from ..llm.chat import ChatRequest

@@ -6,7 +6,7 @@ from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Ite
 from tamis_schemas.operations import OperationKind, panel_of
 from tamis_schemas.records.item import shown_fields
 
-from ..evaluation.metrics import RECALL_THRESHOLD
+from ..evaluation import RECALL_THRESHOLD
 from . import answer, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
 from .answer_model import Decided, Failure, InvalidAnswer

@@ -18,8 +18,7 @@ from tamis_schemas import (
 from tamis_schemas.operations import operation_name
 from tamis_schemas.records.item import one_line, shown_value
 
-from ..evaluation import grounding
-from ..evaluation.metrics import ItemMetrics
+from ..evaluation import ItemMetrics, grounding
 from ..llm.chat import Message, Schema
 from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, object_schema, validated
 from .citing import TOKENS_OF_ANSWER, TOKENS_OF_VALUE

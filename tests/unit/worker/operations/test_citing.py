@@ -323,7 +323,7 @@ def test_a_metric_that_fails_costs_its_figure_and_never_the_result(monkeypatch: 
     def broken(_: object) -> Evaluation:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("tamis_worker.evaluation.metrics.context_precision", broken)
+    monkeypatch.setattr("tamis_worker.evaluation.context_precision", broken)
     decided = decided_with(FOUND)
     assert value_of(decided, "context_precision").reason == "could not be computed: the worker's log says why"
     assert value_of(decided, "aggregated_confidence").value == 0.95
