@@ -15,7 +15,7 @@ from tamis_producer.retention.deletion import delete_slice, prune_answers
 from tamis_producer.retention.purge import archive_locked
 from tamis_producer.retention.subjects import find_subjects
 
-from ..config.retention_policy import Policy
+from ..config.settings import Policy
 from ..engine.backpressure import Backpressure
 from ..event_loop.loop import Looper
 

@@ -8,7 +8,7 @@ but "not present" is null (`not_present`).
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isfinite
 from typing import Any
 
@@ -106,10 +106,7 @@ def parse_citing(operation: ExtractFields, retrieved: Retrieved, data: object) -
     if set(answer.extractions) != set(names):
         raise InvalidAnswer(f"extractions: given for {sorted(answer.extractions)}, asked for {sorted(names)}")
     in_order = {name: answer.extractions[name] for name in names}
-
-    def judged(name: str, place: str, value: Any) -> Any:
-        return judged_source(operation.json_schema, name, place, value)
-
+    judged = partial(judged_source, operation.json_schema)
     return SourcedResult(result, citing.read_extractions(in_order, retrieved, judged))
 
 

@@ -287,7 +287,7 @@ class BatchFollower:
 
 async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: BatchInterrupts, worker: str) -> None:
     """Halt the items held here that are not this worker's any more. Raises `LedgerUnavailable`."""
-    theirs = await lost(engine, held.keys, worker=worker)
+    theirs = await lost(engine, held.copy(), worker=worker)
     if theirs:
         log.warning("%d items were taken over while the lease was over", len(theirs))
     interrupts.revoke(theirs)
