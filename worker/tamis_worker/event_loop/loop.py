@@ -71,9 +71,17 @@ class LoopThread:
         """True on the loop's own thread, where nothing may wait for the loop."""
         return threading.current_thread() is self._thread
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine run on the loop; called from any other thread. Raises what it raises."""
-        return self.submit(coroutine).result()
+    def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
+        """The result of a coroutine run on the loop; called from any other thread. Raises what it raises.
+
+        Raises `TimeoutError` where it is not there within so many seconds. A wait that ends before the coroutine
+        cancels it.
+        """
+        future = self.submit(coroutine)
+        try:
+            return future.result(within)
+        finally:
+            future.cancel()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """A future for the result of a coroutine run on the loop."""
@@ -139,11 +147,7 @@ def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]
         loop = _loop()
         if loop.is_here:
             raise RuntimeError(f"{waiting.__name__} would wait for itself here: await {function.__name__}")
-        future = loop.submit(function(*args, **kwargs))
-        try:
-            return future.result()
-        finally:
-            future.cancel()
+        return loop.run(function(*args, **kwargs))
 
     waiting.__name__ = function.__name__.removesuffix("_async")
     waiting.__qualname__ = function.__qualname__.removesuffix("_async")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import redis.asyncio as redis
@@ -58,8 +58,6 @@ SOURCE = "states of batches"  # as the backpressure knows it
 
 AGAIN_AFTER = 1.0  # s; while the ledger does not answer
 
-T = TypeVar("T")
-
 STOP_GRACE = 60.0  # s beyond the longest call, for what a worker that stops has to write
 BROKER_ANSWERS_WITHIN = 5.0  # s, to the question what waits
 
@@ -75,6 +73,7 @@ class Runtime:
         # Never the same twice: a machine's name and a process's number come back, and with them a dead worker's claims.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
         self._loop = LoopThread()
+        self.run = self._loop.run
         metrics = None if settings.metrics_port is None else Metrics(redact=redact)
         measures = metrics or NULL_MEASURES
         backpressure = Backpressure()
@@ -193,17 +192,6 @@ class Runtime:
             self.run(self._open(on_loop))
             opened.callback(self.vitals.stop)
             yield
-
-    def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
-        """The result of a coroutine on the worker's loop.
-
-        Raises `TimeoutError` where it is not there within so many seconds; the coroutine is cancelled then.
-        """
-        future = self._loop.submit(coroutine)
-        try:
-            return future.result(within)
-        finally:
-            future.cancel()
 
     def drain(self) -> None:
         """Let calls in flight finish, and give back what waits for its turn; callable from any thread."""
