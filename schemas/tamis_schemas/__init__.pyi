@@ -53,12 +53,12 @@ from .answers.stop import StopSample as StopSample
 from .answers.stop import StopVerdict as StopVerdict
 from .batches.callback import BatchEvent as BatchEvent
 from .batches.callback import Callback as Callback
-from .batches.priority import Priority as Priority
 from .batches.retry_bias import RetryBias as RetryBias
 from .batches.review_plan import ReviewPlan as ReviewPlan
 from .batches.review_plan import ReviewStage as ReviewStage
 from .batches.status import BatchStatus as BatchStatus
 from .batches.status import ItemStatus as ItemStatus
+from .batches.status import Priority as Priority
 from .batches.steering import NO_STEERING as NO_STEERING
 from .batches.steering import Steering as Steering
 from .batches.steering import SteeringView as SteeringView

@@ -14,7 +14,7 @@ from kombu.transport import redis, virtual
 
 from tamis_producer.transport.broker import WeightedOrder
 from tamis_worker.celery_adapter.consumer_step import ResilientQoS
-from tamis_worker.celery_adapter.mailbox import ThreadMailbox
+from tamis_worker.event_loop.loop import ThreadMailbox
 
 from . import Contract, takes
 

@@ -7,7 +7,7 @@ from statistics import median
 from typing import TypeVar
 
 from tamis_schemas import ErrorKind, Prices, Usage, dollars
-from tamis_worker.engine.budget import cost_of
+from tamis_worker.engine.call_accounting import cost_of
 from tamis_worker.llm.chat import WITH_SCHEMA, Answer, CallError, Rung
 from tamis_worker.llm.dialect import NEWER_BUDGET, OLDER_BUDGET
 from tamis_worker.llm.prompt_cache import KEY

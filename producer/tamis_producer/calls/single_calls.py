@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from threading import Lock
 from typing import Any, Protocol
@@ -47,22 +47,15 @@ class CallQuestion:
         return (operation, self.service, self.model, steering, self.fresh, self.api_key_id, self.idempotency_key)
 
 
-@dataclass(eq=False)
-class _Gathering:
-    """Calls that become one batch."""
-
-    items: list[dict[str, Any]] = field(default_factory=list)
-
-
 class CallGroups:
     """The calls of one event loop: the first goes at once, those that come while it is under way go together."""
 
-    def __init__(self, submit: Submit, results: CallResults, *, gather: float = GATHER) -> None:
+    def __init__(self, submit: Submit, results: CallResults) -> None:
         """`submit` writes and dispatches a batch: question, items, items in flight at most."""
         self.results = results
         self._submit = submit
-        self._gather = gather
-        self._open: dict[Hashable, tuple[_Gathering, asyncio.Task[FollowedBatch]]] = {}
+        # The items of calls that become one batch.
+        self._open: dict[Hashable, tuple[list[dict[str, Any]], asyncio.Task[FollowedBatch]]] = {}
         self._under_way: Counter[Hashable] = Counter()
 
     async def call(self, question: CallQuestion, item: dict[str, Any], within: float | None) -> CallResult:
@@ -70,9 +63,9 @@ class CallGroups:
         key = question.key
         self._under_way[key] += 1
         try:
-            gathering, submitted = self._joined(question, key)
-            gathering.items.append(item)
-            place = len(gathering.items) - 1
+            items, submitted = self._joined(question, key)
+            items.append(item)
+            place = len(items) - 1
             # Shielded: others wait for the same, and a batch that is being written is written.
             batch = await asyncio.shield(submitted)
             (result,) = await self._results(batch, [batch.results[place]], within)
@@ -89,26 +82,28 @@ class CallGroups:
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
 
-    def _joined(self, question: CallQuestion, key: Hashable) -> tuple[_Gathering, asyncio.Task[FollowedBatch]]:
+    def _joined(
+        self, question: CallQuestion, key: Hashable
+    ) -> tuple[list[dict[str, Any]], asyncio.Task[FollowedBatch]]:
         gathered = self._open.get(key)
-        if gathered is not None and len(gathered[0].items) < MOST_TOGETHER:
+        if gathered is not None and len(gathered[0]) < MOST_TOGETHER:
             return gathered
-        gathering = _Gathering()
+        items: list[dict[str, Any]] = []
         waits = self._under_way[key] > 1
-        submitted = asyncio.create_task(self._go(question, key, gathering, self._gather if waits else None))
+        submitted = asyncio.create_task(self._go(question, key, items, waits=waits))
         submitted.add_done_callback(lambda task: task.cancelled() or task.exception())  # its callers may be gone
         if waits:
-            self._open[key] = (gathering, submitted)
-        return gathering, submitted
+            self._open[key] = (items, submitted)
+        return items, submitted
 
     async def _go(
-        self, question: CallQuestion, key: Hashable, gathering: _Gathering, gather: float | None
+        self, question: CallQuestion, key: Hashable, items: list[dict[str, Any]], *, waits: bool
     ) -> FollowedBatch:
-        if gather is not None:
-            await asyncio.sleep(gather)
-            if key in self._open and self._open[key][0] is gathering:
+        if waits:
+            await asyncio.sleep(GATHER)
+            if key in self._open and self._open[key][0] is items:
                 del self._open[key]
-        return await self._submitted(question, gathering.items, len(gathering.items))
+        return await self._submitted(question, items, len(items))
 
     async def _submitted(self, question: CallQuestion, items: list[dict[str, Any]], at_once: int) -> FollowedBatch:
         return self.results.follow(await self._submit(question, items, at_once), len(items))

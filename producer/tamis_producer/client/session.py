@@ -113,15 +113,13 @@ class Session:
 
     def dispatch(self, batch_id: UUID) -> None:
         """Fill a batch's window; the workers do it where the broker does not answer. Raises `LedgerUnavailable`."""
-        with self._broker_may_be_away("batch %s is in the ledger; the workers will dispatch it: %s", batch_id) as there:
-            if there:
-                self._dispatcher().fill_window(batch_id)
+        message = "batch %s is in the ledger; the workers will dispatch it: %s"
+        self._publish(message, batch_id, lambda: self._dispatcher().fill_window(batch_id))
 
     def request_summary(self, batch_id: UUID) -> None:
         """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
-        with self._broker_may_be_away("batch %s is cancelled; the workers will summarise it: %s", batch_id) as there:
-            if there:
-                self._dispatcher().request_summary(batch_id)
+        message = "batch %s is cancelled; the workers will summarise it: %s"
+        self._publish(message, batch_id, lambda: self._dispatcher().request_summary(batch_id))
 
     def forget(self) -> object:
         """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
@@ -135,15 +133,13 @@ class Session:
     def _connect(self) -> Engine:
         return ledger.connect(self.settings.database, self._pool)
 
-    @contextmanager
-    def _broker_may_be_away(self, message: str, batch_id: UUID) -> Iterator[bool]:
-        """Yield whether the broker is worth trying; where it does not answer, the workers publish later."""
+    def _publish(self, message: str, batch_id: UUID, publish: Callable[[], object]) -> None:
+        """Publish, unless the broker was away a moment ago; where it does not answer, the workers publish later."""
         if self._absence.lasts:
             log.warning(message, batch_id, "the broker did not answer a moment ago")
-            yield False
             return
         try:
-            yield True
+            publish()
         except BrokerUnavailable as error:
             self._absence.begins()
             log.warning(message, batch_id, error)

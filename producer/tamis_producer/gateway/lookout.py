@@ -74,30 +74,25 @@ class Lookout:
                     return
                 yield view
 
-    async def latest(self, limit: int, *, silence: float) -> AsyncGenerator[tuple[BatchView, ...] | None]:
-        """Yield the latest batches, newest first, whenever one changed; None after so many seconds without."""
+    async def latest(
+        self, limit: int, *, silence: float, of_no_review: bool = False
+    ) -> AsyncGenerator[tuple[BatchView, ...] | None]:
+        """Yield the latest batches, newest first, whenever one changed; None after so many seconds without.
 
-        def listed(look: Look) -> tuple[BatchView, ...] | None:
-            return look.latest[:limit] if look.listed >= limit else None
-
-        with self._follower(self._lists, limit):
-            async for views in self._changes(
-                listed, lambda views: [BatchStatusView.of(view).seen for view in views], silence
-            ):
-                yield views
-
-    async def of_no_review(self, limit: int, *, silence: float) -> AsyncGenerator[tuple[BatchView, ...] | None]:
-        """Yield the latest batches of no review, whenever one of them, or of the latest of all, changed; else None."""
+        With `of_no_review`, those of no review, whenever one of them, or of the latest of all, changed.
+        """
+        apart = limit if of_no_review else 0
 
         def listed(look: Look) -> tuple[tuple[BatchView, ...], tuple[BatchView, ...]] | None:
-            enough = look.apart >= limit and look.listed >= limit
-            return (look.of_no_review[:limit], look.latest[:limit]) if enough else None
+            enough = look.listed >= limit and look.apart >= apart
+            return (look.latest[:limit], look.of_no_review[:apart]) if enough else None
 
-        with self._follower(self._lists, limit), self._follower(self._apart, limit):
-            async for both in self._changes(
-                listed, lambda both: [[BatchStatusView.of(view).seen for view in views] for views in both], silence
-            ):
-                yield None if both is None else both[0]
+        seen: Callable[[tuple[tuple[BatchView, ...], ...]], object] = lambda both: [  # noqa: E731
+            [BatchStatusView.of(view).seen for view in views] for views in both
+        ]
+        with self._follower(self._lists, limit), self._follower(self._apart, apart):
+            async for both in self._changes(listed, seen, silence):
+                yield None if both is None else both[1] if of_no_review else both[0]
 
     async def _changes(
         self, pick: Callable[[Look], View | None], seen: Callable[[View], object], silence: float
@@ -177,12 +172,11 @@ def progress(lookout: Lookout, batch_id: UUID) -> AsyncGenerator[str | bytes]:
 
 def latest(lookout: Lookout, limit: int, *, of_no_review: bool = False) -> AsyncGenerator[str | bytes]:
     """`event: batches` with a list of `BatchStatusView` as JSON, the newest first, whenever one changed."""
-    follow = lookout.of_no_review if of_no_review else lookout.latest
 
     def event(views: tuple[BatchView, ...]) -> tuple[str, str]:
         return "batches", _standings.dump_json([BatchStatusView.of(view) for view in views]).decode()
 
-    return _events(follow(limit, silence=LIST_SILENCE), event)
+    return _events(lookout.latest(limit, silence=LIST_SILENCE, of_no_review=of_no_review), event)
 
 
 async def _events(

@@ -19,8 +19,7 @@ RETRY_AFTER = 5  # s
 class OpenStreams:
     """The streams that are open, by key."""
 
-    def __init__(self, most: int = MOST_OF_A_KEY) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._open: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -29,7 +28,7 @@ class OpenStreams:
     @contextmanager
     def one_more(self, key: ApiKey) -> Iterator[bool]:
         """Yield whether the key may have one more, which is open until the end of `with`."""
-        if self._open[key.id] >= self._most:
+        if self._open[key.id] >= MOST_OF_A_KEY:
             yield False
             return
         self._open[key.id] += 1

@@ -29,23 +29,17 @@ class Found:
 
 def find_batch(connection: RunsStatements, prefix: str) -> UUID:
     """The batch whose id is, or begins with, `prefix`. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
-    if (batch_id := _find(connection, "batches", prefix, "batch")) is None:
-        raise UnknownBatch(f"there is no batch {prefix!r}: `tamis batches` lists them")
-    return batch_id
+    return _found(connection, "batches", prefix, "batch", "`tamis batches` lists them")
 
 
 def find_review(connection: RunsStatements, prefix: str) -> UUID:
     """The review whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    if (review_id := _find(connection, "reviews", prefix, "review")) is None:
-        raise UnknownBatch(f"there is no review {prefix!r}: `tamis review list` lists them")
-    return review_id
+    return _found(connection, "reviews", prefix, "review", "`tamis review list` lists them")
 
 
 def find_audit(connection: RunsStatements, prefix: str) -> UUID:
     """The audit whose id is, or begins with, `prefix`; raises as `find_batch` does."""
-    if (audit_id := _find(connection, "audits", prefix, "audit")) is None:
-        raise UnknownBatch(f"there is no audit {prefix!r}: `tamis audit list ID` lists those of a batch")
-    return audit_id
+    return _found(connection, "audits", prefix, "audit", "`tamis audit list ID` lists those of a batch")
 
 
 def find_either(connection: RunsStatements, prefix: str) -> Found:
@@ -69,6 +63,12 @@ def find_first_batch(connection: RunsStatements, prefix: str) -> UUID:
         return match.batch_id
     (row,) = connection.exec_driver_sql(FIRST_STAGE, {"review_id": match.review_id})
     return UUID(str(row.id))
+
+
+def _found(connection: RunsStatements, table: str, prefix: str, noun: str, listing: str) -> UUID:
+    if (id_ := _find(connection, table, prefix, noun)) is None:
+        raise UnknownBatch(f"there is no {noun} {prefix!r}: {listing}")
+    return id_
 
 
 def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUID | None:

@@ -18,25 +18,9 @@ from typing import ParamSpec, TypeAlias, TypeVar
 from opentelemetry import context as otel
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry.trace import SpanKind as SpanKind
+from opentelemetry.trace import Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
-__all__ = [
-    "HEADER",
-    "NO_SPAN",
-    "Span",
-    "SpanKind",
-    "aggregating",
-    "attach",
-    "context_of",
-    "headers",
-    "now",
-    "quietly",
-    "redact_with",
-    "span",
-    "start",
-    "traceparent",
-]
 
 HEADER = "traceparent"  # of a message
 LONGEST = 200  # characters of a text in an attribute

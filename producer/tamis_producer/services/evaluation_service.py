@@ -3,6 +3,7 @@
 import functools
 import os
 from collections.abc import Iterable
+from threading import Lock
 from typing import Any, TypeVar
 
 from tamis_schemas import (
@@ -19,7 +20,6 @@ from tamis_schemas.operations.extract import OutputType
 from ..calls.single_calls import CallQuestion
 from ..client.client import Client
 from ..ledger import CallResult
-from .service_client import ServiceClient
 
 MAX_CONCURRENT = 50  # items of one call in flight (spec 1)
 SERVICE, ANSWERS = "evaluation", "answer"  # under these names the calls of each service are shown together
@@ -374,3 +374,29 @@ def answer_of(came: CallResult) -> AnswerResult:
     if came.error_kind is not None and came.result is not None:
         raise OperationFailed(f"{came.error_kind}: {came.result.error}")
     raise OperationFailed(came.reason)
+
+
+class ServiceClient:
+    """Connects on first use, and anew after `close`; may be used in any thread."""
+
+    def __init__(self, client: Client | None) -> None:
+        """`client` stays open. None: a client of its own, after the settings of the process."""
+        self._given = client
+        self._own: Client | None = None
+        self._lock = Lock()
+
+    @property
+    def connected(self) -> Client:
+        """The client. Raises `ConfigurationError` where no broker or ledger is named."""
+        if self._given is not None:
+            return self._given
+        with self._lock:
+            self._own = self._own or Client()
+            return self._own
+
+    def close(self) -> None:
+        """Give its own connections back; a client that was given stays open."""
+        with self._lock:
+            own, self._own = self._own, None
+        if own is not None:
+            own.close()

@@ -22,7 +22,7 @@ from tamis_schemas.operations.inclusion import UnclearPolicy, UnverifiedPolicy
 from ..client.batch import Batch
 from ..client.client import Client
 from ..submission.item_conversion import to_item
-from .service_client import ServiceClient
+from .evaluation_service import ServiceClient
 
 STARTED = "inclusion_started"
 FINISHED = "inclusion_finished"  # the kinds of message that a callback gets

@@ -119,70 +119,6 @@ class NewBatch:
         return digest.hexdigest()
 
 
-class NewItems(Spool[NewItem]):
-    """The rows of a new batch in their order, checked as they are added; in constant memory, however many there are."""
-
-    def __init__(
-        self,
-        exclusions: Mapping[int, Exclusion] | None = None,
-        *,
-        sources: Sequence[Source] = (),
-        bounds: Bounds | None = None,
-        operations: Iterable[Operation] = (),
-        waiting: Waiting = ON_THREAD,
-    ) -> None:
-        """Those whose place, from 0, has an exclusion are kept out. Without bounds, the usual ones.
-
-        Of several `sources` the items come in their order, from each as many as it says.
-        Where one of the `operations` extracts, `chunks` and `retrieval` of an item are checked too.
-
-        Raises `InvalidParameters`: one of several sources does not say how many of the items are its.
-        """
-        super().__init__(waiting)
-        self._exclusions = exclusions or {}
-        self._ends = _ends_of(sources)
-        self._bounds = bounds or Bounds.usual()
-        self._extracts = any(operation.reads_chunks for operation in operations)
-
-    def add(self, item: Item) -> None:
-        """Check one item more and keep it.
-
-        Raises:
-            InvalidParameters: one too many, one that JSON or Postgres cannot hold or that is too large, or chunks that
-                are none.
-            ConfigurationError: the folder for temporary files cannot take it.
-        """
-        index = len(self)
-        self._bounds.check_count(index + 1)
-        if not isinstance(item, dict):
-            raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
-        try:
-            self._bounds.check_shape(item)  # first: whatever else looks at the item looks at all of it
-            source = bisect_right(self._ends, index) if self._ends else None
-            row = NewItem.of(item, exclusion=self._exclusions.get(index), source=source)
-            self._bounds.check_row(item, row.item_id, row.payload)
-            if self._extracts:
-                Retrieved.of(item)
-        except (TypeError, ValueError) as error:
-            raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
-        self.append(row, len(row.payload))
-
-    def complete(self) -> None:
-        """Check what can be said of all items alone.
-
-        Raises `InvalidParameters`: no item at all, an exclusion without an item, or sources of more or fewer items.
-        """
-        if not len(self):
-            raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
-        places = range(len(self))
-        if stray := [place for place in self._exclusions if place not in places]:
-            raise InvalidParameters(f"exclusions: {min(stray)} is the place of no item; there are {len(self)}")
-        if self._ends and self._ends[-1] != len(self):
-            raise InvalidParameters(
-                f"source: the sources have {self._ends[-1]} records, but there are {len(self)} items"
-            )
-
-
 def as_sources(source: Source | Sequence[Source] | None) -> tuple[Source, ...]:
     """Return one source, several or none as the sources of a batch."""
     return (source,) if isinstance(source, Source) else tuple(source or ())
@@ -207,8 +143,12 @@ def rows_of(
     bounds: Bounds | None = None,
     operations: Iterable[Operation] = (),
     waiting: Waiting = ON_THREAD,
-) -> NewItems:
-    """The rows of items, as `NewItems` checks them, or those of a data frame.
+) -> Spool[NewItem]:
+    """The rows of items, or of a data frame, in their order; in constant memory, however many there are.
+
+    Those whose place, from 0, has an exclusion are kept out. Of several `sources` the items come in their order, from
+    each as many as it says. Where one of the `operations` extracts, `chunks` and `retrieval` of an item are checked
+    too. Without bounds, the usual ones hold.
 
     No more items are taken than one beyond the bound, so `items` may be without end. What they raise is raised.
 
@@ -217,10 +157,30 @@ def rows_of(
             chunks that are none, an exclusion without an item, or sources that do not say whose the items are.
         ConfigurationError: the folder for temporary files cannot take them.
     """
-    rows = NewItems(exclusions, sources=sources, bounds=bounds, operations=operations, waiting=waiting)
-    for item in waiting.in_turns(items_of(items)):
-        rows.add(item)
-    rows.complete()
+    exclusions, bounds, ends = exclusions or {}, bounds or Bounds.usual(), _ends_of(sources)
+    extracts = any(operation.reads_chunks for operation in operations)
+    rows: Spool[NewItem] = Spool(waiting)
+    for index, item in enumerate(waiting.in_turns(items_of(items))):
+        bounds.check_count(index + 1)
+        if not isinstance(item, dict):
+            raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
+        try:
+            bounds.check_shape(item)  # first: whatever else looks at the item looks at all of it
+            source = bisect_right(ends, index) if ends else None
+            row = NewItem.of(item, exclusion=exclusions.get(index), source=source)
+            bounds.check_row(item, row.item_id, row.payload)
+            if extracts:
+                Retrieved.of(item)
+        except (TypeError, ValueError) as error:
+            raise InvalidParameters(f"item {index}{_named(item)}: {error}") from error
+        rows.append(row, len(row.payload))
+    if not len(rows):
+        raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
+    places = range(len(rows))
+    if stray := [place for place in exclusions if place not in places]:
+        raise InvalidParameters(f"exclusions: {min(stray)} is the place of no item; there are {len(rows)}")
+    if ends and ends[-1] != len(rows):
+        raise InvalidParameters(f"source: the sources have {ends[-1]} records, but there are {len(rows)} items")
     return rows
 
 

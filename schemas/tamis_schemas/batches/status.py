@@ -1,4 +1,4 @@
-"""The states of items and batches, and which may follow which.
+"""The states of items and batches, and which may follow which; and the priority of a batch among others.
 
 The tables below say what is legal. The ledger enforces the same by triggers, whoever writes to it; a test compares the
 two pair by pair.
@@ -73,3 +73,19 @@ def check_batch_transition(before: BatchStatus, after: BatchStatus) -> None:
     """Return where `after` may follow `before`; raise `IllegalTransition` naming both otherwise."""
     if after not in BATCH_TRANSITIONS[before]:
         raise IllegalTransition(f"a batch cannot go from {before.value!r} to {after.value!r}")
+
+
+class Priority(StrEnum):
+    """The rank of a batch where several wait for the same workers and the same limit; nobody waits for ever."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+    @property
+    def weight(self) -> int:
+        """Its share of the turns, relative to the others': 1, 4 or 16."""
+        return _WEIGHTS[self]
+
+
+_WEIGHTS = {Priority.LOW: 1, Priority.NORMAL: 4, Priority.HIGH: 16}

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit, urlunsplit
 
 from ..values.printable import printable_line
-from .priority import Priority
+from .status import Priority
 
 KEY_PREFIX = "tamis:"
 LANES = 4  # queues of one priority; a batch goes through one, so that it is not behind all items of a larger one

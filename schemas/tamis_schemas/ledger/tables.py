@@ -34,8 +34,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from ..answers.override import HumanStage, RemarkKind, ScreeningMode, Stratum
-from ..batches.priority import Priority
-from ..batches.status import BatchStatus, ItemStatus
+from ..batches.status import BatchStatus, ItemStatus, Priority
 from ..errors import ErrorKind
 
 

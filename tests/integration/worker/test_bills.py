@@ -17,8 +17,7 @@ from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.files.price_file import known_prices
 from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, ItemStatus, Provenance
-from tamis_worker.engine.budget import cost_of
-from tamis_worker.engine.call_accounting import CallAccounting
+from tamis_worker.engine.call_accounting import CallAccounting, cost_of
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import ItemKey, claim
 from tamis_worker.ledger.outcomes import Outcome, record

@@ -37,9 +37,8 @@ from tamis_schemas import ErrorKind, OperationFailed, TamisError, resolve_item_i
 from tamis_schemas.batches import wire
 from tamis_schemas.operations import OPERATIONS, operation_name
 
-from ..event_loop.loop import LoopThread
+from ..event_loop.loop import LoopThread, ThreadMailbox
 from .foreign_messages import wrong_arguments
-from .mailbox import ThreadMailbox
 
 HAND_OVER_WITHIN = 10.0  # s; while the worker stops, for what has its answer to be kept and acknowledged
 LOOK_EVERY = 0.1  # s, meanwhile

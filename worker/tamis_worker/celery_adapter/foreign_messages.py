@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..event_loop.loop import ThreadMailbox
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .delivery import acknowledge
-from .mailbox import ThreadMailbox
 
 SAID_A_MINUTE = 100  # log lines of one process; the other messages of that minute are counted
 MINUTE = 60.0  # s

@@ -29,11 +29,10 @@ from tamis_schemas import ErrorKind
 
 from ..engine.backpressure import Backpressure, Server
 from ..engine.item_end import ItemEnd, NoOutcome, Retried
-from ..event_loop.loop import LoopThread
+from ..event_loop.loop import LoopThread, Mailbox, ThreadMailbox
 from ..ledger.claims import ItemKey
 from .delivery import MOST_RETRIES_TOLD, Delivery, acknowledge, settle
 from .foreign_messages import wrong_arguments
-from .mailbox import Mailbox, ThreadMailbox
 
 SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two looks whether the broker is back

@@ -6,6 +6,7 @@ import os
 import re
 from base64 import b64decode
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +21,9 @@ from tamis_schemas import ConfigurationError, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE, Effort, ExtraBody, checked_headers
 from tamis_schemas.batches.steering import Patience as TierPatience
 
-from ..evaluation.metrics import RECALL_THRESHOLD
+from ..evaluation import RECALL_THRESHOLD
 from ..llm.api_key import TTL, words_of
 from ..llm.prompt_cache import Breakpoint
-from .retention_policy import Policy
 
 OPENAI_URL = "https://api.openai.com/v1"
 WEBHOOK_SECRET_BYTES = range(24, 65)  # as Standard Webhooks has it
@@ -50,6 +50,20 @@ def _hidden(headers: dict[str, Any]) -> dict[str, SecretStr]:
 # Read from a text here, not by pydantic: it would repeat what it cannot read.
 BodySetting = Annotated[ExtraBody, BeforeValidator(_object)]
 HeadersSetting = Annotated[dict[str, SecretStr], BeforeValidator(_hidden), BeforeValidator(_object)]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How long things are kept; None: for ever."""
+
+    batches: timedelta | None = None
+    answers: timedelta | None = None
+    archive: Path | None = None  # where batches are archived first
+
+    @property
+    def deletes(self) -> bool:
+        """Whether anything is ever deleted."""
+        return self.batches is not None or self.answers is not None
 
 
 class WorkerSettings(ProducerSettings):

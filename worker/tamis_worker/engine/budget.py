@@ -22,9 +22,8 @@ from tamis_schemas import Pause, PauseKind, Prices, Tier, Usage, dollars
 
 from ..event_loop.loop import wait_within
 from ..ledger.batches import BatchTerms
+from ..ledger.connection import refusal_words
 from ..ledger.spending import BudgetChange, BudgetState, Spending
-from ..ledger.storable import refusal_words
-from ..llm.chat import Answer, CallError, Reply
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .group_commit import GroupCommit
@@ -196,35 +195,6 @@ class Budget:
             )
         if (room := self._rooms.get(batch_id)) is not None:
             room.settled.set()
-
-
-def usage_of(reply: Reply) -> Usage | None:
-    """The tokens that a call was charged for, none among them; None where nobody knows whether it was."""
-    if reply.usage.total_tokens:
-        return reply.usage
-    if isinstance(reply, Answer):
-        return None  # the endpoint does not count
-    if reply.status is None:
-        return None if reply.sent else reply.usage
-    return None if reply.status == 200 else reply.usage
-
-
-def is_unanswered(reply: Reply) -> bool:
-    """True for a call that failed after it was sent, and of which nobody knows whether it was paid for."""
-    return isinstance(reply, CallError) and usage_of(reply) is None
-
-
-def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
-    """Dollars for a call; None where it was answered and nobody knows for how much.
-
-    The price is that of the model as it was asked for; where none is known, of the model that the answer names. The
-    tier is the one that the answer names. A call that ended without an answer is not in it: nobody counted its tokens.
-    """
-    priced = reply.model if isinstance(reply, Answer) and not prices.knows(model) else model
-    if isinstance(reply, Answer) and not reply.usage.total_tokens:
-        price = prices.of(model)
-        return Decimal(0) if price is not None and price.input == price.output == 0 else None
-    return prices.cost(priced, reply.usage, reply.tier)
 
 
 def reserved_tokens(characters: Sequence[int]) -> int:

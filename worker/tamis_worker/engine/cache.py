@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
-from ..ledger.storable import refusal_words
+from ..ledger.connection import refusal_words
 from ..llm.chat import Answer, ChatRequest
 from ..llm.prompt_cache import PARAMETERS
 from ..llm.token_probability import PARAMETERS as OF_TOKENS

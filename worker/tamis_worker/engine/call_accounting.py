@@ -1,14 +1,13 @@
-"""The account of one item: calls, tokens, dollars and seconds, over all of its questions."""
+"""The account of one item: calls, tokens, dollars and seconds, over all of its questions; and what a call did cost."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from tamis_schemas import Usage
+from tamis_schemas import Prices, Usage
 
-from ..llm.chat import Answer, Reply
+from ..llm.chat import Answer, CallError, Reply
 from ..operations.program import QuestionBill
 from ..telemetry.chat import ChatSpan
-from .budget import is_unanswered
 from .capacity import Waited
 from .item_end import Retried, untold
 
@@ -90,3 +89,32 @@ class CallAccounting:
     def _deviate(self, deviations: tuple[str, ...]) -> None:
         if deviations:
             self.deviations = tuple(dict.fromkeys(self.deviations + deviations))[:MOST_DEVIATIONS]
+
+
+def usage_of(reply: Reply) -> Usage | None:
+    """The tokens that a call was charged for, none among them; None where nobody knows whether it was."""
+    if reply.usage.total_tokens:
+        return reply.usage
+    if isinstance(reply, Answer):
+        return None  # the endpoint does not count
+    if reply.status is None:
+        return None if reply.sent else reply.usage
+    return None if reply.status == 200 else reply.usage
+
+
+def is_unanswered(reply: Reply) -> bool:
+    """True for a call that failed after it was sent, and of which nobody knows whether it was paid for."""
+    return isinstance(reply, CallError) and usage_of(reply) is None
+
+
+def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
+    """Dollars for a call; None where it was answered and nobody knows for how much.
+
+    The price is that of the model as it was asked for; where none is known, of the model that the answer names. The
+    tier is the one that the answer names. A call that ended without an answer is not in it: nobody counted its tokens.
+    """
+    priced = reply.model if isinstance(reply, Answer) and not prices.knows(model) else model
+    if isinstance(reply, Answer) and not reply.usage.total_tokens:
+        price = prices.of(model)
+        return Decimal(0) if price is not None and price.input == price.output == 0 else None
+    return prices.cost(priced, reply.usage, reply.tier)

@@ -11,9 +11,9 @@ from typing import Any, Self
 from tamis_schemas import NO_STEERING, Provenance, Steering, Tier
 
 from ..config.settings import WorkerSettings
-from ..evaluation.metrics import RECALL_THRESHOLD
+from ..evaluation import RECALL_THRESHOLD
 from ..ledger.batches import BatchTerms
-from ..ledger.transcripts import CallsOfClaim
+from ..ledger.outcomes import CallsOfClaim
 from ..llm.chat import ChatRequest
 from ..llm.prompt_cache import Breakpoint, cache_options
 from ..llm.token_probability import options as token_options

@@ -17,9 +17,8 @@ from tamis_schemas.batches import wire
 from .. import operations
 from ..ledger.batches import BatchConfigCache, BatchTerms
 from ..ledger.claims import Claim, HeldClaims, ItemKey, Refusal
-from ..ledger.outcomes import Outcome, refused
-from ..ledger.storable import refusal_words
-from ..ledger.transcripts import CallsOfClaim
+from ..ledger.connection import refusal_words
+from ..ledger.outcomes import CallsOfClaim, Outcome, refused
 from ..operations import Decided, Failure
 from ..telemetry.chat import submit
 from ..telemetry.measures import NULL_MEASURES, Measures

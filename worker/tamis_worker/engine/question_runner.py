@@ -40,16 +40,9 @@ from .attempt import (
 )
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, CutOff, Halted
-from .budget import (
-    Budget,
-    OverBudget,
-    Reservation,
-    cost_of,
-    reserved_tokens,
-    usage_of,
-)
+from .budget import Budget, OverBudget, Reservation, reserved_tokens
 from .cache import Cache
-from .call_accounting import CallAccounting
+from .call_accounting import CallAccounting, cost_of, usage_of
 from .capacity import SERVICE_TIER, Capacity, Place
 from .key_circuit_breaker import Admission, KeyCircuitBreaker
 from .retry import RetryPolicy

@@ -17,8 +17,8 @@ from tamis_producer.config.redaction import HIDDEN, SECRET_NAMES
 from tamis_schemas import Usage
 from tamis_schemas.answers.transcript import LONGEST_ANSWER, LONGEST_MESSAGE
 
-from ..ledger.storable import storable
-from ..ledger.transcripts import CallsOfClaim
+from ..ledger.connection import storable
+from ..ledger.outcomes import CallsOfClaim
 from ..llm.chat import Answer, CallError, ChatRequest, Reply, Schema
 from ..llm.prompt_cache import MARKS, PARAMETERS
 

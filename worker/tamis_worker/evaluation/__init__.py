@@ -1,21 +1,30 @@
-"""The nine metrics of spec 4: what retrieval, extraction and agreement are worth. Pure: nothing here asks anything.
+"""The nine metrics of spec 4, and those of one item: a score, a category, or why there is neither.
+
+- **Context relevance.** Are the retrieved chunks about the question, as far as the search's own signals tell?
+- **Context precision.** Do the chunks that values were taken from stand at the top of the ranking?
+- **Context recall.** Did the search find all that a value needs? An estimate, a warning, and a model's own judgement.
+- **Agreement.** Do several chunks give the same value?
+- **Extraction quality.** How sure is a value, and is it in the words that it is said to come from?
+
+An item has the metrics of its chunks once, the others for each field.
 
 Each takes models or dicts with their fields, and returns an `Evaluation`: a value, or the reason why there is none.
+Pure: nothing here asks anything.
 """
 
-from .metrics import (
-    RECALL_THRESHOLD,
-    aggregated_confidence,
-    agreement_pattern,
-    context_precision,
-    context_recall_heuristic,
-    context_recall_llm,
-    context_relevance,
-    escalates,
-    multi_source_agreement,
-    recall_warning,
-    semantic_validation,
-)
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+from pydantic import BaseModel
+
+from tamis_schemas import Chunk, Evaluation, Extraction, RecallAnswer, Retrieval, Retrieved
+from tamis_schemas.answers.evaluation import MetricType
+from tamis_schemas.records.chunk import BM25, KNN, distinct
+
+from .grounding import says
 
 __all__ = [
     "RECALL_THRESHOLD",
@@ -30,3 +39,292 @@ __all__ = [
     "recall_warning",
     "semantic_validation",
 ]
+
+Model = TypeVar("Model", bound=BaseModel)
+ChunkLike: TypeAlias = Chunk | Mapping[str, Any]
+ExtractionLike: TypeAlias = Extraction | Mapping[str, Any]
+
+PLACES = 3  # decimals to which spec 4 rounds precision, recall and agreement
+
+PRECISION = "context_precision"
+TOP = 10
+
+RELEVANCE = "context_relevance"
+
+WEIGHT_OF_INTERSECTION, WEIGHT_OF_SCORE, WEIGHT_OF_DIVERSITY = 0.4, 0.5, 0.1
+PAGES = 5  # so many pages are as diverse as can be
+
+HEURISTIC, LLM, WARNING = "context_recall_heuristic", "context_recall_llm", "recall_warning"
+HIT_RETRIEVAL_LIMIT = "HIT_RETRIEVAL_LIMIT"
+HIGH_THRESHOLD_FILTERING = "HIGH_THRESHOLD_FILTERING"
+
+RECALL_THRESHOLD = 0.7  # under it a model is asked
+LEFT_BY_LIMIT = 0.7  # of a score
+LEFT_BY_FILTERING = 0.85
+FEW = 0.5  # of what was retrieved: fewer chunks left mean that score thresholds took too many
+
+NOT_ASKED = "not asked: the heuristic is not under the threshold, and no limit was hit"
+
+RetrievalLike: TypeAlias = Retrieval | Mapping[str, Any] | None
+
+AGREEMENT, PATTERN = "multi_source_agreement", "agreement_pattern"
+
+UNANIMOUS, MAJORITY, MIXED, CONFLICTING = "unanimous", "majority", "mixed", "conflicting"
+PATTERNS = ((0.95, UNANIMOUS), (0.7, MAJORITY), (0.4, MIXED))  # of an agreement above; else conflicting
+
+TOO_FEW = "fewer than two sources"
+
+CONFIDENCE, VALIDATION = "aggregated_confidence", "semantic_validation"
+
+CONFIDENCE_OF = {"HIGH": 0.90, "MEDIUM": 0.75, "LOW": 0.50}
+OTHERWISE = 0.70
+OF_PATTERN = {UNANIMOUS: "HIGH", MAJORITY: "MEDIUM", MIXED: "LOW", CONFLICTING: "LOW"}
+
+PASS_RATE = 0.5
+
+P = ParamSpec("P")
+
+log = logging.getLogger(__name__)
+
+
+def aggregated_confidence(
+    extractions: Iterable[ExtractionLike], aggregation_confidence: str | None = None
+) -> Evaluation:
+    """The confidence of one source, or that of the agreement of several: HIGH 0.9, MEDIUM 0.75, LOW 0.5 (spec 4).
+
+    `aggregation_confidence` None: HIGH where the sources are unanimous, MEDIUM where the majority agrees, else LOW. Any
+    other word, and one source without a confidence, give 0.7.
+    """
+    sources = [each for each in extractions_of(extractions) if each.value is not None]
+    if not sources:
+        return no_value(CONFIDENCE, "score", "nothing was extracted")
+    if len(sources) == 1 and sources[0].confidence is not None:
+        return score(CONFIDENCE, sources[0].confidence)
+    if aggregation_confidence is None:
+        aggregation_confidence = OF_PATTERN.get(str(agreement_pattern(sources).value), "")
+    return score(CONFIDENCE, CONFIDENCE_OF.get(aggregation_confidence, OTHERWISE))
+
+
+def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
+    """`pass` where half of the values with evidence, or more, are in their evidence, else `fail` (spec 4).
+
+    `skipped` where none has evidence. What was validated against the chunks is taken as it was; any other value is
+    compared with its evidence as given, see `says`.
+    """
+    verdicts = [verdict for each in extractions_of(extractions) if (verdict := _verdict_of(each)) is not None]
+    if not verdicts:
+        return category(VALIDATION, "skipped")
+    return category(VALIDATION, "pass" if sum(verdicts) / len(verdicts) >= PASS_RATE else "fail")
+
+
+def _verdict_of(extraction: Extraction) -> bool | None:
+    if extraction.validated is not None:
+        return extraction.validated
+    if extraction.quote is not None or extraction.value is None or not (extraction.evidence or "").strip():
+        return None
+    return says(extraction.evidence or "", extraction.value)
+
+
+def multi_source_agreement(results: Iterable[ExtractionLike]) -> Evaluation:
+    """The share of the most common value, rounded to three places (spec 4); 0, False and "" are values."""
+    agreement = _agreement(results)
+    return no_value(AGREEMENT, "score", TOO_FEW) if agreement is None else score(AGREEMENT, round(agreement, PLACES))
+
+
+def agreement_pattern(results: Iterable[ExtractionLike]) -> Evaluation:
+    """`unanimous` above 0.95, `majority` above 0.7, `mixed` above 0.4, else `conflicting` (spec 4), before rounding."""
+    agreement = _agreement(results)
+    if agreement is None:
+        return no_value(PATTERN, "categorical", TOO_FEW)
+    return category(PATTERN, next((name for above, name in PATTERNS if agreement > above), CONFLICTING))
+
+
+def _agreement(results: Iterable[ExtractionLike]) -> float | None:
+    values = [_comparable(each.value) for each in extractions_of(results) if each.value is not None]
+    if len(values) < 2:
+        return None
+    ((_, count),) = Counter(values).most_common(1)
+    return count / len(values)
+
+
+def _comparable(value: Any) -> tuple[str, Any]:
+    """3 and 3.0 are one number, True is none; texts agree to the letter, lists and objects as JSON."""
+    match value:
+        case bool():
+            return "boolean", value
+        case int() | float():
+            return "number", value
+        case str():
+            return "text", value
+    return "json", json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def context_recall_heuristic(
+    extractions: Iterable[ExtractionLike], chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None
+) -> Evaluation:
+    """The share of the chunks that are cited, times 0.7 where a limit was hit, else 0.85 where much was filtered out.
+
+    Rounded to three places (spec 4). A chunk that two methods found is one chunk; a number without a chunk cites none.
+    """
+    chunks = chunks_of(chunks)
+    if not chunks:
+        return no_value(HEURISTIC, "score", "no chunks")
+    available = len(distinct(chunks))
+    cited = {each.chunk_number for each in extractions_of(extractions) if each.chunk_number is not None}
+    recall = sum(number <= available for number in cited) / available
+    left = {HIT_RETRIEVAL_LIMIT: LEFT_BY_LIMIT, HIGH_THRESHOLD_FILTERING: LEFT_BY_FILTERING}
+    recall *= left.get(_warning(chunks, as_model(Retrieval, retrieval or {})) or "", 1.0)
+    return score(HEURISTIC, round(recall, PLACES))
+
+
+def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None) -> Evaluation:
+    """`HIT_RETRIEVAL_LIMIT`, else `HIGH_THRESHOLD_FILTERING`, where either is the case (spec 4)."""
+    chunks, bounds = chunks_of(chunks), as_model(Retrieval, retrieval or {})
+    if not chunks:
+        return no_value(WARNING, "categorical", "no chunks")
+    if bounds == Retrieval():
+        return no_value(WARNING, "categorical", "neither the limits of the search nor its total are given")
+    warning = _warning(chunks, bounds)
+    if warning is None:
+        return no_value(WARNING, "categorical", "nothing to warn of")
+    return category(WARNING, warning)
+
+
+def escalates(heuristic: Evaluation, warning: Evaluation, threshold: float = RECALL_THRESHOLD) -> bool:
+    """Whether a model is to be asked: the heuristic is under the threshold, or a limit was hit (spec 4, section 6)."""
+    low = isinstance(heuristic.value, float) and heuristic.value < threshold
+    return low or warning.value == HIT_RETRIEVAL_LIMIT
+
+
+def context_recall_llm(answer: RecallAnswer | Mapping[str, Any] | None, reason: str = NOT_ASKED) -> Evaluation:
+    """The score that a model gave; `reason` says why there is no answer."""
+    if answer is None:
+        return no_value(LLM, "score", reason)
+    return score(LLM, as_model(RecallAnswer, answer).score)
+
+
+def _warning(chunks: Sequence[Chunk], retrieval: Retrieval) -> str | None:
+    for method, limit in ((BM25, retrieval.bm25_limit), (KNN, retrieval.knn_limit)):
+        if limit is not None and sum(chunk.found_by(method) for chunk in chunks) >= limit:
+            return HIT_RETRIEVAL_LIMIT
+    total = retrieval.total_before_filter
+    if total is not None and len(chunks) / max(total, 1) < FEW:
+        return HIGH_THRESHOLD_FILTERING
+    return None
+
+
+def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
+    """`0.4 * intersection + 0.5 * mean score + 0.1 * diversity` (spec 4), not rounded.
+
+    Intersection: chunks found by both methods, of those found by one of them. Mean score: over the chunks that have
+    one; one below 0 counts as 0 and one above 1 as 1. Diversity: distinct pages, five and more being 1.
+    """
+    chunks = chunks_of(chunks)
+    if not chunks:
+        return no_value(RELEVANCE, "score", "no chunks")
+    lexical, semantic = _ids(chunks, BM25), _ids(chunks, KNN)
+    intersection = len(lexical & semantic) / max(len(lexical | semantic), 1)
+    scores = [min(1.0, max(0.0, chunk.score)) for chunk in chunks if chunk.score is not None]
+    mean = min(1.0, sum(scores) / max(len(scores), 1))  # a sum may be off by its last bit
+    pages = {str(chunk.page).strip() for chunk in chunks if chunk.page is not None} - {""}
+    diversity = min(len(pages) / PAGES, 1.0)
+    combined = intersection * WEIGHT_OF_INTERSECTION + mean * WEIGHT_OF_SCORE + diversity * WEIGHT_OF_DIVERSITY
+    return score(RELEVANCE, min(1.0, combined))
+
+
+def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
+    """The ids of the chunks that a method found; a chunk without an id is told by its place."""
+    return {
+        (chunk.id is not None, str(place) if chunk.id is None else chunk.id)
+        for place, chunk in enumerate(chunks)
+        if chunk.found_by(method)
+    }
+
+
+def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
+    """Cited chunks among the first ten, of the chunks cited, or of ten where more are cited (spec 4)."""
+    cited = {each.chunk_number for each in extractions_of(extractions) if each.chunk_number is not None}
+    if not cited:
+        return no_value(PRECISION, "score", "no extraction cites a chunk")
+    at_the_top = sum(number <= TOP for number in cited)
+    return score(PRECISION, round(at_the_top / min(TOP, len(cited)), PLACES))
+
+
+def as_model(model: type[Model], value: Model | Mapping[str, Any]) -> Model:
+    """The value as a model. Raises pydantic's `ValidationError`, a `ValueError`, for what is none."""
+    return value if isinstance(value, model) else model.model_validate(dict(value))
+
+
+def chunks_of(chunks: Iterable[ChunkLike]) -> list[Chunk]:
+    """The chunks as models."""
+    return [as_model(Chunk, chunk) for chunk in chunks]
+
+
+def extractions_of(extractions: Iterable[ExtractionLike]) -> list[Extraction]:
+    """The extractions as models."""
+    return [as_model(Extraction, extraction) for extraction in extractions]
+
+
+def score(label: str, value: float) -> Evaluation:
+    """A number from 0 to 1."""
+    return Evaluation(label=label, metric_type="score", value=float(value))
+
+
+def category(label: str, value: str) -> Evaluation:
+    """One of a few words."""
+    return Evaluation(label=label, metric_type="categorical", value=value)
+
+
+def no_value(label: str, metric_type: MetricType, reason: str) -> Evaluation:
+    """No value, and why."""
+    return Evaluation(label=label, metric_type=metric_type, reason=reason)
+
+
+class ItemMetrics:
+    """The evaluations of one item with chunks; a metric that fails costs its figure, never the item."""
+
+    def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
+        """`extractions` by field; an extraction of one value has one field, of the empty name."""
+        self._chunks = retrieved.chunks
+        self._extractions = extractions
+        chunks, bounds = retrieved.chunks, retrieved.retrieval
+        self._heuristics = {
+            field: _guarded(HEURISTIC, "score", context_recall_heuristic, cited, chunks, bounds)
+            for field, cited in extractions.items()
+        }
+        self._warning = _guarded(WARNING, "categorical", recall_warning, chunks, bounds)
+
+    def in_doubt(self, threshold: float) -> list[str]:
+        """The fields whose recall a model is to judge."""
+        return [field for field, estimate in self._heuristics.items() if escalates(estimate, self._warning, threshold)]
+
+    def evaluations(
+        self, answers: Mapping[str, RecallAnswer], unanswered: str = "", in_doubt: Sequence[str] = ()
+    ) -> tuple[Evaluation, ...]:
+        """All of them; `answers` are a model's on recall, `unanswered` says why a field `in_doubt` has none."""
+        of_item = [_guarded(RELEVANCE, "score", context_relevance, self._chunks), self._warning]
+        for field in self._extractions:
+            reason = unanswered if field in in_doubt else NOT_ASKED
+            for evaluation in self._of_field(field, answers.get(field), reason):
+                of_item.append(evaluation.model_copy(update={"field": field or None}))
+        return tuple(of_item)
+
+    def _of_field(self, field: str, answer: RecallAnswer | None, reason: str) -> Iterator[Evaluation]:
+        extractions = self._extractions[field]
+        yield _guarded(PRECISION, "score", context_precision, extractions)
+        yield self._heuristics[field]
+        yield _guarded(LLM, "score", context_recall_llm, answer, reason)
+        yield _guarded(CONFIDENCE, "score", aggregated_confidence, extractions)
+        yield _guarded(VALIDATION, "categorical", semantic_validation, extractions)
+        yield _guarded(AGREEMENT, "score", multi_source_agreement, extractions)
+        yield _guarded(PATTERN, "categorical", agreement_pattern, extractions)
+
+
+def _guarded(
+    label: str, metric_type: MetricType, metric: Callable[P, Evaluation], *args: P.args, **kwargs: P.kwargs
+) -> Evaluation:
+    try:
+        return metric(*args, **kwargs)
+    except Exception:  # the rim of the metrics: the item keeps its result, and this figure says that it is missing
+        log.exception("%s could not be computed", label)
+        return no_value(label, metric_type, "could not be computed: the worker's log says why")

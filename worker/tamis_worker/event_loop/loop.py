@@ -1,26 +1,35 @@
 """The one event loop of a worker process, on a thread of its own; task bodies wait on it for their result.
 
+Whatever a worker does again and again runs on it as a `Looper`; a mailbox takes items from it to another thread, or
+to it.
+
 Code outside a worker has no event loop. `synchronous` is its bridge to a coroutine: one loop of the process, on a
 thread of its own. It is one loop for all calls, because an asynchronous client keeps its connections to the loop on
 which it was first used.
 """
 
 import asyncio
+import logging
 import os
+import socket
 import threading
-from collections.abc import Callable, Collection, Coroutine
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, wraps
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from tamis_schemas import TamisError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
 P = ParamSpec("P")
 
 _starting = Lock()
-
 
 try:
     import uvloop
@@ -30,6 +39,7 @@ else:
     _new_event_loop = uvloop.new_event_loop
 
 CANCEL_AGAIN = 1.0  # s; time enough for a transaction to be rolled back
+WAKEUPS = 4096  # read from a mailbox's socket at once; each is one byte
 
 
 async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
@@ -61,9 +71,17 @@ class LoopThread:
         """True on the loop's own thread, where nothing may wait for the loop."""
         return threading.current_thread() is self._thread
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine run on the loop; called from any other thread. Raises what it raises."""
-        return self.submit(coroutine).result()
+    def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
+        """The result of a coroutine run on the loop; called from any other thread. Raises what it raises.
+
+        Raises `TimeoutError` where it is not there within so many seconds. A wait that ends before the coroutine
+        cancels it.
+        """
+        future = self.submit(coroutine)
+        try:
+            return future.result(within)
+        finally:
+            future.cancel()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """A future for the result of a coroutine run on the loop."""
@@ -129,11 +147,7 @@ def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]
         loop = _loop()
         if loop.is_here:
             raise RuntimeError(f"{waiting.__name__} would wait for itself here: await {function.__name__}")
-        future = loop.submit(function(*args, **kwargs))
-        try:
-            return future.result()
-        finally:
-            future.cancel()
+        return loop.run(function(*args, **kwargs))
 
     waiting.__name__ = function.__name__.removesuffix("_async")
     waiting.__qualname__ = function.__qualname__.removesuffix("_async")
@@ -151,3 +165,86 @@ def _loop_of(_: int) -> LoopThread:
     loop = LoopThread()
     loop.start()
     return loop
+
+
+@dataclass(frozen=True)
+class Looper:
+    """Runs a step every `interval` seconds; a step that fails is tried again after the next interval.
+
+    An outage is in the log once, until a step works or meets another one.
+    """
+
+    name: str  # of the step, in the log
+    step: Callable[[], Awaitable[float | None]]  # returns the seconds to the next step; None: the interval
+    interval: float
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        pause, met = self.interval, ""
+        while True:
+            await asyncio.sleep(pause)
+            pause, before, met = self.interval, met, ""
+            try:
+                pause = await self.step() or self.interval
+            except TamisError as error:  # a server is away, or a file cannot be written
+                met = str(error)
+                if met != before:
+                    log.warning("%s put off: %s", self.name, error)
+            except Exception:  # the worker goes on either way
+                log.exception("%s failed", self.name)
+
+
+class Mailbox(Generic[T]):
+    """Items put in by one thread, taken out by another, which is woken once until it has come."""
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        self._wake = wake
+        self._items: deque[T] = deque()
+        self._awake = False
+
+    def put(self, item: T) -> None:
+        """Put an item in."""
+        self._items.append(item)
+        if not self._awake:
+            self._awake = True
+            self._wake()
+
+    def take(self) -> list[T]:
+        """Take out everything that is in, in order."""
+        self._awake = False  # first: what is put in from now on wakes again
+        taken = []
+        while self._items:
+            taken.append(self._items.popleft())
+        return taken
+
+
+class ThreadMailbox(Mailbox[T]):
+    """A mailbox that wakes by a socket, so that an event loop can wait for it."""
+
+    def __init__(self) -> None:
+        self._wakeup_reader, self._wakeup_writer = socket.socketpair()
+        self._wakeup_reader.setblocking(False)
+        self._wakeup_writer.setblocking(False)
+        super().__init__(lambda: self._wakeup_writer.send(b"\0"))
+
+    def fileno(self) -> int:
+        """The descriptor that is readable while something is in."""
+        return self._wakeup_reader.fileno()
+
+    def take(self) -> list[T]:
+        """Take out everything that is in, in order; nothing is readable afterwards."""
+        with suppress(BlockingIOError):
+            self._wakeup_reader.recv(WAKEUPS)
+        return super().take()
+
+    def wait(self, within: float) -> None:
+        """Return once something is in, or the time (seconds) is over."""
+        self._wakeup_reader.settimeout(within)
+        with suppress(TimeoutError):
+            self._wakeup_reader.recv(1)
+        self._wakeup_reader.setblocking(False)
+
+    def close(self) -> None:
+        """Give the socket back."""
+        self._wakeup_reader.close()
+        self._wakeup_writer.close()

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from .connection import transaction
-from .storable import storable
+from .connection import storable, transaction
 
 LARGEST_COUNT = 2**31 - 1  # that the table holds
 

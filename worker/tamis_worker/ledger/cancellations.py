@@ -17,7 +17,7 @@ from tamis_schemas import BatchStatus, Provenance
 
 from .claims import Claim, ItemKey, item_arrays, item_keys
 from .connection import transaction
-from .transcripts import CallsOfClaim, KnownPrompts, TranscribedClaim, prompt_rows, transcript_rows
+from .outcomes import CallsOfClaim, KnownPrompts, TranscribedClaim, prompt_rows, transcript_rows
 
 # A row that somebody else is just writing is not waited for: it is being claimed, or cancelled by another worker.
 _CANCEL_WAITING = """

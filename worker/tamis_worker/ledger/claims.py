@@ -140,28 +140,17 @@ def item_keys(rows: Iterable[Row[Any]]) -> set[ItemKey]:
     return {ItemKey(row.batch_id, row.idx) for row in rows}
 
 
-class HeldClaims:
+class HeldClaims(set[ItemKey]):
     """The items that are claimed and being evaluated in this process; one per worker, on its loop."""
-
-    def __init__(self) -> None:
-        self._keys: set[ItemKey] = set()
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys
-
-    @property
-    def keys(self) -> frozenset[ItemKey]:
-        """The items as they are now."""
-        return frozenset(self._keys)
 
     @contextmanager
     def hold(self, key: ItemKey) -> Iterator[None]:
         """Know of a claim for as long as its item is evaluated."""
-        self._keys.add(key)
+        self.add(key)
         try:
             yield
         finally:
-            self._keys.discard(key)
+            self.discard(key)
 
 
 @dataclass(eq=False)

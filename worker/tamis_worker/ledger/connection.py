@@ -1,21 +1,26 @@
-"""The seam to SQLAlchemy on the worker: an asynchronous engine, and its errors translated."""
+"""The seam to SQLAlchemy on the worker: an asynchronous engine, and its errors translated.
+
+With it goes what Postgres can hold of a model's words, and the words for what it refuses.
+"""
 
 import asyncio
 import logging
 import os
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import psycopg
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from tamis_producer.ledger.connection import connect_on_loop, connect_without_transactions
 from tamis_producer.ledger.pool_kinds import PoolKind
 from tamis_schemas.ledger.outages import outage
+from tamis_schemas.values.unstorable import UNSTORABLE
 
 GIVE_UP_AFTER = 40.0  # s for a transaction; a server that did not even end its statement by then is not there
 # A process that is stopped as a whole in the middle of a transaction (SIGSTOP, a machine that sleeps) keeps its locks,
@@ -26,6 +31,8 @@ IDLE_WITHIN = 10  # s between two statements of a transaction
 WORKER = PoolKind("tamis worker", statement_within=30, idle_within=IDLE_WITHIN, kept=6, most=8)
 
 log = logging.getLogger(__name__)
+
+_WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngine:
@@ -86,3 +93,38 @@ def _hang_up(connection: AsyncConnection) -> None:
     log.debug("a connection to Postgres is given up: no answer for %.0f s", GIVE_UP_AFTER)
     with socket.socket(fileno=os.dup(driver.fileno())) as end:
         end.shutdown(socket.SHUT_RDWR)
+
+
+def storable(value: Any) -> Any:
+    """The value with U+FFFD in place of NUL and of halves of surrogate pairs, in all of its texts."""
+    match value:
+        case str():
+            return value if _can_be_stored(value) else UNSTORABLE.sub("\ufffd", value)
+        case dict():
+            return {storable(name): storable(part) for name, part in value.items()}
+        case list():
+            return [storable(part) for part in value]
+        case _:
+            return value
+
+
+def refusal_words(error: BaseException) -> str:
+    """The name of an error: `numeric value out of range`.
+
+    What Postgres says beside it quotes what it was given: a number, a row, the text of an answer.
+    """
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    name = type(cause).__name__
+    return _WORDS.sub(" ", name).lower() if isinstance(cause, psycopg.Error) else name
+
+
+def _can_be_stored(text: str) -> bool:
+    """True of nearly every text, told in an eighth of the time that a pattern takes to go through it."""
+    if "\0" in text:
+        return False
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return True

@@ -7,10 +7,9 @@ from sqlalchemy import Row, TextClause, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..llm.chat import START, Rung, is_below
+from ..llm.dialect import RungState
 from ..llm.dialect_store import CLIMB_AFTER, LEASE, Leased
-from ..llm.rung_state import RungState
-from .connection import transaction
-from .storable import storable
+from .connection import storable, transaction
 
 # `due`: the rung is below the first one, and nothing was learned for a day.
 _LOOK = text("""
@@ -50,11 +49,10 @@ WHERE endpoint = :endpoint AND model = :model AND probe_worker = :holder
 class LedgerDialects:
     """The store of all workers: see `DialectStore`. For an engine of single statements."""
 
-    def __init__(self, engine: AsyncEngine, endpoint: str, *, lease_for: float = LEASE) -> None:
-        """`endpoint` is its name as `endpoint_name` gives it; a lease lasts `lease_for` seconds."""
+    def __init__(self, engine: AsyncEngine, endpoint: str) -> None:
+        """`endpoint` is its name as `endpoint_name` gives it."""
         self._engine = engine
         self._endpoint = storable(endpoint)
-        self._lease_for = lease_for
 
     async def look(self, model: str) -> RungState | None:
         """See `DialectStore`."""
@@ -63,7 +61,7 @@ class LedgerDialects:
 
     async def lease(self, model: str, holder: str) -> Leased:
         """See `DialectStore`."""
-        row = await self._row(_LEASE, model, holder=holder, start=START.value, lease_for=self._lease_for)
+        row = await self._row(_LEASE, model, holder=holder, start=START.value, lease_for=LEASE)
         if row is not None:
             return Leased(_state(row), granted=True)
         return Leased(await self.look(model) or RungState(), granted=False)

@@ -32,7 +32,7 @@ from tamis_schemas.ledger.tables import ShardStatus
 from tamis_schemas.ledger.verdicts import scalar_text, text_of
 from tamis_schemas.operations import kind_of
 
-from ..evaluation.metrics import LLM, NOT_ASKED
+from ..evaluation import LLM, NOT_ASKED
 from .connection import transaction
 
 log = logging.getLogger(__name__)

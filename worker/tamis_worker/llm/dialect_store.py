@@ -10,7 +10,7 @@ from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from .chat import START, is_below
-from .rung_state import RungState
+from .dialect import RungState
 
 LEASE = 30.0  # s that one call may find out alone; an endpoint that takes longer makes others wait no longer
 CLIMB_AFTER = 24 * 3600.0  # s until a rung below the start is tried for being too low

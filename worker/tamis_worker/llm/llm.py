@@ -18,11 +18,10 @@ from .api_key import NO_KEY, FixedKey, KeySource, NoKey
 from .call_error import cleaned, of_exception, of_redirect, refusal_of
 from .chat import Answer, CallError, ChatRequest, Message, Reply, Rung, is_below, lower
 from .completion import read_completion
-from .dialect import FORBIDDEN, Dialect, Refusal, after_refusal, body
+from .dialect import AFTER_OTHER_SHAPE, FORBIDDEN, Adherence, Dialect, Refusal, adherence_of, after_refusal, body
 from .json_answer import Malformed
 from .lean_client import AnswerTooLarge, LeanClient, Redirected
 from .model_list import ModelList, listed_models
-from .rung_state import AFTER_OTHER_SHAPE, Adherence, adherence_of
 from .shared_dialects import DialectTurn, SharedDialects
 
 __all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
@@ -61,7 +60,7 @@ class Llm:
 
     How each model wants to be asked for each schema is found out from refusals and remembered: see `dialect`. By schema
     too, so that one schema that an endpoint refuses does not loosen the answers to all others. What answers teach holds
-    for the model, and for all workers: see `rung_state` and `shared_dialects`.
+    for the model, and for all workers: see `dialect` and `shared_dialects`.
     """
 
     def __init__(

@@ -23,8 +23,8 @@ from tamis_schemas import LedgerUnavailable
 
 from ..event_loop.loop import wait_within
 from .chat import LOWEST, START, Rung, is_below
+from .dialect import Adherence, AnswerCounts, RungState, after_answer
 from .dialect_store import LEASE, DialectStore, Leased, MemoryDialects
-from .rung_state import Adherence, AnswerCounts, RungState, after_answer
 
 FRESH = 5.0  # s; what is older is read again, beside the calls
 LOOK_AGAIN = (0.1, 0.5)  # s; between two looks at a lease that another call holds

@@ -15,9 +15,9 @@ from tamis_producer.retention.deletion import delete_slice, prune_answers
 from tamis_producer.retention.purge import archive_locked
 from tamis_producer.retention.subjects import find_subjects
 
-from ..config.retention_policy import Policy
+from ..config.settings import Policy
 from ..engine.backpressure import Backpressure
-from ..event_loop.looper import Looper
+from ..event_loop.loop import Looper
 
 RETENTION_LOCK = 7_264_950  # a Postgres advisory lock: one worker takes a step at a time
 PAUSE = 0.2  # s between two slices; longer than each holds its locks

@@ -6,13 +6,13 @@ from tamis_schemas import Answer, Extract, ExtractFields, Filter, Inclusion, Ite
 from tamis_schemas.operations import OperationKind, panel_of
 from tamis_schemas.records.item import shown_fields
 
-from ..evaluation.metrics import RECALL_THRESHOLD
-from . import answer, citing, extract, extract_fields, inclusion, judge, score
+from ..evaluation import RECALL_THRESHOLD
+from . import answer, extract, extract_fields, inclusion, judge, score
 from . import filter as filter_
 from .answer_model import Decided, Failure, InvalidAnswer
 from .panel import panel_program
 from .program import OperationProgram
-from .prompt import Fitted, fitted
+from .prompt import Fitted, chunks_as_fields, fitted, retrieved_for
 
 __all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "fitted", "lacks_content", "may_ask_again", "program_of"]
 
@@ -39,7 +39,7 @@ def lacks_content(operation: Operation, item: Item) -> bool:
 
 def may_ask_again(operation: Operation, item: Item) -> bool:
     """True where further questions may follow from the first answers."""
-    return isinstance(operation, Answer) or citing.retrieved_for(operation, item) is not None
+    return isinstance(operation, Answer) or retrieved_for(operation, item) is not None
 
 
 def program_of(
@@ -50,9 +50,9 @@ def program_of(
     `shown` is the item as it is sent, see `fitted`; None: whole. Answers are read against the item itself. Of an item
     with chunks a model is asked about the recall of a value where an estimate of it is under the threshold.
     """
-    retrieved = citing.retrieved_for(operation, item)
+    retrieved = retrieved_for(operation, item)
     if retrieved is not None:
-        sent = citing.chunks_as_fields(item, retrieved) if shown is None else shown
+        sent = chunks_as_fields(item, retrieved) if shown is None else shown
         return PROGRAMS_OVER_CHUNKS[type(operation)](operation, retrieved, sent, recall_threshold=recall_threshold)
     program = PROGRAMS[type(operation)](operation, item, shown=item if shown is None else shown)
     panel = panel_of(operation)

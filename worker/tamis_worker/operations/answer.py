@@ -14,10 +14,9 @@ from pydantic import Field
 from tamis_schemas import ErrorKind, EvaluationResult, Item
 from tamis_schemas.answers.iterations import AnswerEvaluation, AnswerResult, IterationData
 from tamis_schemas.operations.answer import Answer
-from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.item import one_line, shown_fields
 
 from ..llm.chat import Message, Schema
-from ..quotes.one_line import one_line
 from .answer_model import REASONING_SCHEMA, Decided, InvalidAnswer, StrictAnswer, object_schema, validated
 from .program import Answered, EvaluationFailed, OperationProgram, Question, QuestionResult, Unanswered, ask
 from .prompt import source_data, two_messages

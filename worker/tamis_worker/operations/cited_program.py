@@ -16,15 +16,14 @@ from tamis_schemas import (
     Retrieved,
 )
 from tamis_schemas.operations import operation_name
+from tamis_schemas.records.item import one_line, shown_value
 
-from ..evaluation import grounding
-from ..evaluation.metrics import ItemMetrics
+from ..evaluation import ItemMetrics, grounding
 from ..llm.chat import Message, Schema
-from ..quotes.one_line import one_line, shown_value
 from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, object_schema, validated
-from .citing import TOKENS_OF_ANSWER, TOKENS_OF_VALUE, shown_chunks
+from .citing import TOKENS_OF_ANSWER, TOKENS_OF_VALUE
 from .program import Answered, Asking, OperationProgram, Question, Unanswered, ask, ask_one
-from .prompt import DATA_RULE, escape_headings, source_data, two_messages
+from .prompt import DATA_RULE, escape_headings, shown_chunks, source_data, two_messages
 
 SHOWN = 10  # chunks, the first ones (spec 4)
 VALUE_LENGTH = 300  # characters of a value that is shown

@@ -1,14 +1,11 @@
 """Citing: the part of an extraction that names, for each value, the chunks that it was taken from."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tamis_schemas import Extraction, Item, Operation, Retrieved
-from tamis_schemas.records.chunk import CHUNKS, RETRIEVAL
+from tamis_schemas import Extraction, Retrieved
 
 from ..llm.chat import Schema
-from ..quotes.folded_text import FoldedText
 from .answer_model import CONFIDENCE_SCHEMA, InvalidAnswer, StrictAnswer, UnitInterval, object_schema
 
 EVIDENCE_LENGTH = 300  # characters, some fifty words
@@ -27,8 +24,6 @@ Under extractions, list every chunk that states a value: the chunk's number; as 
 state it, verbatim and at most fifty; the value as this chunk gives it; and your confidence in it. Where chunks state
 different values, list them all. Where no chunk states a value, the list is empty."""
 
-_LIKE_A_CHUNK = re.compile(r"[\W_]*chunk[\W_]*\d")
-
 
 class Cited(StrictAnswer):
     """One extraction as a model gives it."""
@@ -37,43 +32,6 @@ class Cited(StrictAnswer):
     evidence: str
     value: Any
     confidence: UnitInterval
-
-
-def retrieved_for(operation: Operation, item: Item) -> Retrieved | None:
-    """The chunks that were retrieved for an item that is to be extracted from; None: it is an item without chunks.
-
-    Chunks are checked where items are submitted. A field that is no list of chunks is a field like any other.
-    """
-    if not operation.reads_chunks or CHUNKS not in item:
-        return None
-    try:
-        return Retrieved.of(item)
-    except ValueError:
-        return None
-
-
-def chunk_name(number: int) -> str:
-    """The name of a chunk where it is shown."""
-    return f"chunk {number}"
-
-
-def chunks_as_fields(item: Item, retrieved: Retrieved) -> dict[str, Any]:
-    """The item as it is shown: its chunks as fields of their own behind the others, one a number.
-
-    A field that is called like a chunk is told apart by a backslash.
-    """
-    shown = {
-        f"\\{name}" if _LIKE_A_CHUNK.match(FoldedText(name).folded) else name: value
-        for name, value in item.items()
-        if name not in (CHUNKS, RETRIEVAL)
-    }
-    return shown | {chunk_name(number): chunk.text for number, chunk in enumerate(retrieved.numbered, 1)}
-
-
-def shown_chunks(shown: Item, retrieved: Retrieved) -> dict[str, Any]:
-    """The chunks alone of an item as it is shown, in their order."""
-    names = (chunk_name(number) for number in range(1, len(retrieved.numbered) + 1))
-    return {name: shown[name] for name in names if name in shown}
 
 
 def extractions_schema(value: Schema) -> Schema:

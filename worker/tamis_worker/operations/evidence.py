@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tamis_schemas.answers.judgement import EvidenceType, milder_band
+from tamis_schemas.records.item import one_line
 
-from ..quotes.one_line import one_line
 from .prompt import neutralise_chat_tokens
 
 QUALITY_EXPLICIT: Final = 1.0  # a direct statement

@@ -68,10 +68,7 @@ def parse_citing(operation: Extract, retrieved: Retrieved, data: object) -> Sour
     """The result, and the extractions that it stands on. Raises `InvalidAnswer`."""
     answer = validated(_CitingAnswer, data)
     result = _result(operation, answer)
-
-    def judged(_: str, place: str, value: Any) -> Any:
-        return _value(operation, value, place)
-
+    judged = lambda _, place, value: _value(operation, value, place)  # noqa: E731
     return SourcedResult(result, citing.read_extractions({"": answer.extractions}, retrieved, judged))
 
 

@@ -8,7 +8,7 @@ but "not present" is null (`not_present`).
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isfinite
 from typing import Any
 
@@ -21,10 +21,10 @@ from tamis_schemas import Item, Retrieved
 from tamis_schemas.answers.results import FieldsResult
 from tamis_schemas.operations.extract_fields import ExtractFields, nothing_required, without_nulls
 from tamis_schemas.operations.field_rules import MAX_DEPTH, JsonSchema, dialect, parts, types, values
+from tamis_schemas.records.item import one_line
 
 from ..llm.chat import Message, Schema
 from ..quotes.not_present import means_not_present
-from ..quotes.one_line import one_line
 from . import citing
 from .answer_model import (
     Decided,
@@ -106,10 +106,7 @@ def parse_citing(operation: ExtractFields, retrieved: Retrieved, data: object) -
     if set(answer.extractions) != set(names):
         raise InvalidAnswer(f"extractions: given for {sorted(answer.extractions)}, asked for {sorted(names)}")
     in_order = {name: answer.extractions[name] for name in names}
-
-    def judged(name: str, place: str, value: Any) -> Any:
-        return judged_source(operation.json_schema, name, place, value)
-
+    judged = partial(judged_source, operation.json_schema)
     return SourcedResult(result, citing.read_extractions(in_order, retrieved, judged))
 
 

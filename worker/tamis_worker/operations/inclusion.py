@@ -45,10 +45,10 @@ from tamis_schemas import (
     WorkedExample,
 )
 from tamis_schemas.answers.results import CriterionVerdict
+from tamis_schemas.records.item import one_line
 
 from ..llm.chat import Message, Schema
 from ..llm.token_probability import DecisionField
-from ..quotes.one_line import one_line
 from ..quotes.quotes import QuotedRecord, confidence_after
 from .answer_model import (
     CONFIDENCE_SCHEMA,

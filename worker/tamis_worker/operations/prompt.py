@@ -6,7 +6,9 @@ turn is broken up.
 
 An item that is too long is cut to fit, with a record of what was cut. The longest fields give way first: a title stays
 whole as long as there is a full text to shorten. A cut field ends at the end of a word, with a note that tells the
-model that text is missing. Quotes are looked up in the item itself. All of it is pure.
+model that text is missing. Quotes are looked up in the item itself.
+
+Chunks to extract from are shown as fields of their own, one a number. All of it is pure.
 """
 
 import re
@@ -14,12 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tamis_schemas import Cut, Item, Judge, Operation
-from tamis_schemas.records.item import shown_fields
+from tamis_schemas import Cut, Item, Judge, Operation, Retrieved
+from tamis_schemas.records.chunk import CHUNKS, RETRIEVAL
+from tamis_schemas.records.item import one_line, shown_fields, shown_value
 
 from ..llm.chat import Message
-from ..quotes.one_line import one_line, shown_value
-from .citing import chunks_as_fields, retrieved_for
+from ..quotes.folded_text import FoldedText
 
 CONFIDENCE_RUBRIC = """\
 Rate your confidence based on evidence quality:
@@ -43,6 +45,7 @@ SYSTEM_END = f"{CONFIDENCE_RUBRIC}\n\n{DATA_RULE}"  # of every system message th
 # template as text (llama.cpp) read them as tokens.
 _CHAT_TOKEN = re.compile("<(?=/?[A-Za-z|\uff5c])|\\[(?=/?[A-Z_]+\\])")
 _HEADING = re.compile(r"\W*#")
+_LIKE_A_CHUNK = re.compile(r"[\W_]*chunk[\W_]*\d")
 
 LAST_WORD = 200  # characters from the end of a cut in which the end of a word is looked for; CJK text has none
 BETWEEN = len(": ") + len("\n")  # characters around a field's name on its line
@@ -85,6 +88,43 @@ def data_line(value: Any) -> str:
 def _name(name: str) -> str:
     text = neutralise_chat_tokens(one_line(name))
     return f"\\{text}" if _HEADING.match(text) else text
+
+
+def retrieved_for(operation: Operation, item: Item) -> Retrieved | None:
+    """The chunks that were retrieved for an item that is to be extracted from; None: it is an item without chunks.
+
+    Chunks are checked where items are submitted. A field that is no list of chunks is a field like any other.
+    """
+    if not operation.reads_chunks or CHUNKS not in item:
+        return None
+    try:
+        return Retrieved.of(item)
+    except ValueError:
+        return None
+
+
+def chunk_name(number: int) -> str:
+    """The name of a chunk where it is shown."""
+    return f"chunk {number}"
+
+
+def chunks_as_fields(item: Item, retrieved: Retrieved) -> dict[str, Any]:
+    """The item as it is shown: its chunks as fields of their own behind the others, one a number.
+
+    A field that is called like a chunk is told apart by a backslash.
+    """
+    shown = {
+        f"\\{name}" if _LIKE_A_CHUNK.match(FoldedText(name).folded) else name: value
+        for name, value in item.items()
+        if name not in (CHUNKS, RETRIEVAL)
+    }
+    return shown | {chunk_name(number): chunk.text for number, chunk in enumerate(retrieved.numbered, 1)}
+
+
+def shown_chunks(shown: Item, retrieved: Retrieved) -> dict[str, Any]:
+    """The chunks alone of an item as it is shown, in their order."""
+    names = (chunk_name(number) for number in range(1, len(retrieved.numbered) + 1))
+    return {name: shown[name] for name in names if name in shown}
 
 
 @dataclass(frozen=True)

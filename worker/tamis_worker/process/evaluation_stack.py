@@ -5,7 +5,6 @@ import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from typing import Any
@@ -34,9 +33,8 @@ from ..ledger.cancellations import cancel_items, give_back
 from ..ledger.claims import Claims, HeldClaims, cancelled
 from ..ledger.connection import LedgerEngines
 from ..ledger.dialects import LedgerDialects
-from ..ledger.outcomes import record
+from ..ledger.outcomes import KnownPrompts, record
 from ..ledger.spending import Spending
-from ..ledger.transcripts import KnownPrompts
 from ..limiter.limiter import Limiters, Limits
 from ..llm.api_key import key_source
 from ..llm.dialect_store import endpoint_name
@@ -48,34 +46,25 @@ from ..telemetry.measures import Measures
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ReturnedClaims:
-    """Writes returns, many together."""
+async def return_claims(engine: AsyncEngine, dispatcher: Dispatcher, returns: Sequence[Return]) -> Sequence[bool]:
+    """Give the claims back; for each in order, whether its item is cancelled.
 
-    engine: AsyncEngine
-    dispatcher: Dispatcher
-
-    async def write(self, returns: Sequence[Return]) -> Sequence[bool]:
-        """Give the claims back; for each in order, whether its item is cancelled.
-
-        What the broker does not take is left to the reconciler. Raises `LedgerUnavailable`.
-        """
-        claims, paid = [one.claim for one in returns], [one.paid for one in returns]
-        transcripts, revoked = [one.transcript for one in returns], [one.cancelled for one in returns]
-        to_publish = await give_back(self.engine, claims, paid, transcripts, revoked)
-        by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
-        for one in compress(returns, to_publish):
-            address = ItemAddress(one.claim.key.index, one.claim.item_id)
-            by_batch[one.claim.key.batch_id, one.operation].append(address)
-        for (batch_id, operation), addresses in by_batch.items():
-            try:
-                await asyncio.to_thread(self.dispatcher.republish, batch_id, operation, addresses)
-            except BrokerUnavailable as error:
-                log.warning("%d items given back are left to the reconciler: %s", len(addresses), error)
-        gone = await cancelled(
-            self.engine, [one.key for one, again in zip(claims, to_publish, strict=True) if not again]
-        )
-        return [one.key in gone for one in claims]
+    What the broker does not take is left to the reconciler. Raises `LedgerUnavailable`.
+    """
+    claims, paid = [one.claim for one in returns], [one.paid for one in returns]
+    transcripts, revoked = [one.transcript for one in returns], [one.cancelled for one in returns]
+    to_publish = await give_back(engine, claims, paid, transcripts, revoked)
+    by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
+    for one in compress(returns, to_publish):
+        address = ItemAddress(one.claim.key.index, one.claim.item_id)
+        by_batch[one.claim.key.batch_id, one.operation].append(address)
+    for (batch_id, operation), addresses in by_batch.items():
+        try:
+            await asyncio.to_thread(dispatcher.republish, batch_id, operation, addresses)
+        except BrokerUnavailable as error:
+            log.warning("%d items given back are left to the reconciler: %s", len(addresses), error)
+    gone = await cancelled(engine, [one.key for one, again in zip(claims, to_publish, strict=True) if not again])
+    return [one.key in gone for one in claims]
 
 
 SETTLING = 10.0  # s; longer than a call's end takes to reach the ledger
@@ -135,7 +124,7 @@ class EvaluationStack:
         self._writers = Writers(
             claims=commit("claims", claims.claim),
             outcomes=commit("results", partial(record, ledger.statements, known=KnownPrompts())),
-            returns=commit("returns", ReturnedClaims(ledger.transactions, dispatcher).write),
+            returns=commit("returns", partial(return_claims, ledger.transactions, dispatcher)),
             cancellations=commit("cancellations", partial(cancel_items, ledger.transactions)),
         )
         self.configs = BatchConfigCache(ledger.statements, settings.steering)

@@ -74,7 +74,7 @@ async def report(runtime: Runtime) -> Mapping[str, Any]:
         "items": {
             "at_once": vitals.concurrency,
             "here": vitals.in_flight,
-            "claimed": len(stack.held.keys),
+            "claimed": len(stack.held),
             "without_capacity": stack.capacity.waiting,
         },
         "calls_in_flight": sum(limiter.in_flight for limiter in limiters.values()),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import redis.asyncio as redis
@@ -38,8 +38,7 @@ from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
 from ..engine.backpressure import Backpressure, BrokerProbe, Server
 from ..engine.batch_interrupts import BatchInterrupts
-from ..event_loop.loop import BackgroundTasks, LoopThread
-from ..event_loop.looper import Looper
+from ..event_loop.loop import BackgroundTasks, Looper, LoopThread
 from ..ledger.batches import BatchConfigCache, running_batches
 from ..ledger.claims import HeldClaims, lost
 from ..ledger.connection import LedgerEngines
@@ -59,8 +58,6 @@ SOURCE = "states of batches"  # as the backpressure knows it
 
 AGAIN_AFTER = 1.0  # s; while the ledger does not answer
 
-T = TypeVar("T")
-
 STOP_GRACE = 60.0  # s beyond the longest call, for what a worker that stops has to write
 BROKER_ANSWERS_WITHIN = 5.0  # s, to the question what waits
 
@@ -76,6 +73,7 @@ class Runtime:
         # Never the same twice: a machine's name and a process's number come back, and with them a dead worker's claims.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
         self._loop = LoopThread()
+        self.run = self._loop.run
         metrics = None if settings.metrics_port is None else Metrics(redact=redact)
         measures = metrics or NULL_MEASURES
         backpressure = Backpressure()
@@ -195,17 +193,6 @@ class Runtime:
             opened.callback(self.vitals.stop)
             yield
 
-    def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
-        """The result of a coroutine on the worker's loop.
-
-        Raises `TimeoutError` where it is not there within so many seconds; the coroutine is cancelled then.
-        """
-        future = self._loop.submit(coroutine)
-        try:
-            return future.result(within)
-        finally:
-            future.cancel()
-
     def drain(self) -> None:
         """Let calls in flight finish, and give back what waits for its turn; callable from any thread."""
         self.vitals.stop()
@@ -288,7 +275,7 @@ class BatchFollower:
 
 async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: BatchInterrupts, worker: str) -> None:
     """Halt the items held here that are not this worker's any more. Raises `LedgerUnavailable`."""
-    theirs = await lost(engine, held.keys, worker=worker)
+    theirs = await lost(engine, held.copy(), worker=worker)
     if theirs:
         log.warning("%d items were taken over while the lease was over", len(theirs))
     interrupts.revoke(theirs)

@@ -20,11 +20,10 @@ from rapidfuzz import fuzz
 from tamis_schemas import Item
 from tamis_schemas.answers.judgement import after_quotes
 from tamis_schemas.answers.results import Difference, Quote, QuoteState
-from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.item import shown_fields, shown_value
 
 from .folded_text import FoldedText
 from .not_present import NOT_PRESENT
-from .one_line import shown_value
 from .quote_alignment import WordDifference, aligned, extended, leaves_out
 from .quote_tokens import NEGATING, Tokens
 

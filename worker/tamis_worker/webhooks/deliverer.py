@@ -19,8 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tamis_schemas import LedgerUnavailable
 
 from ..config.settings import WorkerSettings
-from ..event_loop.loop import end_tasks
-from ..event_loop.looper import Looper
+from ..event_loop.loop import Looper, end_tasks
 from ..ledger.connection import transaction
 from . import outbox
 from .schedule import Answer, decide

@@ -6,7 +6,7 @@ import pytest
 
 from llm_double import Double, Fault, Kind
 from tamis_schemas import ErrorKind, Usage
-from tamis_worker.engine.budget import usage_of
+from tamis_worker.engine.call_accounting import usage_of
 from tamis_worker.llm.llm import CallError, ChatRequest, Llm, Message, Reply
 
 QUESTION = ChatRequest("m", (Message("user", "Is it?"),), "filter", {"type": "object", "properties": {}}, None, 100)

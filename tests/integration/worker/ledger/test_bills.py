@@ -16,9 +16,9 @@ from tamis_schemas import EvaluationResult, Filter, Provenance, Usage
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.answers import KeptAnswer, find_answers, keep_answers
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
+from tamis_worker.ledger.connection import refusal_words
 from tamis_worker.ledger.outcomes import Outcome, record, refused
 from tamis_worker.ledger.shards import Closing, close_shard
-from tamis_worker.ledger.storable import refusal_words
 from tamis_worker.llm.completion import MOST_TOKENS
 from tamis_worker.operations import Decided
 

@@ -14,8 +14,7 @@ from tamis_schemas import ErrorKind, EvaluationResult, Filter, Provenance
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.cancellations import give_back
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
-from tamis_worker.ledger.outcomes import Outcome, record
-from tamis_worker.ledger.transcripts import CallsOfClaim, KnownPrompts
+from tamis_worker.ledger.outcomes import CallsOfClaim, KnownPrompts, Outcome, record
 from tamis_worker.operations import Decided, Failure
 
 CALL = {"question": 1, "name": "filter", "at_ms": 3, "messages": [{"role": "system", "sha256": "5a"}]}

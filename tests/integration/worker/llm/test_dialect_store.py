@@ -9,8 +9,8 @@ from sqlalchemy import text
 from tamis_worker.ledger.connection import connect, transaction
 from tamis_worker.ledger.dialects import LedgerDialects
 from tamis_worker.llm.chat import Rung
+from tamis_worker.llm.dialect import RungState
 from tamis_worker.llm.dialect_store import CLIMB_AFTER, DialectStore, Leased, MemoryDialects, endpoint_name
-from tamis_worker.llm.rung_state import RungState
 
 HOUR = 3600.0
 STEPPED = RungState(Rung.JSON_OBJECT, unusable=1)

@@ -10,7 +10,7 @@ from llm_double import Double, Fault, Kind
 from stage import WorkerProcess, abstracts
 from tamis_producer import Client
 from tamis_schemas import BatchPaused, Filter, PauseKind
-from tamis_worker.llm.rung_state import MAX_WASTED
+from tamis_worker.llm.dialect import MAX_WASTED
 
 QUESTION = Filter(criteria="Is it a trial?")
 ITEMS = 100

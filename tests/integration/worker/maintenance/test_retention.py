@@ -14,8 +14,7 @@ from tamis_producer.ledger import connect
 from tamis_producer.ledger.pool_kinds import DISPATCH
 from tamis_schemas import TamisError
 from tamis_schemas.ledger import batches, items, llm_cache
-from tamis_worker.config.retention_policy import Policy
-from tamis_worker.config.settings import WorkerSettings
+from tamis_worker.config.settings import Policy, WorkerSettings
 from tamis_worker.engine.backpressure import Backpressure
 from tamis_worker.maintenance.retention import RETENTION_LOCK, Retention
 

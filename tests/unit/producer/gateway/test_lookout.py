@@ -113,5 +113,8 @@ async def test_batches_of_no_review_are_told_when_those_of_a_review_change_too()
     def ask(batch_ids: frozenset[UUID], limit: int, apart: int) -> Look:
         return Look(batch_ids, {}, limit, (view(BATCH, next(decided)),), apart, (alone,))
 
-    async with asyncio.timeout(WITHIN), aclosing(Lookout(ask, lambda: False).of_no_review(5, silence=60)) as lists:
+    async with (
+        asyncio.timeout(WITHIN),
+        aclosing(Lookout(ask, lambda: False).latest(5, silence=60, of_no_review=True)) as lists,
+    ):
         assert [await anext(lists) for _ in range(2)] == [(alone,), (alone,)]

@@ -25,12 +25,9 @@ from tamis_worker.engine.budget import (
     Budget,
     OverBudget,
     Reservation,
-    cost_of,
-    is_unanswered,
     reserved_tokens,
-    usage_of,
 )
-from tamis_worker.engine.call_accounting import CallAccounting
+from tamis_worker.engine.call_accounting import CallAccounting, cost_of, is_unanswered, usage_of
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.ledger.spending import BudgetChange, BudgetState
 from tamis_worker.llm.chat import Answer, CallError, Reply

@@ -7,7 +7,7 @@ import pytest
 
 from stage.counted_loop import CountedLoop
 from tamis_schemas import LedgerUnavailable
-from tamis_worker.event_loop.looper import Looper
+from tamis_worker.event_loop.loop import Looper
 
 INTERVAL = 10.0  # s
 Outcome = float | Exception | None

@@ -74,7 +74,7 @@ def test_an_interrupted_wait_cancels_what_it_waited_for(monkeypatch: pytest.Monk
         finally:
             cancelled.set()
 
-    def interrupted(_: "Future[None]") -> None:
+    def interrupted(_: "Future[None]", __: float | None) -> None:
         assert begun.wait(10)
         raise KeyboardInterrupt
 

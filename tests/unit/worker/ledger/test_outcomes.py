@@ -5,8 +5,7 @@ from uuid import uuid4
 
 from tamis_schemas import Cut, ErrorKind, EvaluationResult, Provenance, Usage
 from tamis_worker.ledger.claims import Claim, ItemKey
-from tamis_worker.ledger.outcomes import Outcome, refused
-from tamis_worker.ledger.transcripts import CallsOfClaim
+from tamis_worker.ledger.outcomes import CallsOfClaim, Outcome, refused
 from tamis_worker.operations import Decided, Failure
 
 PAID = Provenance(model="m", usage=Usage(prompt_tokens=10, completion_tokens=5), calls=2, unanswered=1)

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 from sqlalchemy.exc import DataError, IntegrityError, StatementError
 
-from tamis_worker.ledger.storable import refusal_words
+from tamis_worker.ledger.connection import refusal_words
 
 SQL = "INSERT INTO results VALUES (:value)"
 GIVEN = {"value": "the answer"}

@@ -8,8 +8,8 @@ import pytest
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.llm import shared_dialects
 from tamis_worker.llm.chat import Rung
+from tamis_worker.llm.dialect import RungState
 from tamis_worker.llm.dialect_store import Leased, MemoryDialects
-from tamis_worker.llm.rung_state import RungState
 from tamis_worker.llm.shared_dialects import BoundedStore
 
 STATE = RungState(Rung.TEXT, proven=True)

@@ -11,10 +11,10 @@ import pytest
 
 from tamis_schemas import ErrorKind
 from tamis_worker.llm.chat import LOWEST, Answer, CallError, ChatRequest, Message, Reply, Rung
+from tamis_worker.llm.dialect import FEW, RungState
 from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.lean_client import LeanClient
 from tamis_worker.llm.llm import LearnResult, Llm
-from tamis_worker.llm.rung_state import FEW, RungState
 from tamis_worker.llm.shared_dialects import SharedDialects
 
 URL, KEY = "http://llm/v1", "sk-secret-1234567890"

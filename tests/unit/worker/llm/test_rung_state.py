@@ -1,4 +1,4 @@
-"""The rung after an answer: the table of `rung_state`, and its laws."""
+"""The rung after an answer: the table of `dialect`, and its laws."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_worker.llm.chat import LOWEST, START, Rung, is_below, lower
+from tamis_worker.llm.dialect import MAX_WASTED, Adherence, AnswerCounts, RungState, adherence_of, after_answer
 from tamis_worker.llm.json_answer import Malformed
-from tamis_worker.llm.rung_state import MAX_WASTED, Adherence, AnswerCounts, RungState, adherence_of, after_answer
 
 SCHEMA = {
     "type": "object",

@@ -9,8 +9,8 @@ import pytest
 from tamis_schemas import LedgerUnavailable
 from tamis_worker.llm import shared_dialects
 from tamis_worker.llm.chat import LOWEST, START, Rung
+from tamis_worker.llm.dialect import FEW, MAX_WASTED, Adherence, RungState
 from tamis_worker.llm.dialect_store import CLIMB_AFTER, Leased, MemoryDialects
-from tamis_worker.llm.rung_state import FEW, MAX_WASTED, Adherence, RungState
 from tamis_worker.llm.shared_dialects import SharedDialects
 
 Answer = Callable[[Rung], Adherence]

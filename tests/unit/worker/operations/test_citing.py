@@ -21,7 +21,7 @@ from tamis_schemas import (
     Item,
     Operation,
 )
-from tamis_worker.evaluation import metrics
+from tamis_worker.evaluation import NOT_ASKED
 from tamis_worker.llm.dialect import bounded, portable
 from tamis_worker.operations import extract, extract_fields, fitted, program_of
 from tamis_worker.operations.answer_model import Decided, InvalidAnswer
@@ -174,7 +174,7 @@ def test_a_result_has_its_extractions_and_what_the_metrics_say_of_it() -> None:
         "recall_warning": "neither the limits of the search nor its total are given",
         "context_precision": 1.0,
         "context_recall_heuristic": 1.0,  # 2 of 2
-        "context_recall_llm": metrics.NOT_ASKED,
+        "context_recall_llm": NOT_ASKED,
         "aggregated_confidence": 0.5,  # 1/2 agree: mixed, LOW
         "semantic_validation": "pass",  # 1/2
         "multi_source_agreement": 0.5,
@@ -294,7 +294,7 @@ def test_of_fields_one_question_is_asked_about_those_in_doubt_alone() -> None:
     assert objection(portable(of_recall.schema)) is None
     said = {"fields": {"design": {"missing": [], "score": 1}, "arms": {"missing": ["all"], "score": 0}}}
     decided = ended(asking, Answered(of_recall.parse(said)))
-    assert value_of(decided, "context_recall_llm", "size").reason == metrics.NOT_ASKED
+    assert value_of(decided, "context_recall_llm", "size").reason == NOT_ASKED
     assert value_of(decided, "context_recall_llm", "design").value == 1.0
     assert value_of(decided, "context_recall_llm", "arms").value == 0.0
     with pytest.raises(InvalidAnswer, match=r"^fields: given for"):
@@ -323,7 +323,7 @@ def test_a_metric_that_fails_costs_its_figure_and_never_the_result(monkeypatch: 
     def broken(_: object) -> Evaluation:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("tamis_worker.evaluation.metrics.context_precision", broken)
+    monkeypatch.setattr("tamis_worker.evaluation.context_precision", broken)
     decided = decided_with(FOUND)
     assert value_of(decided, "context_precision").reason == "could not be computed: the worker's log says why"
     assert value_of(decided, "aggregated_confidence").value == 0.95

@@ -7,10 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tamis_schemas import Answer, Cut, Filter, Inclusion, Judge, Operation, SearchCriteria
-from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.item import shown_fields, shown_value
 from tamis_worker import operations
 from tamis_worker.operations.prompt import BETWEEN, fitted
-from tamis_worker.quotes.one_line import shown_value
 
 FILTER = Filter(criteria="Is it?")
 

@@ -16,11 +16,11 @@ from tamis_schemas import (
     Score,
     SearchCriteria,
 )
+from tamis_schemas.records.item import one_line
 from tamis_worker import operations
 from tamis_worker.operations import filter as filter_
 from tamis_worker.operations import inclusion
 from tamis_worker.operations.prompt import CONFIDENCE_RUBRIC, source_data
-from tamis_worker.quotes.one_line import one_line
 
 ARTICLE = {
     "id": "31415",

@@ -3,7 +3,7 @@
 import select
 import threading
 
-from tamis_worker.celery_adapter.mailbox import Mailbox, ThreadMailbox
+from tamis_worker.event_loop.loop import Mailbox, ThreadMailbox
 
 
 def test_its_reader_is_woken_once_for_everything_until_it_is_taken() -> None:
