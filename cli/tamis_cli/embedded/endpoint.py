@@ -17,7 +17,7 @@ from . import llm_server, recorded_server
 from .orphans import ChildrenFile
 from .part import WebPart
 from .ports import HOST
-from .process import Command, ask_program, server_environment, why_not_run
+from .process import Command, ask_program, why_not_run
 
 MODEL_NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "xllamacpp"
@@ -34,14 +34,15 @@ class Endpoint(WebPart):
     worker_settings: ClassVar[Mapping[str, str]] = MappingProxyType({})  # besides those that name the endpoint
 
     def __init__(self, log: Path, children: ChildrenFile | None = None) -> None:
-        super().__init__("llm", log, server_environment(), children)
+        super().__init__("llm", log, children=children)
 
     @abstractmethod
     def arguments(self) -> Sequence[str]:
         """Return the arguments of the server's module, without its port."""
 
     def prepare(self) -> Command:
-        return self.module(self.server, *self.arguments(), "--port", str(self.choose_port()))
+        port = ("--port", str(self.choose_port()))
+        return self.command(sys.executable, "-m", self.server, *self.arguments(), *port)
 
     @property
     def base_url(self) -> str:

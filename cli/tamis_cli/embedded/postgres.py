@@ -12,6 +12,7 @@ import signal
 import stat
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -62,18 +63,16 @@ PARAMETERS = {
 class Postgres(Part):
     """A server whose data are in `folder`, which is made where it does not exist. `log` lies in it unless named."""
 
-    start_within: ClassVar[float] = 60.0  # replaying the log after a crash takes its time
     title: ClassVar[str] = "Postgres"
 
     def __init__(
         self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None, patience: float = 10.0
     ) -> None:
         """`patience`: seconds for the processes of a server that was killed to notice, and to end."""
-        super().__init__("postgres", children)
         self.folder = folder.absolute()
         self.data = self.folder / "data"
         self._patience = patience
-        self._log = (log or self.folder / "postgres.log").absolute()
+        super().__init__("postgres", (log or self.folder / "postgres.log").absolute(), children=children)
 
     @cached_property
     def program(self) -> ServerProgram:
@@ -103,11 +102,9 @@ class Postgres(Part):
             self._make_cluster()
         self._clear_stale_pid_file()
         parameters = [word for name, value in PARAMETERS.items() for word in ("-c", f"{name}={value}")]
-        return Command(
-            name=self.name,
-            argv=(str(self.program.path), "-D", str(self.data), "-k", str(self.socket_folder), *parameters),
-            log=self._log,
-            env=server_environment(),
+        folders = ("-D", str(self.data), "-k", str(self.socket_folder))
+        return replace(
+            self.command(str(self.program.path), *folders, *parameters),
             user=self._account.pw_name if self._account else None,
             stop_signal=signal.SIGINT,  # fast: rolls back what is open, writes a checkpoint
             stop_within=30.0,

@@ -1,6 +1,7 @@
 """The programs of Tamis in a stack: its workers, Flower, and the gateway with its page."""
 
 import getpass
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from tamis_worker.liveness.watchdog import EXIT_STALLED, AliveFile
 
 from .flower_options import FLOWER, FLOWER_PORT, PASSWORD_FILE, USER, flower_environment
 from .orphans import ChildrenFile
-from .part import Program, WebPart
+from .part import Part, WebPart
 from .ports import HOST
 from .process import Command
 from .secret_file import kept_secret
@@ -26,7 +27,7 @@ PAGE_PORT = 8080
 KEY_FILE = "page.key"
 
 
-class Worker(Program):
+class Worker(Part):
     """`python -m tamis_cli worker`; it does its work once it has made its ready file."""
 
     title: ClassVar[str] = "a worker"
@@ -51,7 +52,8 @@ class Worker(Program):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.unlink(missing_ok=True)
         files = ("--ready-file", str(self._ready), "--alive-file", str(self._alive))
-        return replace(self.module("tamis_cli", "worker", *files), stop_within=self._stop_within)
+        command = self.command(sys.executable, "-m", "tamis_cli", "worker", *files)
+        return replace(command, stop_within=self._stop_within)
 
     def how_it_ended(self) -> str:
         alive = AliveFile.read(self._alive) if self.process.returncode == EXIT_STALLED else None
@@ -109,7 +111,7 @@ class Flower(WebPart):
         options = flower_environment(
             self._home, self._environment, address=self._address, port=port, password=self.password
         )
-        return replace(self.module(*FLOWER), env=options)
+        return replace(self.command(sys.executable, "-m", *FLOWER), env=options)
 
 
 class Gateway(WebPart):
@@ -144,7 +146,8 @@ class Gateway(WebPart):
         return f"{self.url}#key={read_private(self._home / KEY_FILE).strip()}"
 
     def prepare(self) -> Command:
-        return self.module("tamis_cli", "serve", "--host", HOST, "--port", str(self.choose_port()))
+        address = ("--host", HOST, "--port", str(self.choose_port()))
+        return self.command(sys.executable, "-m", "tamis_cli", "serve", *address)
 
 
 def keep_key(database_url: str, path: Path) -> None:

@@ -19,7 +19,7 @@ from tamis_schemas import ConfigurationError, OperationFailed
 from .orphans import ChildrenFile
 from .part import Part
 from .ports import HOST, free_port
-from .process import Command, server_environment
+from .process import Command
 from .secret_file import kept_secret
 from .server_program import SYSTEM, Candidate, Server, ServerProgram, brought_along, choose
 
@@ -64,13 +64,11 @@ class Valkey(Part):
     The port is the one of last time where that is still free.
     """
 
-    start_within: ClassVar[float] = 60.0  # reading a large append-only file takes its time
     title: ClassVar[str] = "Valkey, a Redis-protocol server"
 
     def __init__(self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None) -> None:
-        super().__init__("valkey", children)
         self.folder = folder.absolute()
-        self._log = (log or self.folder / "valkey.log").absolute()
+        super().__init__("valkey", (log or self.folder / "valkey.log").absolute(), children=children)
 
     @cached_property
     def program(self) -> ServerProgram:
@@ -95,12 +93,7 @@ class Valkey(Part):
         lines = PARAMETERS | {"port": str(self.port), "requirepass": self.password, "dir": _quoted(str(data))}
         # It holds the password.
         write_private(configuration, "".join(f"{name} {value}\n" for name, value in lines.items()))
-        return Command(
-            name=self.name,
-            argv=(str(program.path), str(configuration)),
-            log=self._log,
-            env=server_environment(),
-        )
+        return self.command(str(program.path), str(configuration))
 
     def healthy(self) -> bool:
         try:
