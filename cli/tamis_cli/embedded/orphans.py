@@ -4,9 +4,8 @@ The kernel ends the children of a killed supervisor (see `launch`); this file is
 Linux, and the moments between. A process counts as the one recorded only where pid and start time both agree.
 """
 
-import os
-import signal
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -70,10 +69,12 @@ class ChildrenFile:
         """
         survivors = {record: process for record in self._read() if (process := record.find())}
         for record, process in survivors.items():
-            _send(process, record.stop_signal)
+            with suppress(psutil.NoSuchProcess):  # it ended in the meantime, which is what was wanted
+                process.send_signal(record.stop_signal)
         _, stubborn = psutil.wait_procs(list(survivors.values()), timeout=grace)
         for process in stubborn:
-            _send(process, signal.SIGKILL)
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         psutil.wait_procs(stubborn, timeout=grace)
         self.path.unlink(missing_ok=True)
         return [record.name for record in survivors]
@@ -81,19 +82,10 @@ class ChildrenFile:
     def _read(self) -> list[ChildRecord]:
         try:
             return _RECORDS.validate_json(self.path.read_bytes())
-        except FileNotFoundError:
-            return []
-        except ValidationError:
+        except (FileNotFoundError, ValidationError):
             return []  # a damaged file names nobody whom it would be safe to end
 
     def _write(self) -> None:
         draft = self.path.with_suffix(".draft")
         draft.write_bytes(_RECORDS.dump_json(list(self._records.values()), indent=2))
         draft.replace(self.path)
-
-
-def _send(process: psutil.Process, number: int) -> None:
-    try:
-        os.kill(process.pid, number)
-    except ProcessLookupError:
-        return  # it ended in the meantime, which is what was wanted

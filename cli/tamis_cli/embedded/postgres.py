@@ -25,7 +25,7 @@ from tamis_schemas import ConfigurationError, OperationFailed
 
 from .orphans import ChildrenFile
 from .part import Part
-from .process import Command, server_environment
+from .process import Command, ask_program, server_environment
 from .server_program import SYSTEM, Candidate, Server, ServerProgram, Version, brought_along, choose, shown
 
 DATABASE = "tamis"
@@ -249,13 +249,13 @@ def server_program(data: Path) -> ServerProgram:
         ConfigurationError: where there is none; says what to install.
     """
     release = release_of(data)
-    if release is None:
-        return choose(POSTGRES, candidates())
-    runs: list[Version] = []
+    runs: list[Version] = []  # none of which reads the data
 
     def unfit(version: Version) -> str | None:
+        if release in (None, version[0]):
+            return None
         runs.append(version)
-        return None if version[0] == release else f"and the data are of {release}"
+        return f"and the data are of {release}"
 
     try:
         return choose(POSTGRES, candidates(), unfit=unfit)
@@ -300,16 +300,10 @@ def _system_folders() -> Iterator[Path]:
 def _named_by_pg_config() -> Path | None:
     """The folder that `pg_config` names; it may belong to a client's package, and hold no server."""
     try:
-        done = subprocess.run(
-            ["pg_config", "--bindir"],  # noqa: S607 - the user's own PATH
-            capture_output=True,
-            text=True,
-            timeout=ASK_WITHIN,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
+        done = ask_program("pg_config", "--bindir", within=ASK_WITHIN)
+    except (OSError, subprocess.TimeoutExpired):
         return None
-    return Path(done.stdout.strip())
+    return Path(done.stdout.strip()) if done.returncode == 0 else None
 
 
 def _release_in_path(folder: Path) -> int:

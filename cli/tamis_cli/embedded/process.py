@@ -47,14 +47,10 @@ class Process:
         self._children = children
         _put_long_log_aside(command.log)
         self._log_start = command.log.stat().st_size if command.log.exists() else 0
-        launcher = (
-            *(sys.executable, "-I", "-S", str(Path(launch.__file__))),
-            *(str(os.getpid()), str(int(command.death_signal)), command.user or ""),
-        )
         try:
             with command.log.open("ab") as log:
                 self._popen = subprocess.Popen(
-                    [*launcher, *command.argv],
+                    [*launcher(command.death_signal, command.user), *command.argv],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -126,6 +122,12 @@ class Process:
             log.seek(self._log_start)
             text = log.read().decode("utf-8", "replace")
         return "\n".join(text.strip().splitlines()[-lines:])
+
+
+def launcher(death_signal: signal.Signals = signal.SIGKILL, user: str | None = None) -> tuple[str, ...]:
+    """Return the words before a command by which the kernel ends it with this process (Linux); `user`: runs it."""
+    words = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
+    return (*words, str(os.getpid()), str(int(death_signal)), user or "")
 
 
 def how_it_ended(returncode: int) -> str:

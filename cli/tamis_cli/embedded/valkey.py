@@ -3,6 +3,7 @@
 Usable alone: `with Valkey(folder) as valkey: ... valkey.url`.
 """
 
+import json
 import shutil
 from collections.abc import Iterator
 from functools import cached_property
@@ -90,7 +91,8 @@ class Valkey(Part):
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._choose_port()
         configuration = self.folder / "valkey.conf"
-        lines = PARAMETERS | {"port": str(self.port), "requirepass": self.password, "dir": _quoted(str(data))}
+        folder = json.dumps(str(data), ensure_ascii=False)  # a quoted value of the file is written as one of JSON
+        lines = PARAMETERS | {"port": str(self.port), "requirepass": self.password, "dir": folder}
         # It holds the password.
         write_private(configuration, "".join(f"{name} {value}\n" for name, value in lines.items()))
         return self.command(str(program.path), str(configuration))
@@ -139,9 +141,3 @@ class Valkey(Part):
         wish = kept.read_text("ascii").strip() if kept.exists() else ""
         self._port = free_port(int(wish) if wish.isdigit() else None)
         kept.write_text(str(self._port), "ascii")
-
-
-def _quoted(text: str) -> str:
-    """A value as the configuration file takes it, whatever characters it has."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
