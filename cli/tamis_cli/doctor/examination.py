@@ -1,8 +1,8 @@
 """The whole examination, part by part; what one part cannot say keeps none of the others from it."""
 
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from itertools import chain
@@ -18,11 +18,11 @@ from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailab
 from tamis_schemas.extras import needs
 from tamis_schemas.ledger import dialects
 from tamis_schemas.ledger.pooler import address
-from tamis_schemas.ledger.revisions import head, revisions
+from tamis_schemas.ledger.revisions import revisions
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.webhooks.outbox import TASKS
 
-from .finding import Finding, failure, ok, warning
+from .finding import Finding, failure, ok, ok_if, warning
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers, read_clock
 
@@ -46,14 +46,6 @@ class LedgerReading:
     read_only: bool
     pooler: bool = False  # something stands before it that gives sessions of its own, as PgBouncer does
     pooled: bool = False  # and the URL says that transactions are pooled
-
-
-@dataclass(frozen=True)
-class Revisions:
-    """The revisions of the tables."""
-
-    head: str  # what this release writes
-    known: frozenset[str]
 
 
 def read_ledger_server(url: str) -> LedgerReading | TamisError:
@@ -96,19 +88,16 @@ def _stands_between(connection: Connection) -> bool:
     return bool(server != driver.info.backend_pid)
 
 
-def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Revisions) -> list[Finding]:
-    """Return what to say of the ledger."""
+def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Sequence[str]) -> list[Finding]:
+    """Return what to say of the ledger; `revisions`: those that this release knows, its own last."""
     subject = "ledger"
     if isinstance(reading, TamisError):
         return [failure(subject, str(reading), "start Postgres, or put TAMIS_DATABASE_URL right")]
     line = (
         f"Postgres answers in {1000 * reading.latency:.1f} ms, version {reading.version}, {reading.size / 1e6:,.0f} MB"
     )
-    findings = [
-        ok(subject, line)
-        if reading.latency <= SLOW
-        else warning(subject, line, "bring Postgres nearer to the workers: claims and results wait for it")
-    ]
+    mend = "bring Postgres nearer to the workers: claims and results wait for it"
+    findings = [ok_if(reading.latency <= SLOW, subject, line, mend)]
     if reading.read_only:
         mend = "name the primary in TAMIS_DATABASE_URL, or have its operator let it write"
         findings.append(failure(subject, "it is read-only: a standby, or set so", mend))
@@ -121,15 +110,16 @@ def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Revision
     return [*findings, _tables(subject, reading.revision, revisions), _connections(subject, reading)]
 
 
-def _tables(subject: str, revision: str | None, revisions: Revisions) -> Finding:
-    if revision == revisions.head:
+def _tables(subject: str, revision: str | None, revisions: Sequence[str]) -> Finding:
+    *older, own = revisions
+    if revision == own:
         return ok(subject, f"its tables are those of this release (revision {revision})")
     if revision is None:
         return failure(subject, "it has no tables yet", "run `tamis migrate`")
-    if revision in revisions.known:
-        what = f"its tables are older (revision {revision}) than this release's ({revisions.head})"
+    if revision in older:
+        what = f"its tables are older (revision {revision}) than this release's ({own})"
         return failure(subject, what, "run `tamis migrate`; workers of the older release go on meanwhile")
-    what = f"its tables are newer (revision {revision}) than this release's ({revisions.head})"
+    what = f"its tables are newer (revision {revision}) than this release's ({own})"
     return failure(subject, what, "install the newer release of Tamis on this machine")
 
 
@@ -249,10 +239,8 @@ def examine(
     """
     redact = Redaction.of(settings)
     llm = _llm(settings, call, tell, redact.learn)
-    parts = (llm,) if endpoint_only else (_servers(settings), llm)
-    for finding in chain(*parts):
-        mend = None if finding.mend is None else redact(finding.mend)
-        yield Finding(finding.subject, finding.level, redact(finding.what), mend)
+    for finding in llm if endpoint_only else chain(_servers(settings), llm):
+        yield replace(finding, what=redact(finding.what), mend=finding.mend and redact(finding.mend))
 
 
 def _llm(
@@ -284,7 +272,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
         ledger = read_ledger_server(database)
         if isinstance(ledger, LedgerReading):
             ahead["ledger"] = ledger.ahead
-        yield from judge_ledger_server(ledger, Revisions(head=head(), known=frozenset(revisions())))
+        yield from judge_ledger_server(ledger, revisions())
         yield judge_clocks(ahead)
         yield from _workers(settings, broker, database)
     yield judge_times(

@@ -104,8 +104,7 @@ class Llm(Endpoint):
         self._file = file
 
     def arguments(self) -> Sequence[str]:
-        model = ("--model", str(self._file), "--alias", MODEL_NAME)
-        return (*model, "--parallel", str(llm_server.PARALLEL), "--ctx", str(llm_server.CONTEXT))
+        return ("--model", str(self._file), "--alias", MODEL_NAME)
 
 
 class RecordedAnswers(Endpoint):
