@@ -18,7 +18,7 @@ from tamis_review.stages import has_later_stage
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
-from .arguments import BatchId, Stage, StageName, stage_name
+from .arguments import OWN_STAGE, BatchId, Stage, stage_name, stage_named
 from .opened import opened
 from .override import NOT_FOLLOWING
 
@@ -48,7 +48,7 @@ def import_decisions(
         str | None,
         typer.Option(metavar="NAME", help="Who decided; of a file that names several people, whose are recorded."),
     ] = None,
-    stage: Stage = StageName.TITLE_ABSTRACT,
+    stage: Stage = OWN_STAGE,
     settles: Annotated[
         bool, typer.Option("--settles", "--settle", help="These count, whatever others say; they end conflicts.")
     ] = False,
@@ -78,7 +78,7 @@ def import_decisions(
             batch,
             file,
             reviewer=(reviewer or "").strip() or None,
-            stage=stage.stage,
+            stage=stage_named(stage),
             settles=settles,
             columns=TableColumns(
                 id_column, decision_column, reviewer_column, reason_column, note_column, retrieval_column

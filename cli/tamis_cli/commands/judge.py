@@ -15,10 +15,10 @@ from tamis_review.stages import judge_items
 from tamis_schemas import InputError, Judge, Judgement
 
 from .app import app, out
-from .arguments import BatchId
+from .arguments import BatchId, validated
 from .dry_run import dry_run
 from .progress import attend
-from .submission import Submission, submitting, validated
+from .submission import Submission, submitting
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 

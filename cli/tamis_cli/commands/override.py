@@ -19,7 +19,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_number, record_words
 
 from .app import app, out
-from .arguments import BatchId, Record, Reviewer, Stage, StageName, named, stage_name
+from .arguments import OWN_STAGE, BatchId, Record, Reviewer, Stage, named, stage_name, stage_named
 from .opened import opened
 from .tables import listing
 
@@ -55,7 +55,7 @@ def override(
     note: Annotated[str | None, typer.Option(help="Why.")] = None,
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Take back what you decided about the record.")] = False,
     settle: Settles = False,
-    stage: Stage = StageName.TITLE_ABSTRACT,
+    stage: Stage = OWN_STAGE,
     reason: Annotated[
         str | None, typer.Option(help="Why a report could not be had, or is excluded, in a few words that are counted.")
     ] = None,
@@ -73,7 +73,7 @@ def override(
             raise InvalidRequest(
                 "--file holds records, decisions and notes: give neither RECORD nor --note, --reason or --withdraw"
             )
-        if stage is not StageName.TITLE_ABSTRACT:
+        if stage != OWN_STAGE:
             raise InvalidRequest("a table of decisions on full texts: `tamis import-decisions` reads it")
     elif record is None or (decision is None) is not withdraw:
         raise InvalidRequest("say a record and a decision, or a record and --withdraw, or --file TABLE")
@@ -82,8 +82,9 @@ def override(
         if record is not None:
             index = find_record(record, batch.item_ids())
             who = named(reviewer, "who decided?")
-            value = None if decision is None else _value(batch.operation(), stage.stage, decision)
-            made = HumanDecision(index, value, who, note, withdraw, stage.stage, reason, settle)
+            human_stage = stage_named(stage)
+            value = None if decision is None else _value(batch.operation(), human_stage, decision)
+            made = HumanDecision(index, value, who, note, withdraw, human_stage, reason, settle)
             done = decide(batch, [made])
         later = has_later_stage(batch)
         rows = {row.index: row for row in batch.results({one.index for one in done})}

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -52,25 +51,23 @@ def results(
         form = "csv" if output is None else ENDINGS.get(output.suffix, "csv")
     with Client() as client:
         batch = client.batch(batch_id)
-        places = _labelled(batch, label)
-        write = _write_parquet if form == "parquet" else partial(_write_text, form)
-        rows = write(batch, places, output)
+        rows = _write(batch, form, _labelled(batch, label), output)
     if output is not None:
         err.print(f"{rows} items written to {output}")
 
 
-def _write_text(form: str, batch: Batch, places: Collection[int] | None, output: Path | None) -> int:
-    write = write_jsonl if form == "jsonl" else partial(write_csv, operation=batch.operation())
+def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path | None) -> int:
+    """Write the results of these places; return how many there are."""
+    if form == "parquet":
+        if output is None:
+            raise InvalidRequest("Parquet is no text for a terminal: name a file with -o")
+        with replacing_bytes(output) as table:
+            return write_parquet(batch.results(places), batch.operation(), table)
     stdout = for_data(typer.get_text_stream("stdout"))
     with nullcontext(stdout) if output is None else replacing(output) as stream:
-        return write(batch.results(places), stream)
-
-
-def _write_parquet(batch: Batch, places: Collection[int] | None, output: Path | None) -> int:
-    if output is None:
-        raise InvalidRequest("Parquet is no text for a terminal: name a file with -o")
-    with replacing_bytes(output) as stream:
-        return write_parquet(batch.results(places), batch.operation(), stream)
+        if form == "jsonl":
+            return write_jsonl(batch.results(places), stream)
+        return write_csv(batch.results(places), stream, batch.operation())
 
 
 @app.command(

@@ -21,7 +21,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 from .app import app, out
 from .commands import Commands
 from .dry_run import dry_run, rehearsal_facts
-from .facts import review_facts, review_view_facts
+from .facts import review_facts
 from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
 from .progress import attend, follow
@@ -55,9 +55,8 @@ def run(
     )
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:
-        rehearse = _rehearsal_facts if submission.as_json else _rehearse
         steered = planned.plan.steered(submission.steering).with_operations(with_examples)
-        rehearse(steered, identified.asked, use_cache=submission.use_cache)
+        _rehearse(steered, identified.asked, submission)
         return
     with Client() as client:
         review = submit_review(
@@ -91,11 +90,11 @@ def status(
         review = find_review(client, review_id)
         if watch:
             raise typer.Exit(follow(review))
-        if as_json:
-            print_json(review_facts(review))
-            return
         view = review.status()
-    _print_view(view, out)
+    if as_json:
+        print_json(review_facts(view))
+    else:
+        _print_view(view, out)
 
 
 @reviews.command("list", examples=("tamis review list",))
@@ -105,7 +104,7 @@ def list_(
     """List the latest reviews."""
     with Client() as client:
         views = list_reviews(client, limit)
-    yield [review_view_facts(view) for view in views]
+    yield [review_facts(view) for view in views]
     if not views:
         out.print("no reviews yet: `tamis review run PLAN` begins one")
         return
@@ -117,20 +116,17 @@ def list_(
     out.print(table)
 
 
-def _rehearsal_facts(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
+def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: Submission) -> None:
     """Print each stage that can be rehearsed, as if every record passed the stages before it."""
-    rehearsals = []
-    for stage in plan.stages:
-        planned = Planned.of_stage(stage, records, use_cache=use_cache)
-        facts = None if planned is None else rehearsal_facts(planned, stage.max_cost)
-        rehearsals.append({"stage": stage.name, "rehearsal": facts})
-    print_json({"dry_run": True, "stages": rehearsals})
-
-
-def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
-    """The first stage; what the others are asked depends on its answers, and for all records it is at most so much."""
-    for number, stage in enumerate(plan.stages, 1):
-        planned = Planned.of_stage(stage, records, use_cache=use_cache)
+    batches = [(stage, Planned.of_stage(stage, records, use_cache=submission.use_cache)) for stage in plan.stages]
+    if submission.as_json:
+        rehearsals = [
+            {"stage": stage.name, "rehearsal": None if planned is None else rehearsal_facts(planned, stage.max_cost)}
+            for stage, planned in batches
+        ]
+        print_json({"dry_run": True, "stages": rehearsals})
+        return
+    for number, (stage, planned) in enumerate(batches, 1):
         if planned is None:
             out.print("\n[bold]judge[/]: of what passes the stages before it; not known beforehand")
             continue

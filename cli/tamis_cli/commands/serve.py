@@ -5,7 +5,6 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from rich.markup import escape
 
 from tamis_producer.client.client import Client
@@ -14,12 +13,11 @@ from tamis_producer.gateway.api_keys import ApiKey, Restrictions, Scope
 from tamis_producer.ledger import GATEWAY
 from tamis_producer.runs.dry_run import Planned, Rehearsal
 from tamis_producer.submission.budget import amount_of
-from tamis_schemas import Callback, InvalidParameters, InvalidRequest, dollars
+from tamis_schemas import InvalidRequest, dollars
 from tamis_schemas.extras import needs
-from tamis_schemas.operations import first_complaint
 
 from .app import app, out
-from .arguments import KeyId
+from .arguments import KeyId, callback_of
 from .commands import Commands
 from .tables import listing
 
@@ -155,10 +153,7 @@ def _restrictions(
     if monthly_cost is not None:
         chosen["monthly_cost"] = amount_of(monthly_cost, name="--monthly-cost")
     if callback is not None:
-        try:
-            chosen["callback"] = Callback(url=callback)
-        except ValidationError as error:
-            raise InvalidParameters(f"--callback: {first_complaint(error)}") from error
+        chosen["callback"] = callback_of(callback, "--callback")
     if twice := [option for name, option in dropped.items() if name in chosen]:
         raise InvalidRequest(f"{twice[0]} does not go together with what it takes away")
     return Restrictions(**dict.fromkeys(dropped), **chosen)

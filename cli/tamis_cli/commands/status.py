@@ -7,7 +7,6 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from tamis_producer.client.glance import glance
 from tamis_producer.ledger.batch_view import BatchView
@@ -20,6 +19,7 @@ from .exit_codes import EXIT_OK, EXIT_WRONG_USE
 from .facts import batch_facts, human_counts, view_facts
 from .json_document import AsJson, print_json
 from .render import print_humans, print_rounds, print_summary, print_traffic, print_view, print_views, say_failed
+from .tables import listing
 
 OPEN_AMONG = 200  # the latest batches, of which the open ones are shown
 DAY = timedelta(days=1)
@@ -132,12 +132,11 @@ def print_workers(views: list[WorkerView], console: Console, now: datetime) -> N
     if not views:
         console.print(f"[yellow]{NO_WORKER}[/]")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("worker", "since", "version"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("in flight", justify="right")
-    table.add_column("progress", no_wrap=True)
-    table.add_column("state", overflow="fold")
+    table = listing("worker", "since", "version", "in flight", "progress", "state")
+    for column in (*table.columns[:3], table.columns[4]):
+        column.no_wrap = True
+    table.columns[3].justify = "right"
+    table.columns[5].overflow = "fold"
     for view in views:
         table.add_row(
             escape(f"{view.pid or '?'}@{view.host or '?'}"),
