@@ -25,9 +25,8 @@ from tamis_review.report.gold_page import write_gold_page
 from tamis_review.report.sections import MEMBERS, PAIRS, panel_part
 from tamis_schemas import InvalidRequest
 
-from .app import app, err, out
+from .app import EXIT_FAILED, app, err, out
 from .arguments import BatchId, to_file
-from .exit_codes import EXIT_FAILED
 from .json_document import AsJson, print_json
 from .tables import facts_by_name, listing
 

@@ -15,8 +15,7 @@ from tamis_producer.ledger.batch_view import BatchView, ReviewView
 from tamis_schemas import BatchPaused, Counts, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import err, out
-from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, err, out
 from .facts import facts_of
 from .json_document import print_json
 from .render import paid, paused, print_summary, say_failed, state_words

@@ -17,8 +17,7 @@ from tamis_producer.retention.subjects import Subject, find_subjects, measure
 from tamis_schemas import InvalidParameters, InvalidRequest
 from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import app, err, out
-from .exit_codes import EXIT_FAILED
+from .app import EXIT_FAILED, app, err, out
 from .json_document import AsJson, print_json
 from .tables import listing
 

@@ -15,9 +15,8 @@ from tamis_review.records import read_failures
 from tamis_review.stages import has_later_stage
 from tamis_schemas import InvalidRequest, dollars
 
-from .app import app, err, out
+from .app import EXIT_FAILED, EXIT_OK, app, err, out
 from .arguments import BatchId, NewBudget
-from .exit_codes import EXIT_FAILED, EXIT_OK
 from .facts import batch_facts
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened

@@ -13,9 +13,8 @@ from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState, WorkerView
 from tamis_schemas import InvalidRequest, LedgerUnavailable
 
-from .app import app, out, say_error
+from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
 from .commands import next_step
-from .exit_codes import EXIT_OK, EXIT_WRONG_USE
 from .facts import batch_facts, human_counts, view_facts
 from .json_document import AsJson, print_json
 from .render import print_humans, print_rounds, print_summary, print_traffic, print_view, print_views, say_failed

@@ -14,10 +14,9 @@ from tamis_producer.process.waiting import poll
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger.tables import WebhookState
 
-from .app import app, out
+from .app import EXIT_FAILED, EXIT_OK, app, out
 from .arguments import CallbackUrl, KeyId, callback_of
 from .commands import Commands
-from .exit_codes import EXIT_FAILED, EXIT_OK
 from .json_document import AsJson, print_json
 from .tables import listing
 

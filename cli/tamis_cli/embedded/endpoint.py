@@ -14,10 +14,9 @@ from tamis_review.example import ANSWERS
 from tamis_schemas import ConfigurationError
 
 from . import llm_server, recorded_server
-from .orphans import ChildrenFile
 from .part import WebPart
 from .ports import HOST
-from .process import Command, ask_program, why_not_run
+from .process import ChildrenFile, Command, ask_program, why_not_run
 
 MODEL_NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "xllamacpp"

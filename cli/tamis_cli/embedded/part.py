@@ -10,9 +10,8 @@ from typing import ClassVar, NoReturn, Self
 
 from tamis_schemas import OperationFailed
 
-from .orphans import ChildrenFile
 from .ports import HOST, free_port
-from .process import Command, Process, how_it_ended, server_environment
+from .process import ChildrenFile, Command, Process, how_it_ended, server_environment
 
 WITHIN = 2.0  # seconds
 

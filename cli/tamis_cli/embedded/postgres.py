@@ -23,9 +23,8 @@ import psycopg
 
 from tamis_schemas import ConfigurationError, OperationFailed
 
-from .orphans import ChildrenFile
 from .part import Part
-from .process import Command, ask_program, server_environment
+from .process import ChildrenFile, Command, ask_program, server_environment
 from .server_program import SYSTEM, Candidate, Server, ServerProgram, Version, brought_along, choose, shown
 
 DATABASE = "tamis"

@@ -15,10 +15,9 @@ from tamis_worker.config.settings import is_loopback
 from tamis_worker.liveness.watchdog import EXIT_STALLED, AliveFile
 
 from .flower_options import FLOWER, FLOWER_PORT, PASSWORD_FILE, USER, flower_environment
-from .orphans import ChildrenFile
 from .part import Part, WebPart
 from .ports import HOST
-from .process import Command
+from .process import ChildrenFile, Command
 from .secret_file import kept_secret
 
 STOP_WITHIN = 30.0  # seconds for calls in flight to come back

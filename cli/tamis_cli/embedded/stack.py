@@ -17,9 +17,9 @@ from tamis_worker.config.settings import WorkerSettings
 from .endpoint import Endpoint, Llm, RecordedAnswers, need_server
 from .flower_options import FLOWER_PORT
 from .model import fetch_model, model_folder
-from .orphans import ChildrenFile
 from .part import Part
 from .postgres import Postgres
+from .process import ChildrenFile
 from .programs import KEY_FILE, PAGE_PORT, STOP_WITHIN, Flower, Gateway, Worker, keep_key
 from .valkey import Valkey
 from .watch import Watch

@@ -17,10 +17,9 @@ from redis.retry import Retry
 from tamis_producer.config.private_file import write_private
 from tamis_schemas import ConfigurationError, OperationFailed
 
-from .orphans import ChildrenFile
 from .part import Part
 from .ports import HOST, free_port
-from .process import Command
+from .process import ChildrenFile, Command
 from .secret_file import kept_secret
 from .server_program import SYSTEM, Candidate, Server, ServerProgram, brought_along, choose
 

@@ -13,9 +13,8 @@ from typing import ClassVar
 import psutil
 import pytest
 
-from tamis_cli.embedded.orphans import ChildrenFile
 from tamis_cli.embedded.part import Part
-from tamis_cli.embedded.process import Command, Process, server_environment
+from tamis_cli.embedded.process import ChildrenFile, Command, Process, server_environment
 from tamis_cli.embedded.watch import Watch
 from tamis_schemas import OperationFailed
 
