@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select, text
 
 from tamis_producer.config.redaction import Redaction
-from tamis_producer.ledger import PoolKind, connect, ledger_errors
+from tamis_producer.ledger import PoolKind, connect, ledger_errors, single_connection
 from tamis_producer.runs.workers import REDIS, read_repairs, read_workers
 from tamis_producer.transport.broker import make_app, place, waiting_messages
 from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable, TamisError
@@ -51,11 +51,7 @@ class LedgerReading:
 def read_ledger_server(url: str) -> LedgerReading | TamisError:
     """Return what the server says of itself, or why it does not answer."""
     try:
-        engine = connect(url, DOCTOR)
-    except TamisError as error:
-        return error
-    try:
-        with ledger_errors(), engine.connect() as connection:
+        with single_connection(url, DOCTOR) as connection:
 
             def scalar(query: str) -> str:
                 return str(connection.execute(text(query)).scalar_one())
@@ -77,8 +73,6 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
             )
     except TamisError as error:
         return error
-    finally:
-        engine.dispose()
 
 
 def _stands_between(connection: Connection) -> bool:

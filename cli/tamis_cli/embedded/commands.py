@@ -8,7 +8,6 @@ from typing import Literal
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer.config.redaction import shown_url
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.llm.model_list import LONGEST, names_in
 
@@ -116,7 +115,7 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
         "Redis": f"redis://{HOST}:{stack.valkey.port}/0 ({stack.valkey.program})"
         if stack.valkey
         else "the one of TAMIS_BROKER_URL",
-        "LLM": _llm_place(stack),
+        "LLM": f"{stack.llm_base_url} ({stack.model})" if stack.llm_base_url else "none",
         "Workers": f"{len(stack.workers)} process{'' if len(stack.workers) == 1 else 'es'}",
     }
     if stack.flower is not None:
@@ -124,14 +123,6 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
     if stack.gateway is not None:
         places["Page"] = page_place(stack.gateway, stack, console)
     return places | {"Logs": str(stack.home / "log")}
-
-
-def _llm_place(stack: Stack) -> str:
-    if stack.llm is not None:
-        return f"{stack.llm.base_url} ({stack.llm.model})"
-    if stack.settings.names_an_llm:
-        return f"{shown_url(stack.settings.endpoint)} ({stack.settings.model})"
-    return "none"
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import ClassVar
 
 from tamis_review.example import ANSWERS
@@ -30,7 +29,7 @@ class Endpoint(WebPart):
     health_path: ClassVar[str] = "/health"
     server: ClassVar[str]  # the module that serves it
     model: ClassVar[str]
-    worker_settings: ClassVar[Mapping[str, str]] = MappingProxyType({})  # besides those that name the endpoint
+    worker_settings: ClassVar[Mapping[str, str]]  # besides those that name the endpoint
 
     def __init__(self, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__("llm", log, children=children)
@@ -89,14 +88,12 @@ class Llm(Endpoint):
     title: ClassVar[str] = "the small model"
     server: ClassVar[str] = llm_server.__name__
     model: ClassVar[str] = MODEL_NAME
-    worker_settings = MappingProxyType(
-        {
-            "TAMIS_BOUNDED_SCHEMA": "true",  # the model knows no bound that is not in its grammar
-            "TAMIS_LIMIT_CONCURRENCY": str(llm_server.PARALLEL),
-            # One item waits behind each that is being answered; more claims would only be given back at a stop.
-            "TAMIS_CONCURRENCY": str(2 * llm_server.PARALLEL),
-        }
-    )
+    worker_settings: ClassVar[Mapping[str, str]] = {
+        "TAMIS_BOUNDED_SCHEMA": "true",  # the model knows no bound that is not in its grammar
+        "TAMIS_LIMIT_CONCURRENCY": str(llm_server.PARALLEL),
+        # One item waits behind each that is being answered; more claims would only be given back at a stop.
+        "TAMIS_CONCURRENCY": str(2 * llm_server.PARALLEL),
+    }
 
     def __init__(self, file: Path, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__(log, children)
@@ -112,7 +109,7 @@ class RecordedAnswers(Endpoint):
     title: ClassVar[str] = "the recorded answers"
     server: ClassVar[str] = recorded_server.__name__
     model: ClassVar[str] = recorded_server.MODEL_NAME
-    worker_settings = MappingProxyType({"TAMIS_LIMIT_CONCURRENCY": str(AT_ONCE)})
+    worker_settings: ClassVar[Mapping[str, str]] = {"TAMIS_LIMIT_CONCURRENCY": str(AT_ONCE)}
 
     def arguments(self) -> Sequence[str]:
         return ("--answers", str(ANSWERS))

@@ -4,6 +4,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import ClassVar, NoReturn, Self
@@ -18,15 +19,13 @@ WITHIN = 2.0  # seconds
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
     """Return the first `most` bytes of what a GET of `path` is answered with; None for any status but 200, or none."""
-    connection = HTTPConnection(host, port, timeout=WITHIN)
     try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.read(most) if answer.status == 200 else None
+        with closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.read(most) if answer.status == 200 else None
     except (OSError, HTTPException):
         return None  # nobody listens yet, or it is busy starting
-    finally:
-        connection.close()
 
 
 def answers(port: int, path: str, *, host: str = HOST) -> bool:

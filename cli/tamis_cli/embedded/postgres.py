@@ -306,8 +306,7 @@ def _named_by_pg_config() -> Path | None:
 
 
 def _release_in_path(folder: Path) -> int:
-    digits = "".join(character for character in folder.parent.name if character.isdigit())
-    return int(digits or 0)
+    return int("".join(filter(str.isdigit, folder.parent.name)) or 0)
 
 
 def server_account() -> pwd.struct_passwd | None:

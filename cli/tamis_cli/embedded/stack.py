@@ -52,8 +52,7 @@ def lock_home(home: Path) -> IO[str]:
             f"a stack is running from {str(home)!r} already (process {owner}): use that one, stop it with Ctrl-C in "
             "its terminal, or name another folder with TAMIS_HOME"
         ) from error
-    file.seek(0)
-    file.truncate()
+    file.truncate(0)
     file.write(str(os.getpid()))
     file.flush()
     return file
@@ -315,17 +314,15 @@ class Stack:
 
     def _environment(self) -> Mapping[str, str]:
         """Ours, and where everything is; an empty value counts as not set."""
-        environment = dict(os.environ)
-        environment |= {
+        return {
+            **os.environ,
             "TAMIS_HOME": str(self.home),
             "TAMIS_BROKER_URL": self.broker_url,
             "TAMIS_DATABASE_URL": self.database_url,
             "TAMIS_RESULT_BACKEND_URL": self.settings.result_backend_url or "",
             "TAMIS_LIMITER_URL": self.settings.limiter_url or "",
+            **(self.llm.environment if self.llm else {}),
         }
-        if self.llm is not None:
-            environment |= self.llm.environment
-        return environment
 
     def _stack_file(self) -> StackFile:
         return StackFile(
