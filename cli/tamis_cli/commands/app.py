@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Annotated
 
 import typer
@@ -40,16 +40,14 @@ EXIT_WRONG_USE = 2
 EXIT_STALLED = 75  # as sysexits has it: a temporary failure, try again
 EXIT_INTERRUPTED = 130  # as shells count it: 128 + SIGINT
 
-EXIT_CODES: Mapping[int, str] = MappingProxyType(
-    {
-        EXIT_OK: "done; of a batch or a review: every item is decided",
-        EXIT_FAILED: "some items failed or were cancelled, the batch was paused because it could not go on, a probe or "
-        "an examination found something wrong, or a question was answered with no",
-        EXIT_WRONG_USE: "wrong use or configuration, or a server that does not answer",
-        EXIT_STALLED: "a worker made no progress and ended itself: start it again",
-        EXIT_INTERRUPTED: "interrupted with Ctrl-C; a batch or a review goes on",
-    }
-)
+EXIT_CODES: Mapping[int, str] = {
+    EXIT_OK: "done; of a batch or a review: every item is decided",
+    EXIT_FAILED: "some items failed or were cancelled, the batch was paused because it could not go on, a probe or "
+    "an examination found something wrong, or a question was answered with no",
+    EXIT_WRONG_USE: "wrong use or configuration, or a server that does not answer",
+    EXIT_STALLED: "a worker made no progress and ended itself: start it again",
+    EXIT_INTERRUPTED: "interrupted with Ctrl-C; a batch or a review goes on",
+}
 
 out = PlainConsole()
 err = PlainConsole(stderr=True)
@@ -62,7 +60,6 @@ app = Commands(
     # Typer's own options for it rewrite start-up files, and in PowerShell lift the policy on scripts for the user:
     # `tamis completion` prints the script instead.
     add_completion=False,
-    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 

@@ -24,7 +24,6 @@ from tamis_schemas.records.record_number import indexed_words, record_words
 
 from .app import app, err, out
 from .arguments import RANDOM_SEED_BITS, BatchId, Reviewer, to_file
-from .commands import Commands
 from .opened import opened
 from .override import NOT_FOLLOWING
 from .tables import facts_by_name, listing
@@ -42,14 +41,11 @@ class DrawUnlessNamed(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-audit_app = Commands(
-    name="audit",
+audit_app = app.group(
+    "audit",
+    "Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
     cls=DrawUnlessNamed,
-    help="Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
 )
-app.add_typer(audit_app)
 
 AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.")]
 

@@ -14,17 +14,10 @@ from tamis_schemas import Inclusion, InputError, SearchCriteria
 
 from ..dry_run.prompt_beginning import beginning_of_all
 from .app import app, out
-from .commands import Commands
 
 STANDARD_OUTPUT = Path("-")
 
-criteria_app = Commands(
-    name="criteria",
-    help="Begin a file of criteria, and see how one is understood.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-)
-app.add_typer(criteria_app)
+criteria_app = app.group("criteria", "Begin a file of criteria, and see how one is understood.")
 
 
 @criteria_app.command(examples=("tamis criteria init", "tamis criteria init - > mine.yaml"))

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -98,9 +97,10 @@ def _unset() -> Iterator[None]:
         os.environ.update(taken)
 
 
-def _stack(console: Console, progress: Status, folder: Path, model: Model) -> Stack:
+def _run(console: Console, folder: Path, model: Model, report: Path | None) -> None:
+    progress = console.status("starting")
     own = {"home": folder, "broker_url": None, "database_url": None, "result_backend_url": None, "limiter_url": None}
-    return Stack(
+    stack = Stack(
         WorkerSettings.load().model_copy(update=own),
         workers=1,
         llm=LLMS[model],
@@ -111,11 +111,6 @@ def _stack(console: Console, progress: Status, folder: Path, model: Model) -> St
         starting=lambda name: progress.update(f"starting {name}"),
         fetch=partial(fetch_with_bar, console),
     )
-
-
-def _run(console: Console, folder: Path, model: Model, report: Path | None) -> None:
-    progress = console.status("starting")
-    stack = _stack(console, progress, folder, model)
     console.print(WORTH[model])
     console.print("Starting Postgres, Redis, a worker, Flower and the page in a temporary folder ...")
     with progress, stack:

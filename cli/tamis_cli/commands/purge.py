@@ -2,9 +2,11 @@
 
 import re
 import sys
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.markup import escape
@@ -70,13 +72,12 @@ def purge_command(
         with ledger_errors(), client.engine.connect() as connection:
             wanted = ids or by_rule
             subjects = find_subjects(connection, ids=ids or (), older_than=age, label=label) if wanted else []
-            sizes = [measure(connection, one) for one in subjects]
-        plan = _facts(subjects, sizes) | {"dry_run": dry_run}
+            sizes = {subject.id: measure(connection, subject) for subject in subjects}
         if not as_json and wanted:
             _print_plan(subjects, sizes, would=dry_run)
         if dry_run:
             if as_json:
-                print_json(plan)
+                print_json(_facts(subjects, sizes) | {"dry_run": True})
             return
         if not yes and not _agreed(subjects, answers_older_than, archive):
             raise typer.Exit(EXIT_FAILED)
@@ -94,9 +95,8 @@ def purge_command(
         after = give_back(client.engine) if space else before
     told = [one.subject for one in done]
     if as_json:
-        sizes_of = dict(zip((one.id for one in subjects), sizes, strict=True))
         print_json(
-            _facts(told, [sizes_of[one.id] for one in told])
+            _facts(told, sizes)
             | {"dry_run": False, "answers": answers, "disk_before": before, "disk_after": after}
             | {"archives": [str(one.archive) for one in done if one.archive is not None]}
         )
@@ -121,34 +121,36 @@ def _age(given: str | None, option: str) -> timedelta | None:
     return timedelta(**{UNITS[found[2]]: int(found[1])})
 
 
-def _facts(subjects: list[Subject], sizes: list[int]) -> dict[str, object]:
+def _facts(subjects: list[Subject], sizes: Mapping[UUID, int]) -> dict[str, object]:
     return {
         "batches": sum(len(one.batch_ids) for one in subjects),
         "items": sum(one.items for one in subjects),
-        "bytes": sum(sizes),
+        "bytes": sum(sizes[one.id] for one in subjects),
         "subjects": [
             {"id": one.id, "kind": one.noun, "label": one.label, "ended_at": one.ended_at, "batches": one.batch_ids}
-            | {"items": one.items, "bytes": size}
-            for one, size in zip(subjects, sizes, strict=True)
+            | {"items": one.items, "bytes": sizes[one.id]}
+            for one in subjects
         ],
     }
 
 
-def _print_plan(subjects: list[Subject], sizes: list[int], *, would: bool) -> None:
+def _print_plan(subjects: list[Subject], sizes: Mapping[UUID, int], *, would: bool) -> None:
     if not subjects:
         out.print("nothing is to go: no finished batch or review is meant")
         return
     table = listing("", "id", "label", "ended", numbers=("items", "size"))
-    for one, size in [*zip(subjects, sizes, strict=True)][:LISTED]:
+    for one in subjects[:LISTED]:
         ended = "" if one.ended_at is None else f"{one.ended_at:%Y-%m-%d}"
         label = escape(one.label or "")
-        table.add_row(one.noun, str(one.id)[:SHORT_ID], label, ended, f"{one.items:,}", _bytes(size))
+        table.add_row(one.noun, str(one.id)[:SHORT_ID], label, ended, f"{one.items:,}", _bytes(sizes[one.id]))
     out.print(table)
     if len(subjects) > LISTED:
         out.print(f"and {len(subjects) - LISTED:,} more; --json lists them all")
     verb = "would go" if would else "go"
     batches, items = sum(len(one.batch_ids) for one in subjects), sum(one.items for one in subjects)
-    out.print(f"{_n(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes))} of rows {verb}")
+    out.print(
+        f"{_n(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes.values()))} of rows {verb}"
+    )
 
 
 def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) -> bool:

@@ -27,7 +27,7 @@ from .tables import facts_by_name, listing
 if TYPE_CHECKING:
     from tamis_producer.ledger import HumanCounts
     from tamis_schemas import RetryBias
-    from tamis_schemas.batches.retry_bias import Comparison, RoundFailures
+    from tamis_schemas.batches.retry_bias import Comparison
 
 
 def percent(share: Proportion) -> str:
@@ -236,17 +236,14 @@ def say_failed(batch_id: str, console: Console) -> None:
 
 def print_failures(bias: "RetryBias", console: Console) -> None:
     """Print what failed in each round, and by which traits."""
-    for one in bias.rounds:
-        _print_round(one, console)
-
-
-def _print_round(one: "RoundFailures", console: Console) -> None:
-    kinds = f": [red]{kinds_words(one.kinds)}[/]" if one.kinds else ""
-    console.print(f"\n[bold]round {one.round}[/]: {one.failed:,} of {one.evaluated:,} records failed{kinds}")
-    if one.pass_rate.total:
-        console.print(f"[dim]passed of those decided in it[/]  {percent(one.pass_rate)}")
-    for comparison in one.comparisons:
-        _print_comparison(comparison, console)
+    for failures in bias.rounds:
+        kinds = f": [red]{kinds_words(failures.kinds)}[/]" if failures.kinds else ""
+        counts = f"{failures.failed:,} of {failures.evaluated:,} records failed"
+        console.print(f"\n[bold]round {failures.round}[/]: {counts}{kinds}")
+        if failures.pass_rate.total:
+            console.print(f"[dim]passed of those decided in it[/]  {percent(failures.pass_rate)}")
+        for comparison in failures.comparisons:
+            _print_comparison(comparison, console)
 
 
 def _print_comparison(comparison: "Comparison", console: Console) -> None:

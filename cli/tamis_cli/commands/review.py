@@ -19,7 +19,6 @@ from tamis_schemas import InvalidRequest, Item, ReviewPlan, dollars
 from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
-from .commands import Commands
 from .dry_run import dry_run, rehearsal_facts
 from .facts import review_facts
 from .intake import BY_PLAN, say_what_was_read
@@ -29,8 +28,7 @@ from .render import paid, paused, state_words
 from .submission import Submission, submitting, with_examples
 from .tables import listing
 
-reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
-app.add_typer(reviews)
+reviews = app.group("review", "Run a review after a plan, stage by stage.")
 
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.")]
 

@@ -1,7 +1,6 @@
 """`tamis serve` and `tamis keys`: the HTTP gateway and who may use it."""
 
-from collections.abc import Collection, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +17,6 @@ from tamis_schemas.extras import needs
 
 from .app import app, out
 from .arguments import KeyId, callback_of
-from .commands import Commands
 from .tables import listing
 
 Models = Annotated[
@@ -40,8 +38,7 @@ CallbackUrl = Annotated[
 
 DROPPED_BY = {"models": "--any-model", "monthly_cost": "--no-monthly-cost", "callback": "--no-callback"}
 
-keys = Commands(help="Keys of the HTTP gateway.", no_args_is_help=True)
-app.add_typer(keys, name="keys")
+keys = app.group("keys", "Keys of the HTTP gateway.")
 
 
 @app.command(examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
@@ -120,8 +117,8 @@ def change(
     no_callback: Annotated[bool, typer.Option("--no-callback", help="Nobody is told.")] = False,
 ) -> Iterator[object]:
     """Change what a key may ask and spend, and whom its batches tell."""
-    drops = (any_model, no_monthly_cost, no_callback)
-    dropped = {name: option for (name, option), drop in zip(DROPPED_BY.items(), drops, strict=True) if drop}
+    drops = {"models": any_model, "monthly_cost": no_monthly_cost, "callback": no_callback}
+    dropped = [name for name, drop in drops.items() if drop]
     restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback, dropped=dropped)
     with Client() as client:
         changed = api_keys.change(client.engine, key, restrictions)
@@ -144,9 +141,9 @@ def _restrictions(
     models: Collection[str] | None,
     monthly_cost: str | None,
     callback: str | None,
-    dropped: Mapping[str, str] = MappingProxyType({}),
+    dropped: Sequence[str] = (),
 ) -> Restrictions:
-    """Return the restrictions that were chosen, and None for those that are dropped, each by its option."""
+    """Return the restrictions that were chosen, and None for those that are dropped."""
     chosen: dict[str, Any] = {}
     if models:
         chosen["models"] = tuple(models)
@@ -154,8 +151,8 @@ def _restrictions(
         chosen["monthly_cost"] = amount_of(monthly_cost, name="--monthly-cost")
     if callback is not None:
         chosen["callback"] = callback_of(callback, "--callback")
-    if twice := [option for name, option in dropped.items() if name in chosen]:
-        raise InvalidRequest(f"{twice[0]} does not go together with what it takes away")
+    if twice := [name for name in dropped if name in chosen]:
+        raise InvalidRequest(f"{DROPPED_BY[twice[0]]} does not go together with what it takes away")
     return Restrictions(**dict.fromkeys(dropped), **chosen)
 
 

@@ -28,15 +28,15 @@ DAY = timedelta(days=1)
 def batches(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
     services: Annotated[bool, typer.Option("--services", help="Only the calls of services, by the hour.")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """List the latest batches, and below them the calls of services in the last day."""
     with glance() as ledger:
         views = [] if services else ledger.batches(limit)
-        traffic = ledger.service_traffic() if services or not as_json else []
-    if as_json:
-        print_json([one.model_dump(mode="json") for one in traffic] if services else [view_facts(one) for one in views])
-        return
+        if not services:
+            yield lambda: [view_facts(view) for view in views]
+        traffic = ledger.service_traffic()
+    if services:
+        yield traffic
     if views:
         print_views(views, out)
     elif not services:

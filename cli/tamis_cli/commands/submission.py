@@ -3,10 +3,10 @@
 import inspect
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, wraps
-from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
+from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
 from pydantic import ValidationError
@@ -176,13 +176,10 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], 
 
     `without` names those that it does not have; they stay at their defaults.
     """
-    hints = get_type_hints(Submission, include_extras=True)
     options = {
-        field.name: inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
-        )
-        for field in fields(Submission)
-        if field.name not in without
+        name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in inspect.signature(Submission).parameters.items()
+        if name not in without
     }
 
     def decorate(command: Callable[Concatenate[Submission, P], None]) -> Callable[..., None]:

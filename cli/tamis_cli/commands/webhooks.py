@@ -16,12 +16,10 @@ from tamis_schemas.ledger.tables import WebhookState
 
 from .app import EXIT_FAILED, EXIT_OK, app, out
 from .arguments import CallbackUrl, KeyId, callback_of
-from .commands import Commands
 from .json_document import AsJson, print_json
 from .tables import listing
 
-webhooks = Commands(help="What was told to whom by webhooks, and tell it again.", no_args_is_help=True)
-app.add_typer(webhooks, name="webhooks")
+webhooks = app.group("webhooks", "What was told to whom by webhooks, and tell it again.")
 
 
 @webhooks.command("list", examples=("tamis webhooks list", "tamis webhooks list --state given_up"))
