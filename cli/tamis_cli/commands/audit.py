@@ -19,14 +19,13 @@ from tamis_review.decisions.record_overrides import RefusedDecision
 from tamis_review.decisions.sheets import FilledIn, read_sample, write_sample
 from tamis_review.stages import has_later_stage
 from tamis_schemas import Audit, InputError, Stratum
-from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import indexed_words, record_words
 
 from .app import app, err, out
 from .arguments import RANDOM_SEED_BITS, BatchId, Reviewer, to_file
 from .opened import opened
 from .override import NOT_FOLLOWING
-from .tables import facts_by_name, listing
+from .tables import facts_by_name, listing, short
 
 DRAW = "draw"
 
@@ -69,7 +68,7 @@ def draw(
     with opened(batch_id) as batch:
         seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
         drawn = draw_audit(batch, n, seed=seed, stratum=stratum)
-        output = output or Path(f"audit-{drawn.id[:SHORT_ID]}.csv")
+        output = output or Path(f"audit-{short(drawn.id)}.csv")
         _write(batch, drawn, output, with_reasons=with_reasons)
     yield lambda: _facts(drawn) | {"written_to": output}
     err.say(
@@ -147,7 +146,7 @@ def list_(batch_id: BatchId) -> Iterator[object]:
         summary = verdict(audit)
         numbers = (audit.seed, summary.sample, summary.population, summary.decided, summary.missed, summary.most)
         cells = [str(number) if number is audit.seed else f"{number:,}" for number in numbers]
-        table.add_row(audit.id[:SHORT_ID], f"{audit.created_at:%Y-%m-%d %H:%M}", audit.stratum.value, *cells)
+        table.add_row(short(audit.id), f"{audit.created_at:%Y-%m-%d %H:%M}", audit.stratum.value, *cells)
     out.print(table)
 
 

@@ -87,9 +87,9 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "PMID and title; others are listed.",
         "blind blind": "Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of "
         "exclusions.",
-        "agreement conflicts": "List the records on which people decided differently, with who said what and why, and "
+        "override conflicts": "List the records on which people decided differently, with who said what and why, and "
         "the model's decision.",
-        "agreement agreement": "Say how far the software agrees with the people who decided about the same records, "
+        "override agreement": "Say how far the software agrees with the people who decided about the same records, "
         "and they among themselves.",
         "pilot pilot": "Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and "
         "`evaluate`.",

@@ -15,12 +15,12 @@ from tamis_review.decisions.decision_words import NamedWords
 from tamis_review.decisions.foreign_file import TableColumns
 from tamis_review.decisions.import_decisions import Astray, Everything, Imported
 from tamis_review.stages import has_later_stage
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
 from .arguments import OWN_STAGE, BatchId, Stage, stage_name, stage_named
 from .opened import opened
 from .override import NOT_FOLLOWING
+from .tables import short
 
 NAMED = 10  # rows that are listed, of each kind
 Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column's name, where it is not to be guessed.")]
@@ -97,7 +97,7 @@ def import_decisions(
         if rows:
             _list(heading, rows, unmatched)
     if done.conflicts:
-        out.say(f"{done.conflicts:,} records are in conflict: [bold]tamis conflicts {batch.id[:SHORT_ID]}[/]")
+        out.say(f"{done.conflicts:,} records are in conflict: [bold]tamis conflicts {short(batch.id)}[/]")
     if later:
         out.say(NOT_FOLLOWING)
 

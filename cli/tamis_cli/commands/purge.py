@@ -17,11 +17,10 @@ from tamis_producer.retention.deletion import prune_all_answers
 from tamis_producer.retention.purge import give_back, purge, space_taken
 from tamis_producer.retention.subjects import Subject, find_subjects, measure
 from tamis_schemas import InvalidParameters, InvalidRequest
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import EXIT_FAILED, app, err, out
 from .json_document import AsJson, print_json
-from .tables import listing
+from .tables import listing, short
 
 AGE = re.compile(r"(\d{1,5})([hdw])")
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -142,7 +141,7 @@ def _print_plan(subjects: list[Subject], sizes: Mapping[UUID, int], *, would: bo
     for one in subjects[:LISTED]:
         ended = "" if one.ended_at is None else f"{one.ended_at:%Y-%m-%d}"
         label = escape(one.label or "")
-        table.add_row(one.noun, str(one.id)[:SHORT_ID], label, ended, f"{one.items:,}", _bytes(sizes[one.id]))
+        table.add_row(one.noun, short(one.id), label, ended, f"{one.items:,}", _bytes(sizes[one.id]))
     out.print(table)
     if len(subjects) > LISTED:
         out.print(f"and {len(subjects) - LISTED:,} more; --json lists them all")

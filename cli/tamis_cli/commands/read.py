@@ -16,12 +16,12 @@ from tamis_review.intake.recognise import Format, format_named
 from tamis_review.intake.source import source_format
 from tamis_review.remarks import count_labels, labelled_places
 from tamis_schemas import InvalidRequest
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
 from .arguments import BatchId, to_file
 from .console import for_data
 from .opened import first_batch
+from .tables import short
 
 Label = Annotated[str | None, typer.Option(help="Records with this label alone.")]
 ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
@@ -128,5 +128,5 @@ def _labelled(batch: Batch, label: str | None) -> list[int] | None:
     words = " ".join(label.split())
     if not (places := list(labelled_places(batch, words))):
         there = ", ".join(count_labels(batch)) or "none"
-        raise InvalidRequest(f"no record of batch {batch.id[:SHORT_ID]} has the label {words!r}; there are: {there}")
+        raise InvalidRequest(f"no record of batch {short(batch.id)} has the label {words!r}; there are: {there}")
     return places

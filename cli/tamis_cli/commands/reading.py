@@ -15,14 +15,13 @@ from tamis_review.order.exploration import EXPLORE
 from tamis_review.order.next_records import MOST, USUAL
 from tamis_review.reading import close_stop_sample, draw_stop_sample, may_stop, next_records, order_refits
 from tamis_schemas import InvalidRequest, NextRecords, ReadingBy, StopAnswer, StopPrice, StopSample, StopVerdict
-from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_number, record_words
 
 from .app import app, err, out
 from .arguments import BatchId, is_new, to_file
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened
-from .tables import facts_by_name, listing
+from .tables import facts_by_name, listing, short
 
 TITLE_WIDTH = 40  # of a hundred columns
 
@@ -165,7 +164,7 @@ def stop(
     if output is not None:
         err.say(
             f"Fill in the column decision of {escape(str(output))} with include or exclude, from the top, then: "
-            f"[bold]tamis override {batch.id[:SHORT_ID]} --file {escape(str(output))} --reviewer NAME[/]"
+            f"[bold]tamis override {short(batch.id)} --file {escape(str(output))} --reviewer NAME[/]"
         )
 
 
@@ -192,7 +191,7 @@ def _print_answer(answer: StopAnswer) -> None:
 
 def _print_waiting(answer: StopAnswer) -> None:
     """Say which records are next, and which command draws the ones that are missing."""
-    draw = f"[bold]tamis stop {answer.batch_id[:SHORT_ID]} --draw -o FILE[/]"
+    draw = f"[bold]tamis stop {short(answer.batch_id)} --draw -o FILE[/]"
     waiting = () if answer.sample is None else answer.sample.waiting
     if waiting:
         first = ", ".join(escape(record_words(one.index, one.item_id)) for one in waiting[:5])

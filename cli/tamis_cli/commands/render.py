@@ -20,9 +20,8 @@ from tamis_schemas import (
     cost_words,
     dollars,
 )
-from tamis_schemas.batches.wire import SHORT_ID
 
-from .tables import facts_by_name, listing
+from .tables import facts_by_name, listing, short
 
 if TYPE_CHECKING:
     from tamis_producer.ledger import HumanCounts
@@ -188,7 +187,7 @@ def print_views(views: list[BatchView], console: Console) -> None:
     table = listing(*names, numbers=("items", "done", "failed"))
     for view in views:
         table.add_row(
-            view.id[:SHORT_ID],
+            short(view.id),
             f"{view.created_at:%Y-%m-%d %H:%M}",
             *([escape(view.submitted_by or "")] if by_keys else []),
             escape(f"{view.operation} {view.label or ''}".strip()),

@@ -16,7 +16,6 @@ from tamis_review.filter.identification import identify
 from tamis_review.plans.plan_file import read_plan
 from tamis_review.plans.reviews import find_review, list_reviews, submit_review
 from tamis_schemas import InvalidRequest, Item, ReviewPlan, dollars
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
 from .dry_run import dry_run, rehearsal_facts
@@ -26,7 +25,7 @@ from .json_document import AsJson, print_json
 from .progress import attend, follow
 from .render import paid, paused, state_words
 from .submission import Submission, submitting, with_examples
-from .tables import listing
+from .tables import listing, short
 
 reviews = app.group("review", "Run a review after a plan, stage by stage.")
 
@@ -110,7 +109,7 @@ def list_(
     for view in views:
         stage = f"{len(view.stages)} of {len(view.planned)}: {view.stages[-1].operation}"
         begun = f"{view.created_at:%Y-%m-%d %H:%M}"
-        table.add_row(view.id[:SHORT_ID], begun, escape(view.label), view.state, stage)
+        table.add_row(short(view.id), begun, escape(view.label), view.state, stage)
     out.print(table)
 
 
@@ -143,7 +142,7 @@ def _print_view(view: ReviewView, console: Console) -> None:
         waiting = counts.pending + counts.running
         cost = dollars(stage.cost) if stage.cost or not stage.unpriced else "not known"
         cells = (*map(str, each), str(waiting), cost)
-        table.add_row(stage.operation, stage.id[:SHORT_ID], state_words(stage), *cells)
+        table.add_row(stage.operation, short(stage.id), state_words(stage), *cells)
     for name in view.planned[len(view.stages) :]:
         table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
     console.print(table)

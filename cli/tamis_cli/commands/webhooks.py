@@ -11,13 +11,12 @@ from tamis_producer.client.client import Client
 from tamis_producer.ledger import webhook_outbox as outbox
 from tamis_producer.ledger.webhook_outbox import WebhookView
 from tamis_producer.process.waiting import poll
-from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger.tables import WebhookState
 
 from .app import EXIT_FAILED, EXIT_OK, app, out
 from .arguments import CallbackUrl, KeyId, callback_of
 from .json_document import AsJson, print_json
-from .tables import listing
+from .tables import listing, short
 
 webhooks = app.group("webhooks", "What was told to whom by webhooks, and tell it again.")
 
@@ -94,13 +93,13 @@ def _print(views: list[WebhookView]) -> None:
     for column in table.columns[3:]:
         column.overflow = "fold"
     for view in views:
-        batch = "" if view.batch_id is None else str(view.batch_id)[:SHORT_ID]
+        batch = "" if view.batch_id is None else short(view.batch_id)
         again = "" if view.next_at is None or not view.tries else f", next {_moment(view.next_at)}"
         state = f"{view.state.value}, {view.tries} {'try' if view.tries == 1 else 'tries'}{again}"
         colour = {WebhookState.DELIVERED: "green", WebhookState.GIVEN_UP: "red"}.get(view.state, "yellow")
         last = "" if view.last_at is None else f"{_moment(view.last_at)} "
         table.add_row(
-            str(view.id)[:SHORT_ID],
+            short(view.id),
             batch,
             view.type,
             escape(view.url),

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -306,10 +307,9 @@ def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
 def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[Finding]:
     app, engine = make_app(settings), connect(database)
     try:
-        try:
+        waiting = None
+        with suppress(BrokerUnavailable):
             waiting = waiting_messages(app, within=ANSWER_WITHIN)
-        except BrokerUnavailable:
-            waiting = None
         workers = read_workers(engine, broker)
         repairs = read_repairs(engine)
         learned = read_learned(engine)
