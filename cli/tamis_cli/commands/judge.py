@@ -53,14 +53,10 @@ def judge(
 
 
 def _say_what_is_blocked(batch: Batch) -> None:
-    blocked = 0
-    for row in batch.results():
-        judgement = None if row.detail is None else Judgement.model_validate(row.detail)
-        if judgement is None or not judgement.blocked:
-            continue
-        blocked += 1
-        if blocked <= SHOWN:
-            drop = f"{judgement.original_confidence:.2f} -> {judgement.adjusted_confidence:.2f}"
-            issue = escape(judgement.issue or judgement.evidence_type.value)
-            out.print(f"[red]blocked[/] {escape(row.item_id)}: confidence {drop}; {issue}")
-    out.print(f"{blocked} would be blocked." + (f" The first {SHOWN} are shown." if blocked > SHOWN else ""))
+    judgements = ((row.item_id, Judgement.model_validate(row.detail)) for row in batch.results() if row.detail)
+    blocked = [(item_id, judgement) for item_id, judgement in judgements if judgement.blocked]
+    for item_id, judgement in blocked[:SHOWN]:
+        drop = f"{judgement.original_confidence:.2f} -> {judgement.adjusted_confidence:.2f}"
+        issue = escape(judgement.issue or judgement.evidence_type.value)
+        out.print(f"[red]blocked[/] {escape(item_id)}: confidence {drop}; {issue}")
+    out.print(f"{len(blocked)} would be blocked." + (f" The first {SHOWN} are shown." if len(blocked) > SHOWN else ""))

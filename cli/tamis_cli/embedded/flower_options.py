@@ -23,7 +23,9 @@ def flower_environment(
     home: Path, environment: Mapping[str, str], *, address: str, port: int, password: str
 ) -> dict[str, str]:
     """The environment that Flower is started with; its history and its cookies' secret are kept under `home`."""
-    from .secret_file import kept_secret  # with what draws it, for which other commands need not wait
+    from tamis_producer.config.private_file import (
+        kept_secret,  # with what draws it, for which other commands need not wait
+    )
 
     inherited = {name: value for name, value in environment.items() if not name.startswith("FLOWER_")}
     return inherited | {
@@ -50,7 +52,7 @@ def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
     Raises:
         ConfigurationError: no servers are named and no stack runs.
     """
-    from .secret_file import kept_secret
+    from tamis_producer.config.private_file import kept_secret
 
     home = settings.home.absolute()
     _ = settings.broker  # said here, in one line, where there is none

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from tamis_producer.config.private_file import read_private, write_private
+from tamis_producer.config.private_file import kept_secret, read_private, write_private
 from tamis_producer.gateway import api_keys
 from tamis_producer.ledger import connect
 from tamis_schemas import ConfigurationError
@@ -18,7 +18,6 @@ from .flower_options import FLOWER, FLOWER_PORT, PASSWORD_FILE, USER, flower_env
 from .part import Part, WebPart
 from .ports import HOST
 from .process import ChildrenFile, Command
-from .secret_file import kept_secret
 
 STOP_WITHIN = 30.0  # seconds for calls in flight to come back
 EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - told apart, not listened on

@@ -14,13 +14,12 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tamis_producer.config.private_file import write_private
+from tamis_producer.config.private_file import kept_secret, write_private
 from tamis_schemas import ConfigurationError, OperationFailed
 
 from .part import Part
 from .ports import HOST, free_port
 from .process import ChildrenFile, Command
-from .secret_file import kept_secret
 from .server_program import SYSTEM, Candidate, Server, ServerProgram, brought_along, choose
 
 CONNECT_WITHIN = 2.0  # seconds
