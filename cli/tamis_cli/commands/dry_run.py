@@ -1,6 +1,5 @@
 """`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -17,7 +16,6 @@ from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.new_batch import parameters, rows_of
 from tamis_schemas import dollars
 from tamis_schemas.extras import needs
-from tamis_schemas.operations import panel_of
 from tamis_schemas.values.printable import printable
 from tamis_worker.config.settings import WorkerSettings
 
@@ -33,32 +31,22 @@ def dry_run(
     if as_json:
         print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
         return
-    rehearsals = [rehearsed(one) for one in planned.by_model]
-    for place, rehearsal in enumerate(rehearsals):
+    together = PanelRehearsal.of(planned, rehearsed)
+    for place, rehearsal in enumerate(together.models):
         shown = replace(rehearsal, samples=()) if place else rehearsal  # every model gets the same prompts
-        show(shown, out, max_cost=None if len(rehearsals) > 1 else max_cost, note=note)
-    if len(rehearsals) > 1:
-        _show_panel(_panel(planned, rehearsals), max_cost)
+        show(shown, out, max_cost=None if together.policy else max_cost, note=note)
+    if together.policy:
+        _show_panel(together, max_cost)
 
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
     """A rehearsal for programs, of a panel one for each model; raises as `rehearsed` does."""
-    rehearsals = [rehearsed(one) for one in planned.by_model]
-    if len(rehearsals) == 1:
-        return _facts(rehearsals[0]) | {"max_cost": max_cost}
-    panel = _panel(planned, rehearsals)
-    sums = {"calls": panel.calls, "cost": panel.cost, "most_cost": panel.most_cost, "max_cost": max_cost}
-    return {"panel": [_facts(one) for one in rehearsals], "policy": panel.policy, **sums}
-
-
-def _facts(rehearsal: Rehearsal) -> dict[str, Any]:
-    return {**asdict(rehearsal), "calls": rehearsal.calls}
-
-
-def _panel(planned: Planned, rehearsals: Sequence[Rehearsal]) -> PanelRehearsal:
-    panel = panel_of(planned.operation)
-    assert panel is not None  # noqa: S101 - one model alone has one rehearsal
-    return PanelRehearsal(panel.policy, tuple(rehearsals))
+    together = PanelRehearsal.of(planned, rehearsed)
+    models = [{**asdict(rehearsal), "calls": rehearsal.calls} for rehearsal in together.models]
+    if together.policy is None:
+        return models[0] | {"max_cost": max_cost}
+    sums = {"calls": together.calls, "cost": together.cost, "most_cost": together.most_cost, "max_cost": max_cost}
+    return {"panel": models, "policy": together.policy, **sums}
 
 
 def rehearsed(planned: Planned) -> Rehearsal:
@@ -88,7 +76,7 @@ def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = N
 
 def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
     """Print what the models of a panel take together."""
-    rows = {"policy": panel.policy.value, "calls": f"{panel.calls:,}"}
+    rows = {"policy": str(panel.policy), "calls": f"{panel.calls:,}"}
     if panel.cost is None or panel.most_cost is None:
         rows["cost"] = "[yellow]price not known[/] of a model of the panel: see above"
     else:

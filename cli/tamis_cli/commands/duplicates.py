@@ -20,6 +20,7 @@ from .app import app, err, out
 from .arguments import Files, Strict, to_file
 from .intake import say_notes
 from .json_document import AsJson, print_json
+from .tables import counted
 
 
 @app.command(
@@ -55,7 +56,7 @@ def duplicates(
     if output is not None:
         with replacing(output) as stream:
             rows = write_pairs(found.pairs, stream)
-        err.print(f"{rows:,} pair{'' if rows == 1 else 's'} written to {escape(str(output))}")
+        err.print(f"{counted(rows, 'pair')} written to {escape(str(output))}")
 
 
 def _print(found: DuplicatePairs) -> None:
@@ -68,18 +69,16 @@ def _print(found: DuplicatePairs) -> None:
         return
     out.say(
         f"{found.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another one, "
-        f"{found.records - copies:,} stay; {doubts:,} pair{'' if doubts == 1 else 's'} for a human to decide"
+        f"{found.records - copies:,} stay; {counted(doubts, 'pair')} for a human to decide"
     )
 
 
 def _print_pair(pair: RecordPair) -> None:
     doubtful = pair.kind is PairKind.DOUBT
     out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
-    for role, placed in (
-        ("        " if doubtful else "left out", pair.one),
-        ("        " if doubtful else "stays   ", pair.stays),
-    ):
-        out.say(f"  [dim]{role}[/] {_described(placed)}")
+    roles = ("", "") if doubtful else ("left out", "stays")
+    for role, placed in zip(roles, (pair.one, pair.stays), strict=True):
+        out.say(f"  [dim]{role:<8}[/] {_described(placed)}")
 
 
 def _described(placed: PlacedRecord) -> str:

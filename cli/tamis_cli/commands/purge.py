@@ -20,7 +20,7 @@ from tamis_schemas import InvalidParameters, InvalidRequest
 
 from .app import EXIT_FAILED, app, err, out
 from .json_document import AsJson, print_json
-from .tables import listing, short
+from .tables import counted, listing, short
 
 AGE = re.compile(r"(\d{1,5})([hdw])")
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -148,7 +148,7 @@ def _print_plan(subjects: list[Subject], sizes: Mapping[UUID, int], *, would: bo
     verb = "would go" if would else "go"
     batches, items = sum(len(one.batch_ids) for one in subjects), sum(one.items for one in subjects)
     out.print(
-        f"{_n(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes.values()))} of rows {verb}"
+        f"{counted(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes.values()))} of rows {verb}"
     )
 
 
@@ -166,12 +166,8 @@ def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) 
 def _subjects(subjects: list[Subject]) -> str:
     reviews = sum(one.review_id is not None for one in subjects)
     single = len(subjects) - reviews
-    named = [_n(n, *words) for n, words in ((single, ("batch", "batches")), (reviews, ("review", "reviews"))) if n]
+    named = [counted(n, *words) for n, words in ((single, ("batch", "batches")), (reviews, ("review", "reviews"))) if n]
     return " and ".join(named) or "nothing"
-
-
-def _n(count: int, one: str, several: str) -> str:
-    return f"{count:,} {one if count == 1 else several}"
 
 
 def _bytes(count: int) -> str:

@@ -12,6 +12,11 @@ def short(id: object) -> str:  # noqa: A002 - as everywhere
     return str(id)[:SHORT_ID]
 
 
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun; the plural takes an s unless it is given."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
 def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[str]] = ()) -> Table:
     """Return a list without lines, one of its rows for each thing; columns of numbers come last, and to the right."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
