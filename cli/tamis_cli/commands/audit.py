@@ -10,14 +10,11 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 import tamis_review
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
+from tamis_producer import Batch, Client
 from tamis_producer.results.results_file import replacing
-from tamis_review.audits import draw_audit, list_audits, record_audit
-from tamis_review.decisions.audits import verdict
+from tamis_review import draw_audit, has_later_stage, list_audits, record_audit, verdict
 from tamis_review.decisions.record_overrides import RefusedDecision
 from tamis_review.decisions.sheets import FilledIn, read_sample, write_sample
-from tamis_review.stages import has_later_stage
 from tamis_schemas import Audit, InputError, Stratum
 from tamis_schemas.records.record_number import indexed_words, record_words
 

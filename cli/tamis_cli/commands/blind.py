@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 from rich.markup import escape
 
-from tamis_review.reading import get_screening_mode, set_screening_mode
+from tamis_review import get_screening_mode, set_screening_mode
 from tamis_schemas import ScreeningMode
 
 from .app import app, out

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_review.filter import InitialFilter
+from tamis_review import InitialFilter
 from tamis_review.plans.criteria_file import TEMPLATE, read_criteria
 from tamis_review.plans.criteria_lint import doubts
 from tamis_schemas import Inclusion, InputError, SearchCriteria

@@ -17,9 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tamis_producer import Client
-from tamis_producer.client.batch import Batch
-from tamis_producer.config.settings import ProducerSettings
+from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.results.results_file import replacing
 from tamis_review.example import CITATIONS, CRITERIA
 from tamis_review.filter.identification import identify

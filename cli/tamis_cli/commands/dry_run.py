@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from tamis_producer.config.settings import ProducerSettings
+from tamis_producer import ProducerSettings
 from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal, Sample
 from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.new_batch import parameters, rows_of

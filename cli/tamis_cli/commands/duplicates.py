@@ -5,7 +5,7 @@ from typing import Annotated
 
 from rich.markup import escape
 
-from tamis_producer.config.settings import ProducerSettings
+from tamis_producer import ProducerSettings
 from tamis_producer.results.results_file import replacing
 from tamis_review.filter.duplicate_pairs import (
     DuplicatePairs,

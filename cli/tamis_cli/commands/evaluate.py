@@ -8,8 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_producer.client.client import Client
-from tamis_producer.ledger.batch_view import BatchView
+from tamis_producer import BatchView, Client
 from tamis_producer.results.results_file import replacing
 from tamis_review import evaluation
 from tamis_review.decisions.sheets import write_kept

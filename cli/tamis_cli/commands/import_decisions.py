@@ -10,11 +10,8 @@ from rich.markup import escape
 
 from tamis_producer.results.formula_guard import guarded
 from tamis_producer.results.results_file import replacing
-from tamis_review import imported_decisions
-from tamis_review.decisions.decision_words import NamedWords
-from tamis_review.decisions.foreign_file import TableColumns
+from tamis_review import NamedWords, TableColumns, has_later_stage, imported_decisions
 from tamis_review.decisions.import_decisions import Astray, Everything, Imported
-from tamis_review.stages import has_later_stage
 
 from .app import app, out
 from .arguments import OWN_STAGE, BatchId, Stage, stage_name, stage_named

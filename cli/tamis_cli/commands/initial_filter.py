@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from tamis_producer.config.settings import ProducerSettings
+from tamis_producer import ProducerSettings
 from tamis_producer.results.results_file import replacing
 from tamis_review.filter.filter_report import FilterReport, filter_files, write_outcomes
 from tamis_review.plans.criteria_file import read_criteria

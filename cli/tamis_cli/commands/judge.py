@@ -7,11 +7,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
+from tamis_producer import Batch, Client
 from tamis_producer.files.decode import read_text
+from tamis_review import judge_items
 from tamis_review.plans.judge_items import judgement_label
-from tamis_review.stages import judge_items
 from tamis_schemas import InputError, Judge, Judgement
 
 from .app import app, out

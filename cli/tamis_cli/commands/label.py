@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from tamis_review import count_labels, remark
 from tamis_review.decisions.sheets import find_record
-from tamis_review.remarks import count_labels, remark
 
 from .app import app, out
 from .arguments import BatchId, Record, Reviewer, named

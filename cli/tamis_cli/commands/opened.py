@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
-from tamis_review.plans.reviews import Review, find_batch_or_review
+from tamis_producer import Batch, Client
+from tamis_review import Review, find_batch_or_review
 from tamis_schemas import InvalidRequest
 
 from .tables import short

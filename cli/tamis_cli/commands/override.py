@@ -9,14 +9,12 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
+from tamis_producer import Batch
+from tamis_review import decide, has_later_stage, list_conflicts, list_overrides, measure_agreement
 from tamis_review.decisions.human_agreement import DRAWN, SELECTED, two_places
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.decisions.sheets import find_record, read_decisions
-from tamis_review.evaluation import measure_agreement
-from tamis_review.overrides import decide, list_conflicts, list_overrides
 from tamis_review.quality.agreement import Agreement
-from tamis_review.stages import has_later_stage
 from tamis_schemas import HumanStage, InputError, InvalidRequest, ItemResult, Operation, Override
 from tamis_schemas.records.record_number import record_number, record_words
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.results.results_file import replacing
+from tamis_review import draw_pilot
 from tamis_review.decisions.sheets import write_pilot
-from tamis_review.evaluation import draw_pilot
 from tamis_review.quality.matching import check_decides
 
 from .app import app, err

@@ -10,8 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.ledger.batch_view import BatchView, ReviewView
+from tamis_producer import Batch, BatchView, ReviewView
 from tamis_schemas import BatchPaused, Counts, dollars
 
 from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, err, out

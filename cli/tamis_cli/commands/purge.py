@@ -11,7 +11,7 @@ from uuid import UUID
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.ledger import ledger_errors
 from tamis_producer.retention.deletion import prune_all_answers
 from tamis_producer.retention.purge import give_back, purge, space_taken

@@ -7,14 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
+from tamis_producer import Batch, Client
 from tamis_producer.results.result_frames import write_parquet
 from tamis_producer.results.results_file import replacing, replacing_bytes, write_csv, write_jsonl
+from tamis_review import count_labels, labelled_places
 from tamis_review.decisions.decided_records import decided_records
 from tamis_review.intake.recognise import Format, format_named
 from tamis_review.intake.source import source_format
-from tamis_review.remarks import count_labels, labelled_places
 from tamis_schemas import InvalidRequest
 
 from .app import app, err

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
+from tamis_producer import Batch, Client
 from tamis_producer.results.results_file import replacing
 from tamis_review.decisions.sheets import write_reading_sheet, write_stop_sample
 from tamis_review.order.exploration import EXPLORE

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from tamis_producer.client.client import Client
-from tamis_review.plans.reviews import find_batch_or_review
+from tamis_producer import Client
+from tamis_review import find_batch_or_review, write_report_file
 from tamis_review.report import ReportForm, form_of, write_report
-from tamis_review.reports import write_report_file
 from tamis_schemas import InvalidRequest
 
 from .app import app, err

@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.runs import rounds
 from tamis_producer.runs.rounds import Retryable
 from tamis_producer.submission.budget import amount_of
-from tamis_review.records import read_failures
-from tamis_review.stages import has_later_stage
+from tamis_review import has_later_stage, read_failures
 from tamis_schemas import InvalidRequest, dollars
 
 from .app import EXIT_FAILED, EXIT_OK, app, err, out

@@ -8,13 +8,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
-from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.ledger.batch_view import ReviewView
+from tamis_producer import Client, ProducerSettings, ReviewView
 from tamis_producer.runs.dry_run import Planned
+from tamis_review import find_review, list_reviews, submit_review
 from tamis_review.filter.identification import identify
 from tamis_review.plans.plan_file import read_plan
-from tamis_review.plans.reviews import find_review, list_reviews, submit_review
 from tamis_schemas import InvalidRequest, Item, ReviewPlan, dollars
 
 from .app import app, out

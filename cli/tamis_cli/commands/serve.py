@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import ApiKey, Restrictions, Scope
 from tamis_producer.ledger import GATEWAY

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 import typer
 from pydantic import ValidationError
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.budget import amount_of
+from tamis_review import known_records
 from tamis_review.filter.known_records import KnownRecords
-from tamis_review.stages import known_records
 from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
 from tamis_schemas.operations import Inclusion

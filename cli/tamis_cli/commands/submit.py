@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
-from tamis_producer.config.settings import ProducerSettings
+from tamis_producer import Batch, Client, ProducerSettings
 from tamis_review.filter.identification import identify, label_of
 from tamis_review.intake.stated_source import StatedSource
 from tamis_review.plans.criteria_file import read_criteria

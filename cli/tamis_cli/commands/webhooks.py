@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.ledger import webhook_outbox as outbox
 from tamis_producer.ledger.webhook_outbox import WebhookView
 from tamis_producer.process.waiting import poll

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tamis_review import read_records
 from tamis_review.example import CITATIONS, CRITERIA
-from tamis_review.intake import read_records
 from tamis_review.plans.criteria_file import read_criteria
+from tamis_schemas import NO_STEERING, ErrorKind, Inclusion, Item, Judge, Operation, Steering, parse_operation
 from tamis_schemas import Answer as AnswerOperation
-from tamis_schemas import ErrorKind, Inclusion, Item, Judge, Operation, Steering, parse_operation
-from tamis_schemas.batches.steering import NO_STEERING
 from tamis_schemas.operations import OPERATIONS, operation_name
 from tamis_worker import operations
 from tamis_worker.engine.conversation import CallPolicy, chat_request
