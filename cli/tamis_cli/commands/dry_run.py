@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from tamis_producer import ProducerSettings
-from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal, Sample
+from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal
 from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.new_batch import parameters, rows_of
 from tamis_schemas import dollars
@@ -65,9 +65,18 @@ def rehearsed(planned: Planned) -> Rehearsal:
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
     """Print up to three prompts, then the figures."""
-    system_shown = None
+    system = None  # the system message, which is shown once as long as it stays the same
     for number, sample in enumerate(rehearsal.samples, 1):
-        system_shown = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, system_shown)
+        title = f"prompt {number} of {len(rehearsal.samples)}"
+        console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
+        for message in sample.messages:
+            if message.role == "system":
+                if message.content == system:
+                    console.print("[dim]system: as above[/]")
+                    continue
+                system = message.content
+            console.print(f"[dim]{message.role}[/]")
+            console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False))
     console.rule("[bold]dry run: nothing was submitted[/]", style="dim")
     if note:
         console.print(f"[dim]{escape(note)}[/]")
@@ -85,21 +94,6 @@ def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
             rows["budget"] = _budget(max_cost, panel.cost)
     out.rule(f"[bold]the panel of {len(panel.models)} models together[/]", style="dim")
     out.print(facts_by_name(rows.items()))
-
-
-def _show_sample(sample: Sample, title: str, console: Console, system_shown: str | None) -> str:
-    """The system message once, as long as it stays the same; it is what is returned."""
-    console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
-    system = ""
-    for message in sample.messages:
-        if message.role == "system":
-            system = message.content
-        if message.role == "system" and message.content == system_shown:
-            console.print("[dim]system: as above[/]")
-            continue
-        console.print(f"[dim]{message.role}[/]")
-        console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False))
-    return system
 
 
 def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:

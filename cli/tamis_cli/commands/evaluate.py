@@ -18,7 +18,6 @@ from tamis_review.quality.matching import Matching
 from tamis_review.quality.panel_figures import PanelFigures
 from tamis_review.quality.pilot import Calibrated
 from tamis_review.quality.sampling import Sampling
-from tamis_review.quality.words import holds_for, threshold_rows
 from tamis_review.report.charts import draw_reliability
 from tamis_review.report.gold_page import write_gold_page
 from tamis_review.report.sections import MEMBERS, PAIRS, panel_part
@@ -183,10 +182,10 @@ def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> No
 def _print_threshold(found: Calibrated, view: BatchView) -> None:
     calibration = found.calibration
     _say_matching(calibration.matching, view, calibration.sampling)
-    rows = {row.name: [*row.values, row.about] for row in threshold_rows(calibration)}
+    rows = {row.name: [*row.values, row.about] for row in words.threshold_rows(calibration)}
     value, about = rows["threshold"]
     rows["threshold"] = [f"[bold]{value}[/]:", about]
     rows["below"][0] += "; -o FILE.csv and --json name them"
     out.print(facts_by_name((name, " ".join(told).rstrip()) for name, told in rows.items()))
-    out.say(f"[dim]{holds_for(calibration.sampling)}[/]")
+    out.say(f"[dim]{words.holds_for(calibration.sampling)}[/]")
     out.say(f"[dim]{escape(words.score_remark(calibration.score))}[/]")

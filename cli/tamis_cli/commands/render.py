@@ -113,15 +113,9 @@ def _budget(budget: Budget) -> str:
 
 
 def _counts(counts: Counts) -> str:
-    parts = {
-        "decided": counts.decided,
-        "failed": counts.failed,
-        "excluded by filter": counts.excluded_by_filter,
-        "cancelled": counts.cancelled,
-        "pending": counts.pending,
-        "running": counts.running,
-    }
-    return f"{counts.n_items}: " + ", ".join(f"{name} {n}" for name, n in parts.items() if n)
+    states = ("decided", "failed", "excluded_by_filter", "cancelled", "pending", "running")
+    parts = (f"{state.replace('_', ' ')} {n}" for state in states if (n := getattr(counts, state)))
+    return f"{counts.n_items}: {', '.join(parts)}"
 
 
 def print_view(view: BatchView, console: Console) -> None:

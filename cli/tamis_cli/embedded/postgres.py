@@ -213,13 +213,9 @@ class Postgres(Part):
         pid_file.unlink(missing_ok=True)
 
     def _processes_on_data(self) -> list[psutil.Process]:
-        def on_data(process: psutil.Process) -> bool:
-            try:
-                return process.name() == "postgres" and Path(process.cwd()) == self.data.resolve()
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                return False  # gone, or another user's
-
-        return [process for process in psutil.process_iter() if on_data(process)]
+        server = {"name": "postgres", "cwd": str(self.data.resolve())}
+        # No process that is gone meanwhile is listed; of another user's the folder is not known.
+        return [process for process in psutil.process_iter(list(server)) if process.info == server]
 
     @cached_property
     def _account(self) -> pwd.struct_passwd | None:
@@ -328,7 +324,8 @@ def open_binaries(program: Path) -> None:
     """Let every user run a package's binaries, where an installation under a strict umask has closed them."""
     binaries = program.parent
     allow_passage(binaries)
-    if os.access(program, os.X_OK) and _open_to_all(program):
+    closed = [file for file in (program, binaries, binaries.parent) if not file.stat().st_mode & stat.S_IXOTH]
+    if os.access(program, os.X_OK) and not closed:
         return
     for folder, _, files in os.walk(binaries.parent):
         Path(folder).chmod(0o755)
@@ -344,10 +341,6 @@ def allow_passage(path: Path) -> None:
         mode = stat.S_IMODE(folder.stat().st_mode)
         if not mode & stat.S_IXOTH:
             folder.chmod(mode | stat.S_IXOTH)
-
-
-def _open_to_all(program: Path) -> bool:
-    return all(file.stat().st_mode & stat.S_IXOTH for file in (program, program.parent, program.parent.parent))
 
 
 def _account(name: str) -> pwd.struct_passwd | None:
