@@ -2,8 +2,7 @@
 
 import subprocess
 import sys
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,19 +27,16 @@ class Endpoint(WebPart):
 
     health_path: ClassVar[str] = "/health"
     server: ClassVar[str]  # the module that serves it
+    arguments: tuple[str, ...]  # of that module, without its port
     model: ClassVar[str]
     worker_settings: ClassVar[Mapping[str, str]]  # besides those that name the endpoint
 
     def __init__(self, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__("llm", log, children=children)
 
-    @abstractmethod
-    def arguments(self) -> Sequence[str]:
-        """Return the arguments of the server's module, without its port."""
-
     def prepare(self) -> Command:
         port = ("--port", str(self.choose_port()))
-        return self.command(sys.executable, "-m", self.server, *self.arguments(), *port)
+        return self.command(sys.executable, "-m", self.server, *self.arguments, *port)
 
     @property
     def base_url(self) -> str:
@@ -97,10 +93,7 @@ class Llm(Endpoint):
 
     def __init__(self, file: Path, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__(log, children)
-        self._file = file
-
-    def arguments(self) -> Sequence[str]:
-        return ("--model", str(self._file), "--alias", MODEL_NAME)
+        self.arguments = ("--model", str(file), "--alias", MODEL_NAME)
 
 
 class RecordedAnswers(Endpoint):
@@ -110,6 +103,4 @@ class RecordedAnswers(Endpoint):
     server: ClassVar[str] = recorded_server.__name__
     model: ClassVar[str] = recorded_server.MODEL_NAME
     worker_settings: ClassVar[Mapping[str, str]] = {"TAMIS_LIMIT_CONCURRENCY": str(AT_ONCE)}
-
-    def arguments(self) -> Sequence[str]:
-        return ("--answers", str(ANSWERS))
+    arguments = ("--answers", str(ANSWERS))

@@ -195,7 +195,10 @@ class Stack:
         make_home(self.home)
         self._lock = lock_home(self.home)
         try:
-            self._clean_up_after_the_dead()
+            # We hold the lock: whatever an earlier supervisor left here belongs to nobody.
+            if ended := self._children.end_survivors():
+                self._announce(f"ended what a killed stack had left running: {', '.join(ended)}")
+            StackFile.remove(self.home)
             self._start_servers()
             self._start_workers()
             self._stack_file().write(self.home)
@@ -248,12 +251,6 @@ class Stack:
             self.stop()
         finally:
             self._signals.__exit__(None, None, None)
-
-    def _clean_up_after_the_dead(self) -> None:
-        """We hold the lock: whatever an earlier supervisor left here belongs to nobody."""
-        if ended := self._children.end_survivors():
-            self._announce(f"ended what a killed stack had left running: {', '.join(ended)}")
-        StackFile.remove(self.home)
 
     def _start_servers(self) -> None:
         from tamis_schemas.ledger.migrate import upgrade  # alembic loads for a while
