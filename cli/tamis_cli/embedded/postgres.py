@@ -309,15 +309,18 @@ def server_account() -> pwd.struct_passwd | None:
     """The account that must run the server: None for our own; where we are root one that is made for it."""
     if os.geteuid() != 0:
         return None
-    if (account := _account(SYSTEM_USER)) is not None:
-        return account
-    try:
-        _make_user()
+    with contextlib.suppress(KeyError):
         return pwd.getpwnam(SYSTEM_USER)
-    except ConfigurationError:
-        if (account := _account(DEBIAN_USER)) is None:
-            raise
-        return account
+    command = ["useradd", "--system", "--no-create-home", "--shell", "/bin/sh", SYSTEM_USER]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        return pwd.getpwnam(SYSTEM_USER)
+    except (OSError, subprocess.CalledProcessError) as error:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(DEBIAN_USER)
+        raise ConfigurationError(
+            f"Postgres does not run as root, and the user {SYSTEM_USER!r} cannot be made ({error}): run as another user"
+        ) from error
 
 
 def open_binaries(program: Path) -> None:
@@ -341,24 +344,3 @@ def allow_passage(path: Path) -> None:
         mode = stat.S_IMODE(folder.stat().st_mode)
         if not mode & stat.S_IXOTH:
             folder.chmod(mode | stat.S_IXOTH)
-
-
-def _account(name: str) -> pwd.struct_passwd | None:
-    try:
-        return pwd.getpwnam(name)
-    except KeyError:
-        return None
-
-
-def _make_user() -> None:
-    try:
-        subprocess.run(
-            ["useradd", "--system", "--no-create-home", "--shell", "/bin/sh", SYSTEM_USER],  # noqa: S607 - root's own PATH
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise ConfigurationError(
-            f"Postgres does not run as root, and the user {SYSTEM_USER!r} cannot be made ({error}): run as another user"
-        ) from error
