@@ -127,7 +127,9 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
                 console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True)
-        console.print(_next_steps(), markup=False, soft_wrap=True)
+        # The first of these lets the shell find `tamis`, unless it does already.
+        path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
+        console.print(NEXT.format(path=path), markup=False, soft_wrap=True)
         if console.is_terminal and sys.stdin.isatty():
             _stay(stack, console)
         else:
@@ -183,12 +185,6 @@ def _print_flow(flow: Flow, console: Console) -> None:
         lead, style = (("", "bold"), ("  \u2192 ", ""), ("      ", "dim"))[line.depth]
         table.add_row(f"{lead}{escape(line.text)}", str(line.n), style=style)
     console.print(table)
-
-
-def _next_steps() -> str:
-    """Return the commands to go on with; the first one lets the shell find `tamis`, unless it does already."""
-    path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
-    return NEXT.format(path=path)
 
 
 def _stay(stack: Stack, console: Console) -> None:

@@ -120,19 +120,16 @@ def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
     seconds = rehearsal.duration.seconds
     clock = "under a second" if seconds < 1 else f"{timedelta(seconds=round(seconds))}"
     rows["time"] = f"{clock} at {rehearsal.duration.bound}"
-    rows["not in it"] = f"[dim]{_left_out(rehearsal)}[/]"
+    price = rehearsal.price
+    saved = price is not None and price.cached_input is not None and price.cached_input < price.input
+    prompt_cache = "; what the endpoint's prompt cache saves" if saved else ""
+    rows["not in it"] = f"[dim]retries and repairs of unusable answers{prompt_cache}[/]"
     return rows
 
 
 def _model(rehearsal: Rehearsal) -> str:
     name = "[yellow]not known here[/]" if rehearsal.model is None else escape(rehearsal.model)
     return name if rehearsal.model_note is None else f"{name} [dim]({escape(rehearsal.model_note)})[/]"
-
-
-def _left_out(rehearsal: Rehearsal) -> str:
-    price = rehearsal.price
-    saved = price is not None and price.cached_input is not None and price.cached_input < price.input
-    return "retries and repairs of unusable answers" + ("; what the endpoint's prompt cache saves" if saved else "")
 
 
 def _cost(rehearsal: Rehearsal) -> str:

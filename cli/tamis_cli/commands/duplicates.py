@@ -7,14 +7,7 @@ from rich.markup import escape
 
 from tamis_producer import ProducerSettings
 from tamis_producer.results.results_file import replacing
-from tamis_review.filter.duplicate_pairs import (
-    DuplicatePairs,
-    PairKind,
-    PlacedRecord,
-    RecordPair,
-    find_pairs,
-    write_pairs,
-)
+from tamis_review.filter.duplicate_pairs import DuplicatePairs, PairKind, PlacedRecord, find_pairs, write_pairs
 
 from .app import app, err, out
 from .arguments import Files, Strict, to_file
@@ -62,7 +55,11 @@ def duplicates(
 def _print(found: DuplicatePairs) -> None:
     """Print each pair, the doubts last, where a human finds them; then the counts."""
     for pair in found.pairs:
-        _print_pair(pair)
+        doubtful = pair.kind is PairKind.DOUBT
+        out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
+        roles = ("", "") if doubtful else ("left out", "stays")
+        for role, placed in zip(roles, (pair.one, pair.stays), strict=True):
+            out.say(f"  [dim]{role:<8}[/] {_described(placed)}")
     copies, doubts = len(found.of(PairKind.COPY)), len(found.of(PairKind.DOUBT))
     if not found.pairs:
         out.print(f"[green]no duplicates[/] among {found.records:,} records")
@@ -71,14 +68,6 @@ def _print(found: DuplicatePairs) -> None:
         f"{found.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another one, "
         f"{found.records - copies:,} stay; {counted(doubts, 'pair')} for a human to decide"
     )
-
-
-def _print_pair(pair: RecordPair) -> None:
-    doubtful = pair.kind is PairKind.DOUBT
-    out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
-    roles = ("", "") if doubtful else ("left out", "stays")
-    for role, placed in zip(roles, (pair.one, pair.stays), strict=True):
-        out.say(f"  [dim]{role:<8}[/] {_described(placed)}")
 
 
 def _described(placed: PlacedRecord) -> str:

@@ -5,6 +5,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from tamis_producer.files.price_file import known_prices
 from tamis_schemas import ConfigurationError, TamisError
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.engine.conversation import CallPolicy
-from tamis_worker.llm.api_key import KeySource, NoKey, key_source
+from tamis_worker.llm.api_key import NoKey, key_source
 from tamis_worker.llm.chat import CallError
 from tamis_worker.llm.llm import Llm
 from tamis_worker.llm.model_list import ModelList
@@ -103,16 +104,12 @@ async def _ask(
         if call and not (isinstance(listed, CallError) and out_of_reach(listed)):
             tell(f"asking {questions[0].request.model} {len(questions)} questions")
             answered = await interview(llm, questions, within=ALL_ANSWER_WITHIN)
-        return listed, answered, await _expiry(keys)
+        expires = None
+        with suppress(NoKey):
+            expires = expiry_of(await keys.current())
+        return listed, answered, expires
     finally:
         await llm.close()
-
-
-async def _expiry(keys: KeySource) -> datetime | None:
-    try:
-        return expiry_of(await keys.current())
-    except NoKey:
-        return None
 
 
 def _url_of(settings: WorkerSettings) -> str:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 from itertools import islice
 
-from sqlalchemy import Connection, Float, cast, func, select, true
+from sqlalchemy import Float, cast, func, select, true
 
 from tamis_producer.files.price_file import known_prices
 from tamis_producer.ledger import single_connection
@@ -155,43 +155,34 @@ def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
+    """Return what the cache answers, and how long the answers of the latest batches like this one were and took."""
     keys = [question.key for question in questions] if planned.use_cache else []
     cached: set[str] = set()
     days = settings.cache_days
     young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
-    with single_connection(settings.database) as connection:
-        for start in range(0, len(keys), KEYS_AT_ONCE):
-            wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
-            cached.update(connection.execute(wanted).scalars())
-        own = _own(settings, planned, model)  # of batches that name none
-        return _experience(connection, planned.operation.operation, model, own, frozenset(cached))
-
-
-def _own(settings: WorkerSettings, planned: Planned, model: str) -> str | None:
     stack = None if settings.stack is None else settings.stack.model
-    return stack or settings.model or (None if planned.model else model)
-
-
-def _experience(
-    connection: Connection, operation: str, model: str, own: str | None, cached: frozenset[str]
-) -> _Experience:
-    """Return how long the answers of the latest batches like this one were, and how long they took."""
+    own = stack or settings.model or (None if planned.model else model)  # the model of batches that name none
+    operation = planned.operation.operation
     like = (
         select(batches.c.id)
         .where(batches.c.operation == operation, func.coalesce(batches.c.model, own) == model)
         .order_by(batches.c.created_at.desc())
         .limit(LATEST_BATCHES)
     )
-    each = results.c.completion_tokens / cast(results.c.calls, Float)
     averages = select(
         func.count().label("n"),
-        func.avg(each).label("tokens"),
+        func.avg(results.c.completion_tokens / cast(results.c.calls, Float)).label("tokens"),
         func.percentile_cont(0.5).within_group(results.c.latency_ms).label("ms"),
     ).where(results.c.batch_id.in_(like), results.c.calls > 0, results.c.error_kind.is_(None))
-    row = connection.execute(averages).one()
+    with single_connection(settings.database) as connection:
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
+            cached.update(connection.execute(wanted).scalars())
+        row = connection.execute(averages).one()
     if row.n < ENOUGH:
-        return _Experience(cached)
-    return _Experience(cached, float(row.tokens) or None, None if row.ms is None else float(row.ms) / 1000)
+        return _Experience(frozenset(cached))
+    seconds = None if row.ms is None else float(row.ms) / 1000
+    return _Experience(frozenset(cached), float(row.tokens) or None, seconds)
 
 
 def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:

@@ -87,7 +87,11 @@ class Valkey(Part):
         program = self.program  # before anything is written
         data = self.folder / "data"
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._choose_port()
+        if self._port is None:  # chosen once for as long as this object lives: others have been told
+            kept = self.folder / "port"
+            wish = kept.read_text("ascii").strip() if kept.exists() else ""
+            self._port = free_port(int(wish) if wish.isdigit() else None)
+            kept.write_text(str(self._port), "ascii")
         configuration = self.folder / "valkey.conf"
         folder = json.dumps(str(data), ensure_ascii=False)  # a quoted value of the file is written as one of JSON
         lines = PARAMETERS | {"port": str(self.port), "requirepass": self.password, "dir": folder}
@@ -130,12 +134,3 @@ class Valkey(Part):
                 f"the data in {self.folder / 'data'} were written by a newer server than {self.program}: delete them "
                 "(the ledger knows every item, and sends again what was waiting), or install that server again"
             ) from error
-
-    def _choose_port(self) -> None:
-        """Choose a port once for as long as this object lives: others have been told."""
-        if self._port is not None:
-            return
-        kept = self.folder / "port"
-        wish = kept.read_text("ascii").strip() if kept.exists() else ""
-        self._port = free_port(int(wish) if wish.isdigit() else None)
-        kept.write_text(str(self._port), "ascii")
