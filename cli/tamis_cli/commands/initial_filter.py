@@ -45,10 +45,15 @@ def initial_filter(
     )
     for path, notes in tier_one.notes.items():
         say_notes(notes, path)
+    labelled = labels is not None
     if as_json:
-        print_json(_facts(tier_one, labelled=labels is not None))
+        print_json(_facts(tier_one, labelled=labelled))
     else:
-        _print(tier_one, labelled=labels is not None)
+        _print_counts(tier_one, labelled=labelled)
+        if labelled:
+            _print_lost(tier_one)
+        for rule, why in tier_one.switched_off.items():
+            out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}")
     if output is not None:
         with replacing(output) as stream:
             rows = write_outcomes(tier_one, stream)
@@ -71,14 +76,6 @@ def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
         "excluded": tier_one.labelled(included=False) if labelled else None,
         "lost": lost if labelled else None,
     }
-
-
-def _print(tier_one: FilterReport, *, labelled: bool) -> None:
-    _print_counts(tier_one, labelled=labelled)
-    if labelled:
-        _print_lost(tier_one)
-    for rule, why in tier_one.switched_off.items():
-        out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}")
 
 
 def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:

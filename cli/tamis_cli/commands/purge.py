@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -120,7 +119,7 @@ def _age(given: str | None, option: str) -> timedelta | None:
     return timedelta(**{UNITS[found[2]]: int(found[1])})
 
 
-def _facts(subjects: list[Subject], sizes: Mapping[UUID, int]) -> dict[str, object]:
+def _facts(subjects: list[Subject], sizes: dict[UUID, int]) -> dict[str, object]:
     return {
         "batches": sum(len(one.batch_ids) for one in subjects),
         "items": sum(one.items for one in subjects),
@@ -133,7 +132,7 @@ def _facts(subjects: list[Subject], sizes: Mapping[UUID, int]) -> dict[str, obje
     }
 
 
-def _print_plan(subjects: list[Subject], sizes: Mapping[UUID, int], *, would: bool) -> None:
+def _print_plan(subjects: list[Subject], sizes: dict[UUID, int], *, would: bool) -> None:
     if not subjects:
         out.print("nothing is to go: no finished batch or review is meant")
         return

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -283,14 +283,12 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
 
 def _other_broker(settings: WorkerSettings) -> Finding:
     """Find out whether a broker that is no Redis answers; no more is asked of it."""
-    app = make_app(settings)
     try:
-        waiting_messages(app, within=ANSWER_WITHIN)
+        with closing(make_app(settings)) as app:
+            waiting_messages(app, within=ANSWER_WITHIN)
     except BrokerUnavailable as error:
         mend = "start it, or name the right one with TAMIS_BROKER_URL: amqp://user:password@host:5672/vhost"
         return failure("broker", str(error), mend)
-    finally:
-        app.close()
     return ok("broker", f"{place(settings.broker)} answers; it is no Redis, so how it keeps messages is not examined")
 
 

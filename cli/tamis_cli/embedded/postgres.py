@@ -204,18 +204,16 @@ class Postgres(Part):
         pid_file = self.data / "postmaster.pid"
         if not pid_file.exists():
             return
-        _, alive = psutil.wait_procs(self._processes_on_data(), timeout=self._patience)
+        server = {"name": "postgres", "cwd": str(self.data.resolve())}
+        # No process that is gone meanwhile is listed; of another user's the folder is not known.
+        processes = [process for process in psutil.process_iter(list(server)) if process.info == server]
+        _, alive = psutil.wait_procs(processes, timeout=self._patience)
         if alive:
             raise ConfigurationError(
                 f"a Postgres server (process {min(process.pid for process in alive)}) runs on {self.data} already: "
                 "end it, or name another folder with TAMIS_HOME"
             )
         pid_file.unlink(missing_ok=True)
-
-    def _processes_on_data(self) -> list[psutil.Process]:
-        server = {"name": "postgres", "cwd": str(self.data.resolve())}
-        # No process that is gone meanwhile is listed; of another user's the folder is not known.
-        return [process for process in psutil.process_iter(list(server)) if process.info == server]
 
     @cached_property
     def _account(self) -> pwd.struct_passwd | None:
