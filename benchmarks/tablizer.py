@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import httpx2
 
@@ -31,25 +31,16 @@ COLUMNS = ("endpoint", "items", "one call s", "median s", "each run", "to one ca
 class Gateway(Part):
     """`tamis serve`, on a free port."""
 
-    start_within: ClassVar[float] = 60.0
-
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
-        super().__init__("gateway")
+        super().__init__("gateway", folder / "gateway.log", environment)
         self._port = free_port()
-        self._log = folder / "gateway.log"
-        self._environment = environment
 
     @property
     def url(self) -> str:
         return f"http://{HOST}:{self._port}"
 
     def prepare(self) -> Command:
-        return Command(
-            name=self.name,
-            argv=(sys.executable, "-m", "tamis_cli", "serve", "--port", str(self._port)),
-            log=self._log,
-            env=self._environment,
-        )
+        return self.command(sys.executable, "-m", "tamis_cli", "serve", "--port", str(self._port))
 
     def healthy(self) -> bool:
         return answers(self.port, "/readyz")

@@ -10,7 +10,7 @@ from sqlalchemy import make_url
 
 from tamis_cli.embedded.part import Part
 from tamis_cli.embedded.ports import HOST, free_port
-from tamis_cli.embedded.process import Command, server_environment
+from tamis_cli.embedded.process import Command
 
 PROGRAM = Path("/usr/sbin/pgbouncer")
 
@@ -39,8 +39,8 @@ class PgBouncer(Part):
     start_within: ClassVar[float] = 15.0
 
     def __init__(self, folder: Path, database_url: str) -> None:
-        super().__init__("pgbouncer")
         self._folder = folder.absolute()
+        super().__init__("pgbouncer", self._folder / "pgbouncer.log")
         self._behind = make_url(database_url)
         self._port = free_port(None)
 
@@ -60,13 +60,7 @@ class PgBouncer(Part):
         # It does not run as root; whom Postgres runs as may use its socket.
         user = Path(str(self._behind.query["host"])).owner()
         as_another = ("-u", user) if os.geteuid() == 0 else ()
-        return Command(
-            name=self.name,
-            argv=(str(PROGRAM), *as_another, str(configuration)),
-            log=self._folder / "pgbouncer.log",
-            env=server_environment(),
-            stop_within=10.0,
-        )
+        return self.command(str(PROGRAM), *as_another, str(configuration))
 
     def healthy(self) -> bool:
         try:

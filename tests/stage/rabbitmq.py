@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -37,26 +38,16 @@ class RabbitMq(Part):
     start_within: ClassVar[float] = 90.0
 
     def __init__(self, folder: Path) -> None:
-        super().__init__("rabbitmq")
         self._folder = folder.absolute()
-        self._port = free_port(None)
-        self._names = str(free_port(None))  # of Erlang's name server: the machine's own stays as it is
-        self._distribution = str(free_port(None))
-
-    @property
-    def url(self) -> str:
-        return f"amqp://guest:guest@{HOST}:{self._port}//"
-
-    @property
-    def _environment(self) -> dict[str, str]:
-        return server_environment() | {
+        port = free_port(None)
+        environment = server_environment() | {
             "HOME": str(self._folder),  # the cookie
-            "ERL_EPMD_PORT": self._names,
+            "ERL_EPMD_PORT": str(free_port(None)),  # of Erlang's name server: the machine's own stays as it is
             "ERL_EPMD_ADDRESS": HOST,
-            "RABBITMQ_NODENAME": f"tamis-{self._port}@localhost",
+            "RABBITMQ_NODENAME": f"tamis-{port}@localhost",
             "RABBITMQ_NODE_IP_ADDRESS": HOST,
-            "RABBITMQ_NODE_PORT": str(self._port),
-            "RABBITMQ_DIST_PORT": self._distribution,
+            "RABBITMQ_NODE_PORT": str(port),
+            "RABBITMQ_DIST_PORT": str(free_port(None)),
             "RABBITMQ_MNESIA_BASE": str(self._folder / "data"),
             "RABBITMQ_LOG_BASE": str(self._folder / "log"),
             "RABBITMQ_GENERATED_CONFIG_DIR": str(self._folder / "generated"),
@@ -66,6 +57,12 @@ class RabbitMq(Part):
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(self._folder / "plugins"),
             "RABBITMQ_PID_FILE": str(self._folder / "pid"),
         }
+        super().__init__("rabbitmq", self._folder / "rabbitmq.log", environment)
+        self._port = port
+
+    @property
+    def url(self) -> str:
+        return f"amqp://guest:guest@{HOST}:{self._port}//"
 
     def prepare(self) -> Command:
         assert PROGRAM.exists(), "no RabbitMQ: apt-get install rabbitmq-server"
@@ -75,13 +72,7 @@ class RabbitMq(Part):
         (self._folder / "advanced.config").write_text(_IMPATIENT)
         (self._folder / "rabbitmq-env.conf").touch()
         (self._folder / "plugins").write_text("[].\n")
-        return Command(
-            name=self.name,
-            argv=(str(PROGRAM),),
-            log=self._folder / "rabbitmq.log",
-            env=self._environment,
-            stop_within=40.0,
-        )
+        return replace(self.command(str(PROGRAM)), stop_within=40.0)
 
     def healthy(self) -> bool:
         try:

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
@@ -24,7 +24,6 @@ from tamis_worker.telemetry.tracing import traced
 from .command_list import COMMANDS
 from .commands import ByTheme, Commands
 from .console import PlainConsole
-from .exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_WRONG_USE
 
 NAME = "tamis"
 COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could complete, as Typer names it
@@ -33,6 +32,22 @@ INTERRUPT_AGAIN_AFTER = 0.01  # s, by which the finaliser has ended that swallow
 GARBAGE_AFTER = 20_000  # new objects; after the usual 700, a fifth of a start is searching modules for garbage
 RUNS_A_WORKER = "worker"  # the command that sets up traces itself, under its own name
 MANUAL = "manual"  # the module of `help` and `completion`, which tell of all the others
+
+# What each exit code says: this is the only place that lists them.
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_WRONG_USE = 2
+EXIT_STALLED = 75  # as sysexits has it: a temporary failure, try again
+EXIT_INTERRUPTED = 130  # as shells count it: 128 + SIGINT
+
+EXIT_CODES: Mapping[int, str] = {
+    EXIT_OK: "done; of a batch or a review: every item is decided",
+    EXIT_FAILED: "some items failed or were cancelled, the batch was paused because it could not go on, a probe or "
+    "an examination found something wrong, or a question was answered with no",
+    EXIT_WRONG_USE: "wrong use or configuration, or a server that does not answer",
+    EXIT_STALLED: "a worker made no progress and ended itself: start it again",
+    EXIT_INTERRUPTED: "interrupted with Ctrl-C; a batch or a review goes on",
+}
 
 out = PlainConsole()
 err = PlainConsole(stderr=True)
@@ -45,7 +60,6 @@ app = Commands(
     # Typer's own options for it rewrite start-up files, and in PowerShell lift the policy on scripts for the user:
     # `tamis completion` prints the script instead.
     add_completion=False,
-    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 

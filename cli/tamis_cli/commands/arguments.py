@@ -1,12 +1,15 @@
 """The arguments and options that several commands have, written once."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import typer
+from pydantic import BaseModel, ValidationError
 
-from tamis_schemas import HumanStage, InvalidParameters, InvalidRequest
+from tamis_schemas import Callback, HumanStage, InvalidParameters, InvalidRequest
+from tamis_schemas.operations import first_complaint
+
+Model = TypeVar("Model", bound=BaseModel)
 
 BatchId = Annotated[str, typer.Argument(metavar="ID", help="A batch's id, or how it begins.")]
 Record = typer.Argument(
@@ -19,25 +22,21 @@ KeyId = Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Records, one file or several.")]
 
 
-class StageName(StrEnum):
-    """A stage of a review in which people decide, as the command line calls it."""
-
-    TITLE_ABSTRACT = "title-abstract"  # what the batch itself asks
-    RETRIEVAL = "retrieval"
-    FULL_TEXT = "full-text"
-
-    @property
-    def stage(self) -> HumanStage:
-        return HumanStage.OWN if self is StageName.TITLE_ABSTRACT else HumanStage(self.value)
+OWN_STAGE: Final = "title-abstract"  # the name of the stage that the batch itself asks about
 
 
 def stage_name(stage: HumanStage) -> str:
-    """The name of a stage on the command line."""
-    return StageName.TITLE_ABSTRACT.value if stage is HumanStage.OWN else stage.value
+    """Return the name of a stage on the command line."""
+    return OWN_STAGE if stage is HumanStage.OWN else stage.value
+
+
+def stage_named(name: str) -> HumanStage:
+    """Return the stage with a name of the command line."""
+    return HumanStage.OWN if name == OWN_STAGE else HumanStage(name)
 
 
 Stage = Annotated[
-    StageName,
+    Literal["title-abstract", "retrieval", "full-text"],
     typer.Option(
         help="What is decided about: titles and abstracts, or whatever the batch asks; whether reports could be had; "
         "full texts."
@@ -61,6 +60,27 @@ def is_new(file: Path | None, *, may_hold: str) -> None:
     """Raise `InvalidRequest` where a file that people fill in is there already."""
     if file is not None and file.exists():
         raise InvalidRequest(f"{file} is there already, and may hold {may_hold}: name another file with --output")
+
+
+def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
+    """Return a model of these parameters.
+
+    Raises `InvalidParameters` naming the one that is wrong, after `of` where it is given.
+    """
+    try:
+        return kind.model_validate(parameters)
+    except ValidationError as error:
+        raise InvalidParameters(f"{of}{first_complaint(error)}") from error
+
+
+CallbackUrl = Annotated[
+    str | None, typer.Option("--callback-url", metavar="URL", help="Who is told of its end, by a signed webhook.")
+]
+
+
+def callback_of(url: str, option: str = "callback") -> Callback:
+    """Return the callback that tells a URL of everything. Raises `InvalidParameters` where the URL cannot be called."""
+    return validated(Callback, f"{option}: ", url=url)
 
 
 def named(reviewer: str | None, question: str) -> str:

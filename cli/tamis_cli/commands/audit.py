@@ -10,24 +10,19 @@ from rich.markup import escape
 from typer.core import TyperGroup
 
 import tamis_review
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
+from tamis_producer import Batch, Client
 from tamis_producer.results.results_file import replacing
-from tamis_review.audits import draw_audit, list_audits, record_audit
-from tamis_review.decisions.audits import verdict
+from tamis_review import draw_audit, has_later_stage, list_audits, record_audit, verdict
 from tamis_review.decisions.record_overrides import RefusedDecision
 from tamis_review.decisions.sheets import FilledIn, read_sample, write_sample
-from tamis_review.stages import has_later_stage
 from tamis_schemas import Audit, InputError, Stratum
-from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import indexed_words, record_words
 
 from .app import app, err, out
 from .arguments import RANDOM_SEED_BITS, BatchId, Reviewer, to_file
-from .commands import Commands
 from .opened import opened
 from .override import NOT_FOLLOWING
-from .tables import facts_by_name, listing
+from .tables import facts_by_name, listing, short
 
 DRAW = "draw"
 
@@ -42,14 +37,11 @@ class DrawUnlessNamed(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-audit_app = Commands(
-    name="audit",
+audit_app = app.group(
+    "audit",
+    "Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
     cls=DrawUnlessNamed,
-    help="Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
 )
-app.add_typer(audit_app)
 
 AuditId = Annotated[str, typer.Argument(metavar="AUDIT", help="An audit's id, or how it begins.")]
 
@@ -73,7 +65,7 @@ def draw(
     with opened(batch_id) as batch:
         seed = secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed
         drawn = draw_audit(batch, n, seed=seed, stratum=stratum)
-        output = output or Path(f"audit-{drawn.id[:SHORT_ID]}.csv")
+        output = output or Path(f"audit-{short(drawn.id)}.csv")
         _write(batch, drawn, output, with_reasons=with_reasons)
     yield lambda: _facts(drawn) | {"written_to": output}
     err.say(
@@ -151,7 +143,7 @@ def list_(batch_id: BatchId) -> Iterator[object]:
         summary = verdict(audit)
         numbers = (audit.seed, summary.sample, summary.population, summary.decided, summary.missed, summary.most)
         cells = [str(number) if number is audit.seed else f"{number:,}" for number in numbers]
-        table.add_row(audit.id[:SHORT_ID], f"{audit.created_at:%Y-%m-%d %H:%M}", audit.stratum.value, *cells)
+        table.add_row(short(audit.id), f"{audit.created_at:%Y-%m-%d %H:%M}", audit.stratum.value, *cells)
     out.print(table)
 
 

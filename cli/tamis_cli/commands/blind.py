@@ -1,39 +1,23 @@
 """`tamis blind`: whether the people of a batch see each other's decisions, and the model's, while they read."""
 
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.markup import escape
 
-from tamis_review.reading import get_screening_mode, set_screening_mode
+from tamis_review import get_screening_mode, set_screening_mode
 from tamis_schemas import ScreeningMode
 
 from .app import app, out
 from .arguments import BatchId, Reviewer, named
 from .opened import opened
 
-
-class Blind(StrEnum):
-    """The screening mode, as it is said on the terminal."""
-
-    PAIR = "pair"
-    MODEL = "model"
-    AUDIT = "audit"
-    OFF = "off"
-
-    @property
-    def mode(self) -> ScreeningMode:
-        """The same as the ledger has it."""
-        return _MODES[self]
-
-
 _MODES = {
-    Blind.PAIR: ScreeningMode.PAIR,
-    Blind.MODEL: ScreeningMode.MODEL_SECOND,
-    Blind.AUDIT: ScreeningMode.MODEL_AUDITED,
-    Blind.OFF: ScreeningMode.SINGLE,
+    "pair": ScreeningMode.PAIR,
+    "model": ScreeningMode.MODEL_SECOND,
+    "audit": ScreeningMode.MODEL_AUDITED,
+    "off": ScreeningMode.SINGLE,
 }
 _MEANINGS = {
     ScreeningMode.SINGLE: "not blind: over HTTP everybody sees all decisions",
@@ -55,7 +39,7 @@ _MEANINGS = {
 def blind(
     batch_id: BatchId,
     mode: Annotated[
-        Blind | None,
+        Literal["pair", "model", "audit", "off"] | None,
         typer.Argument(
             help="pair, model (it is the second reader), audit (of what it excluded) or off; without it, what is set.",
             metavar="MODE",
@@ -68,7 +52,7 @@ def blind(
         if mode is None:
             found = get_screening_mode(batch)
         else:
-            found = set_screening_mode(batch, mode.mode, set_by=named(reviewer, "who sets it?"))
+            found = set_screening_mode(batch, _MODES[mode], set_by=named(reviewer, "who sets it?"))
     yield {"id": batch.id, **found.model_dump(mode="json")}
     who = "" if found.set_at is None else f" (set by {found.set_by}, {found.set_at:%Y-%m-%d %H:%M %Z})"
     out.say(f"batch {batch.id}: {_MEANINGS[found.mode]}{escape(who)}.")

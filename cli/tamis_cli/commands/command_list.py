@@ -75,7 +75,7 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "calibration, agreement.",
         "evaluate calibrate": "Find, from a labelled random sample, the score from which on records are kept, with a "
         "guaranteed recall.",
-        "next_records next": "List the records to read next, best first: by the model's score, and by texts like "
+        "reading next": "List the records to read next, best first: by the model's score, and by texts like "
         "those included so far.",
         "override override": "Decide about a record yourself. The model's result stays, beside yours; reports and "
         "exports follow yours.",
@@ -87,13 +87,13 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "PMID and title; others are listed.",
         "blind blind": "Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of "
         "exclusions.",
-        "agreement conflicts": "List the records on which people decided differently, with who said what and why, and "
+        "override conflicts": "List the records on which people decided differently, with who said what and why, and "
         "the model's decision.",
-        "agreement agreement": "Say how far the software agrees with the people who decided about the same records, "
+        "override agreement": "Say how far the software agrees with the people who decided about the same records, "
         "and they among themselves.",
         "pilot pilot": "Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and "
         "`evaluate`.",
-        "stop stop": "Say whether you may stop reading, with a promise that can be checked, and what it costs.",
+        "reading stop": "Say whether you may stop reading, with a promise that can be checked, and what it costs.",
         "audit audit": "Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
     },
     Theme.RUN: {

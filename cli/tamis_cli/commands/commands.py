@@ -76,6 +76,12 @@ class ByTheme(TyperGroup):
 class Commands(typer.Typer):
     """A group of documented commands."""
 
+    def group(self, name: str, help: str, **options: Any) -> "Commands":  # noqa: A002 - as Typer calls it
+        """Add a group of commands, and return it; without a command it shows its page."""
+        group = Commands(name=name, help=help, no_args_is_help=True, **options)
+        self.add_typer(group)
+        return group
+
     def command(
         self, name: str | None = None, *, examples: Sequence[str] = (), json_lines: bool = False, **options: Any
     ) -> Callable[[Function], Function]:

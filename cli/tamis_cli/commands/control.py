@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
+from tamis_producer import Batch, Client
 from tamis_producer.submission.budget import amount_of
-from tamis_review.plans.reviews import Review, find_batch_or_review
+from tamis_review import Review, find_batch_or_review
 from tamis_schemas import Priority
 
 from .app import app, out

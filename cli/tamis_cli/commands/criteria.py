@@ -7,24 +7,17 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_review.filter import InitialFilter
+from tamis_review import InitialFilter
 from tamis_review.plans.criteria_file import TEMPLATE, read_criteria
 from tamis_review.plans.criteria_lint import doubts
-from tamis_schemas import Inclusion, InputError, SearchCriteria
+from tamis_schemas import Inclusion, InputError
 
 from ..dry_run.prompt_beginning import beginning_of_all
 from .app import app, out
-from .commands import Commands
 
 STANDARD_OUTPUT = Path("-")
 
-criteria_app = Commands(
-    name="criteria",
-    help="Begin a file of criteria, and see how one is understood.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-)
-app.add_typer(criteria_app)
+criteria_app = app.group("criteria", "Begin a file of criteria, and see how one is understood.")
 
 
 @criteria_app.command(examples=("tamis criteria init", "tamis criteria init - > mine.yaml"))
@@ -60,8 +53,11 @@ def check(
     facts = {"criteria": criteria, "labelled": listed, "switched_off": dict(switched_off), "doubts": doubtful}
     yield facts | {"beginning": beginning}
     out.say(f"[bold]{escape(criteria.research_question)}[/]")
-    for name, value in _other_fields(criteria).items():
-        out.say(f"[dim]{name}[/]  {escape(value)}")
+    years = "" if criteria.date_range is None else " to ".join(map(str, criteria.date_range))
+    keywords = ", ".join(criteria.custom_keywords)
+    for name, value in (("purpose", criteria.purpose), ("years", years), ("keywords that exclude", keywords)):
+        if value:
+            out.say(f"[dim]{name}[/]  {escape(value)}")
     for title, excludes in (("included where all are met", False), ("excluded where one is met", True)):
         labelled = [criterion for criterion in criteria.labelled() if criterion.excludes is excludes]
         if labelled:
@@ -82,14 +78,3 @@ def check(
     count = len(criteria.labelled())
     counted = f"{count} criteria" if count > 1 else "1 criterion"
     out.say(f"{escape(str(file))} is valid: {counted}" + (f", {len(doubtful)} to look at." if doubtful else "."))
-
-
-def _other_fields(criteria: SearchCriteria) -> dict[str, str]:
-    """The fields beside the question and the criteria, as far as they are given."""
-    years = None if criteria.date_range is None else " to ".join(map(str, criteria.date_range))
-    fields = {
-        "purpose": criteria.purpose,
-        "years": years,
-        "keywords that exclude": ", ".join(criteria.custom_keywords),
-    }
-    return {name: value for name, value in fields.items() if value}

@@ -14,13 +14,10 @@ from typing import Any, Literal, TypeAlias
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from tamis_producer import Client
-from tamis_producer.client.batch import Batch
-from tamis_producer.config.settings import ProducerSettings
+from tamis_producer import Batch, Client, ProducerSettings
 from tamis_producer.results.results_file import replacing
 from tamis_review.example import CITATIONS, CRITERIA
 from tamis_review.filter.identification import identify
@@ -98,9 +95,10 @@ def _unset() -> Iterator[None]:
         os.environ.update(taken)
 
 
-def _stack(console: Console, progress: Status, folder: Path, model: Model) -> Stack:
+def _run(console: Console, folder: Path, model: Model, report: Path | None) -> None:
+    progress = console.status("starting")
     own = {"home": folder, "broker_url": None, "database_url": None, "result_backend_url": None, "limiter_url": None}
-    return Stack(
+    stack = Stack(
         WorkerSettings.load().model_copy(update=own),
         workers=1,
         llm=LLMS[model],
@@ -111,11 +109,6 @@ def _stack(console: Console, progress: Status, folder: Path, model: Model) -> St
         starting=lambda name: progress.update(f"starting {name}"),
         fetch=partial(fetch_with_bar, console),
     )
-
-
-def _run(console: Console, folder: Path, model: Model, report: Path | None) -> None:
-    progress = console.status("starting")
-    stack = _stack(console, progress, folder, model)
     console.print(WORTH[model])
     console.print("Starting Postgres, Redis, a worker, Flower and the page in a temporary folder ...")
     with progress, stack:
@@ -134,7 +127,9 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
                 console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True)
-        console.print(_next_steps(), markup=False, soft_wrap=True)
+        # The first of these lets the shell find `tamis`, unless it does already.
+        path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
+        console.print(NEXT.format(path=path), markup=False, soft_wrap=True)
         if console.is_terminal and sys.stdin.isatty():
             _stay(stack, console)
         else:
@@ -190,12 +185,6 @@ def _print_flow(flow: Flow, console: Console) -> None:
         lead, style = (("", "bold"), ("  \u2192 ", ""), ("      ", "dim"))[line.depth]
         table.add_row(f"{lead}{escape(line.text)}", str(line.n), style=style)
     console.print(table)
-
-
-def _next_steps() -> str:
-    """Return the commands to go on with; the first one lets the shell find `tamis`, unless it does already."""
-    path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
-    return NEXT.format(path=path)
 
 
 def _stay(stack: Stack, console: Console) -> None:

@@ -11,8 +11,7 @@ from rich.padding import Padding
 from tamis_worker.config.settings import WorkerSettings
 
 from ..doctor.finding import Finding, Level
-from .app import app, out
-from .exit_codes import EXIT_FAILED, EXIT_OK
+from .app import EXIT_FAILED, EXIT_OK, app, out
 from .json_document import AsJson, print_json
 
 LEARNING = "tamis_worker.llm"  # logs what it finds out of the endpoint

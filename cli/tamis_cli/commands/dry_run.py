@@ -1,6 +1,5 @@
 """`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from decimal import Decimal
@@ -11,13 +10,12 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal, Sample
+from tamis_producer import ProducerSettings
+from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal
 from tamis_producer.submission.bounds import Bounds
 from tamis_producer.submission.new_batch import parameters, rows_of
 from tamis_schemas import dollars
 from tamis_schemas.extras import needs
-from tamis_schemas.operations import panel_of
 from tamis_schemas.values.printable import printable
 from tamis_worker.config.settings import WorkerSettings
 
@@ -33,32 +31,22 @@ def dry_run(
     if as_json:
         print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
         return
-    rehearsals = [rehearsed(one) for one in planned.by_model]
-    for place, rehearsal in enumerate(rehearsals):
+    together = PanelRehearsal.of(planned, rehearsed)
+    for place, rehearsal in enumerate(together.models):
         shown = replace(rehearsal, samples=()) if place else rehearsal  # every model gets the same prompts
-        show(shown, out, max_cost=None if len(rehearsals) > 1 else max_cost, note=note)
-    if len(rehearsals) > 1:
-        _show_panel(_panel(planned, rehearsals), max_cost)
+        show(shown, out, max_cost=None if together.policy else max_cost, note=note)
+    if together.policy:
+        _show_panel(together, max_cost)
 
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
     """A rehearsal for programs, of a panel one for each model; raises as `rehearsed` does."""
-    rehearsals = [rehearsed(one) for one in planned.by_model]
-    if len(rehearsals) == 1:
-        return _facts(rehearsals[0]) | {"max_cost": max_cost}
-    panel = _panel(planned, rehearsals)
-    sums = {"calls": panel.calls, "cost": panel.cost, "most_cost": panel.most_cost, "max_cost": max_cost}
-    return {"panel": [_facts(one) for one in rehearsals], "policy": panel.policy, **sums}
-
-
-def _facts(rehearsal: Rehearsal) -> dict[str, Any]:
-    return {**asdict(rehearsal), "calls": rehearsal.calls}
-
-
-def _panel(planned: Planned, rehearsals: Sequence[Rehearsal]) -> PanelRehearsal:
-    panel = panel_of(planned.operation)
-    assert panel is not None  # noqa: S101 - one model alone has one rehearsal
-    return PanelRehearsal(panel.policy, tuple(rehearsals))
+    together = PanelRehearsal.of(planned, rehearsed)
+    models = [{**asdict(rehearsal), "calls": rehearsal.calls} for rehearsal in together.models]
+    if together.policy is None:
+        return models[0] | {"max_cost": max_cost}
+    sums = {"calls": together.calls, "cost": together.cost, "most_cost": together.most_cost, "max_cost": max_cost}
+    return {"panel": models, "policy": together.policy, **sums}
 
 
 def rehearsed(planned: Planned) -> Rehearsal:
@@ -77,9 +65,18 @@ def rehearsed(planned: Planned) -> Rehearsal:
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
     """Print up to three prompts, then the figures."""
-    system_shown = None
+    system = None  # the system message, which is shown once as long as it stays the same
     for number, sample in enumerate(rehearsal.samples, 1):
-        system_shown = _show_sample(sample, f"prompt {number} of {len(rehearsal.samples)}", console, system_shown)
+        title = f"prompt {number} of {len(rehearsal.samples)}"
+        console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
+        for message in sample.messages:
+            if message.role == "system":
+                if message.content == system:
+                    console.print("[dim]system: as above[/]")
+                    continue
+                system = message.content
+            console.print(f"[dim]{message.role}[/]")
+            console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False))
     console.rule("[bold]dry run: nothing was submitted[/]", style="dim")
     if note:
         console.print(f"[dim]{escape(note)}[/]")
@@ -88,7 +85,7 @@ def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = N
 
 def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
     """Print what the models of a panel take together."""
-    rows = {"policy": panel.policy.value, "calls": f"{panel.calls:,}"}
+    rows = {"policy": str(panel.policy), "calls": f"{panel.calls:,}"}
     if panel.cost is None or panel.most_cost is None:
         rows["cost"] = "[yellow]price not known[/] of a model of the panel: see above"
     else:
@@ -97,21 +94,6 @@ def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
             rows["budget"] = _budget(max_cost, panel.cost)
     out.rule(f"[bold]the panel of {len(panel.models)} models together[/]", style="dim")
     out.print(facts_by_name(rows.items()))
-
-
-def _show_sample(sample: Sample, title: str, console: Console, system_shown: str | None) -> str:
-    """The system message once, as long as it stays the same; it is what is returned."""
-    console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
-    system = ""
-    for message in sample.messages:
-        if message.role == "system":
-            system = message.content
-        if message.role == "system" and message.content == system_shown:
-            console.print("[dim]system: as above[/]")
-            continue
-        console.print(f"[dim]{message.role}[/]")
-        console.print(Padding(Text(printable(message.content)), (0, 0, 1, 2), expand=False))
-    return system
 
 
 def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
@@ -138,19 +120,16 @@ def _figures(rehearsal: Rehearsal, max_cost: Decimal | None) -> dict[str, str]:
     seconds = rehearsal.duration.seconds
     clock = "under a second" if seconds < 1 else f"{timedelta(seconds=round(seconds))}"
     rows["time"] = f"{clock} at {rehearsal.duration.bound}"
-    rows["not in it"] = f"[dim]{_left_out(rehearsal)}[/]"
+    price = rehearsal.price
+    saved = price is not None and price.cached_input is not None and price.cached_input < price.input
+    prompt_cache = "; what the endpoint's prompt cache saves" if saved else ""
+    rows["not in it"] = f"[dim]retries and repairs of unusable answers{prompt_cache}[/]"
     return rows
 
 
 def _model(rehearsal: Rehearsal) -> str:
     name = "[yellow]not known here[/]" if rehearsal.model is None else escape(rehearsal.model)
     return name if rehearsal.model_note is None else f"{name} [dim]({escape(rehearsal.model_note)})[/]"
-
-
-def _left_out(rehearsal: Rehearsal) -> str:
-    price = rehearsal.price
-    saved = price is not None and price.cached_input is not None and price.cached_input < price.input
-    return "retries and repairs of unusable answers" + ("; what the endpoint's prompt cache saves" if saved else "")
 
 
 def _cost(rehearsal: Rehearsal) -> str:

@@ -5,21 +5,15 @@ from typing import Annotated
 
 from rich.markup import escape
 
-from tamis_producer.config.settings import ProducerSettings
+from tamis_producer import ProducerSettings
 from tamis_producer.results.results_file import replacing
-from tamis_review.filter.duplicate_pairs import (
-    DuplicatePairs,
-    PairKind,
-    PlacedRecord,
-    RecordPair,
-    find_pairs,
-    write_pairs,
-)
+from tamis_review.filter.duplicate_pairs import DuplicatePairs, PairKind, PlacedRecord, find_pairs, write_pairs
 
 from .app import app, err, out
 from .arguments import Files, Strict, to_file
 from .intake import say_notes
 from .json_document import AsJson, print_json
+from .tables import counted
 
 
 @app.command(
@@ -55,31 +49,25 @@ def duplicates(
     if output is not None:
         with replacing(output) as stream:
             rows = write_pairs(found.pairs, stream)
-        err.print(f"{rows:,} pair{'' if rows == 1 else 's'} written to {escape(str(output))}")
+        err.print(f"{counted(rows, 'pair')} written to {escape(str(output))}")
 
 
 def _print(found: DuplicatePairs) -> None:
     """Print each pair, the doubts last, where a human finds them; then the counts."""
     for pair in found.pairs:
-        _print_pair(pair)
+        doubtful = pair.kind is PairKind.DOUBT
+        out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
+        roles = ("", "") if doubtful else ("left out", "stays")
+        for role, placed in zip(roles, (pair.one, pair.stays), strict=True):
+            out.say(f"  [dim]{role:<8}[/] {_described(placed)}")
     copies, doubts = len(found.of(PairKind.COPY)), len(found.of(PairKind.DOUBT))
     if not found.pairs:
         out.print(f"[green]no duplicates[/] among {found.records:,} records")
         return
     out.say(
         f"{found.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another one, "
-        f"{found.records - copies:,} stay; {doubts:,} pair{'' if doubts == 1 else 's'} for a human to decide"
+        f"{found.records - copies:,} stay; {counted(doubts, 'pair')} for a human to decide"
     )
-
-
-def _print_pair(pair: RecordPair) -> None:
-    doubtful = pair.kind is PairKind.DOUBT
-    out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
-    for role, placed in (
-        ("        " if doubtful else "left out", pair.one),
-        ("        " if doubtful else "stays   ", pair.stays),
-    ):
-        out.say(f"  [dim]{role}[/] {_described(placed)}")
 
 
 def _described(placed: PlacedRecord) -> str:

@@ -8,8 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from tamis_producer.client.client import Client
-from tamis_producer.ledger.batch_view import BatchView
+from tamis_producer import BatchView, Client
 from tamis_producer.results.results_file import replacing
 from tamis_review import evaluation
 from tamis_review.decisions.sheets import write_kept
@@ -19,15 +18,13 @@ from tamis_review.quality.matching import Matching
 from tamis_review.quality.panel_figures import PanelFigures
 from tamis_review.quality.pilot import Calibrated
 from tamis_review.quality.sampling import Sampling
-from tamis_review.quality.words import holds_for, threshold_rows
 from tamis_review.report.charts import draw_reliability
 from tamis_review.report.gold_page import write_gold_page
 from tamis_review.report.sections import MEMBERS, PAIRS, panel_part
 from tamis_schemas import InvalidRequest
 
-from .app import app, err, out
+from .app import EXIT_FAILED, app, err, out
 from .arguments import BatchId, to_file
-from .exit_codes import EXIT_FAILED
 from .json_document import AsJson, print_json
 from .tables import facts_by_name, listing
 
@@ -185,10 +182,10 @@ def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> No
 def _print_threshold(found: Calibrated, view: BatchView) -> None:
     calibration = found.calibration
     _say_matching(calibration.matching, view, calibration.sampling)
-    rows = {row.name: [*row.values, row.about] for row in threshold_rows(calibration)}
+    rows = {row.name: [*row.values, row.about] for row in words.threshold_rows(calibration)}
     value, about = rows["threshold"]
     rows["threshold"] = [f"[bold]{value}[/]:", about]
     rows["below"][0] += "; -o FILE.csv and --json name them"
     out.print(facts_by_name((name, " ".join(told).rstrip()) for name, told in rows.items()))
-    out.say(f"[dim]{holds_for(calibration.sampling)}[/]")
+    out.say(f"[dim]{words.holds_for(calibration.sampling)}[/]")
     out.say(f"[dim]{escape(words.score_remark(calibration.score))}[/]")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_review import records
 from tamis_review.decisions.sheets import find_record
 from tamis_review.explanation.words import sections

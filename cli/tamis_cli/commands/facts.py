@@ -37,13 +37,8 @@ def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
     }
 
 
-def review_facts(review: "Review") -> dict[str, Any]:
-    """Return a review's view, stage by stage, as it is now."""
-    return review_view_facts(review.status())
-
-
-def review_view_facts(view: ReviewView) -> dict[str, Any]:
-    """Return a review's view for programs."""
+def review_facts(view: ReviewView) -> dict[str, Any]:
+    """Return a review's view, stage by stage."""
     return view.model_dump(mode="json") | {"state": view.state, "finished": view.finished}
 
 
@@ -51,4 +46,4 @@ def facts_of(subject: "Batch | Review") -> dict[str, Any]:
     """Return the facts of a batch, or those of a review."""
     from tamis_producer.client.batch import Batch
 
-    return batch_facts(subject) if isinstance(subject, Batch) else review_facts(subject)
+    return batch_facts(subject) if isinstance(subject, Batch) else review_facts(subject.status())

@@ -10,17 +10,14 @@ from rich.markup import escape
 
 from tamis_producer.results.formula_guard import guarded
 from tamis_producer.results.results_file import replacing
-from tamis_review import imported_decisions
-from tamis_review.decisions.decision_words import NamedWords
-from tamis_review.decisions.foreign_file import TableColumns
+from tamis_review import NamedWords, TableColumns, has_later_stage, imported_decisions
 from tamis_review.decisions.import_decisions import Astray, Everything, Imported
-from tamis_review.stages import has_later_stage
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
-from .arguments import BatchId, Stage, StageName, stage_name
+from .arguments import OWN_STAGE, BatchId, Stage, stage_name, stage_named
 from .opened import opened
 from .override import NOT_FOLLOWING
+from .tables import short
 
 NAMED = 10  # rows that are listed, of each kind
 Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column's name, where it is not to be guessed.")]
@@ -48,7 +45,7 @@ def import_decisions(
         str | None,
         typer.Option(metavar="NAME", help="Who decided; of a file that names several people, whose are recorded."),
     ] = None,
-    stage: Stage = StageName.TITLE_ABSTRACT,
+    stage: Stage = OWN_STAGE,
     settles: Annotated[
         bool, typer.Option("--settles", "--settle", help="These count, whatever others say; they end conflicts.")
     ] = False,
@@ -78,7 +75,7 @@ def import_decisions(
             batch,
             file,
             reviewer=(reviewer or "").strip() or None,
-            stage=stage.stage,
+            stage=stage_named(stage),
             settles=settles,
             columns=TableColumns(
                 id_column, decision_column, reviewer_column, reason_column, note_column, retrieval_column
@@ -97,7 +94,7 @@ def import_decisions(
         if rows:
             _list(heading, rows, unmatched)
     if done.conflicts:
-        out.say(f"{done.conflicts:,} records are in conflict: [bold]tamis conflicts {batch.id[:SHORT_ID]}[/]")
+        out.say(f"{done.conflicts:,} records are in conflict: [bold]tamis conflicts {short(batch.id)}[/]")
     if later:
         out.say(NOT_FOLLOWING)
 

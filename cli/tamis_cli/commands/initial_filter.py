@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from tamis_producer.config.settings import ProducerSettings
+from tamis_producer import ProducerSettings
 from tamis_producer.results.results_file import replacing
 from tamis_review.filter.filter_report import FilterReport, filter_files, write_outcomes
 from tamis_review.plans.criteria_file import read_criteria
@@ -45,10 +45,15 @@ def initial_filter(
     )
     for path, notes in tier_one.notes.items():
         say_notes(notes, path)
+    labelled = labels is not None
     if as_json:
-        print_json(_facts(tier_one, labelled=labels is not None))
+        print_json(_facts(tier_one, labelled=labelled))
     else:
-        _print(tier_one, labelled=labels is not None)
+        _print_counts(tier_one, labelled=labelled)
+        if labelled:
+            _print_lost(tier_one)
+        for rule, why in tier_one.switched_off.items():
+            out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}")
     if output is not None:
         with replacing(output) as stream:
             rows = write_outcomes(tier_one, stream)
@@ -71,14 +76,6 @@ def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
         "excluded": tier_one.labelled(included=False) if labelled else None,
         "lost": lost if labelled else None,
     }
-
-
-def _print(tier_one: FilterReport, *, labelled: bool) -> None:
-    _print_counts(tier_one, labelled=labelled)
-    if labelled:
-        _print_lost(tier_one)
-    for rule, why in tier_one.switched_off.items():
-        out.print(f"[yellow]{rule} is switched off[/]: {escape(why)}")
 
 
 def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:

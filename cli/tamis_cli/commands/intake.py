@@ -8,8 +8,8 @@ from shlex import quote
 
 from rich.markup import escape
 
+from tamis_review import Note, NoteKind
 from tamis_review.filter.identification import Identified
-from tamis_review.intake.notes import Note, NoteKind
 from tamis_review.intake.sourced_records import FileRead
 from tamis_review.intake.stated_source import StatedSource
 from tamis_schemas import InvalidParameters

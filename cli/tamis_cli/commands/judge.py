@@ -7,18 +7,17 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
+from tamis_producer import Batch, Client
 from tamis_producer.files.decode import read_text
+from tamis_review import judge_items
 from tamis_review.plans.judge_items import judgement_label
-from tamis_review.stages import judge_items
 from tamis_schemas import InputError, Judge, Judgement
 
 from .app import app, out
-from .arguments import BatchId
+from .arguments import BatchId, validated
 from .dry_run import dry_run
 from .progress import attend
-from .submission import Submission, submitting, validated
+from .submission import Submission, submitting
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
@@ -53,14 +52,10 @@ def judge(
 
 
 def _say_what_is_blocked(batch: Batch) -> None:
-    blocked = 0
-    for row in batch.results():
-        judgement = None if row.detail is None else Judgement.model_validate(row.detail)
-        if judgement is None or not judgement.blocked:
-            continue
-        blocked += 1
-        if blocked <= SHOWN:
-            drop = f"{judgement.original_confidence:.2f} -> {judgement.adjusted_confidence:.2f}"
-            issue = escape(judgement.issue or judgement.evidence_type.value)
-            out.print(f"[red]blocked[/] {escape(row.item_id)}: confidence {drop}; {issue}")
-    out.print(f"{blocked} would be blocked." + (f" The first {SHOWN} are shown." if blocked > SHOWN else ""))
+    judgements = ((row.item_id, Judgement.model_validate(row.detail)) for row in batch.results() if row.detail)
+    blocked = [(item_id, judgement) for item_id, judgement in judgements if judgement.blocked]
+    for item_id, judgement in blocked[:SHOWN]:
+        drop = f"{judgement.original_confidence:.2f} -> {judgement.adjusted_confidence:.2f}"
+        issue = escape(judgement.issue or judgement.evidence_type.value)
+        out.print(f"[red]blocked[/] {escape(item_id)}: confidence {drop}; {issue}")
+    out.print(f"{len(blocked)} would be blocked." + (f" The first {SHOWN} are shown." if len(blocked) > SHOWN else ""))

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from tamis_review import count_labels, remark
 from tamis_review.decisions.sheets import find_record
-from tamis_review.remarks import count_labels, remark
 
 from .app import app, out
 from .arguments import BatchId, Record, Reviewer, named
 from .opened import opened
-from .tables import listing
+from .tables import counted, listing
 
 Remove = Annotated[bool, typer.Option("--remove", help="Take it off instead.")]
 WHO = "who says so?"
@@ -40,7 +40,7 @@ def label(
     kept = " ".join(words.split())
     yield {"id": batch.id, "changed": changed, "labels": labels}
     way = "taken off" if remove else "put on"
-    out.say(f"{escape(kept)}: {way} {changed:,} record{'' if changed == 1 else 's'}; {labels[kept]:,} with it now.")
+    out.say(f"{escape(kept)}: {way} {counted(changed, 'record')}; {labels[kept]:,} with it now.")
 
 
 @app.command(

@@ -9,9 +9,8 @@ from typer.core import TyperGroup
 
 from tamis_schemas import InvalidRequest
 
-from .app import COMPLETE_VARIABLE, NAME, app, out
+from .app import COMPLETE_VARIABLE, EXIT_CODES, NAME, app, out
 from .commands import pages, path_of
-from .exit_codes import EXIT_CODES
 
 EXIT_CODES_TOPIC = "exit-codes"
 

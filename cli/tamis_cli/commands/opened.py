@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
-from tamis_review.plans.reviews import Review, find_batch_or_review
+from tamis_producer import Batch, Client
+from tamis_review import Review, find_batch_or_review
 from tamis_schemas import InvalidRequest
-from tamis_schemas.batches.wire import SHORT_ID
+
+from .tables import short
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def batch_of(client: Client, of: str) -> Batch:
     """The batch of an id; of a review's, an error that names the batches of its stages."""
     subject = find_batch_or_review(client, of)
     if isinstance(subject, Review):
-        stages = ", ".join(f"{view.id[:SHORT_ID]} ({view.operation})" for view in subject.status().stages)
+        stages = ", ".join(f"{short(view.id)} ({view.operation})" for view in subject.status().stages)
         raise InvalidRequest(f"{of} is a review: name the batch of one of its stages, which are {stages}")
     return subject
 

@@ -1,4 +1,4 @@
-"""`tamis override` and `tamis overrides`: what people decide beside the software."""
+"""`tamis override`, `overrides`, `conflicts` and `agreement`: people's own decisions, and who agrees."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,20 +9,21 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
+from tamis_producer import Batch
+from tamis_review import decide, has_later_stage, list_conflicts, list_overrides, measure_agreement
+from tamis_review.decisions.human_agreement import DRAWN, SELECTED, two_places
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.decisions.sheets import find_record, read_decisions
-from tamis_review.overrides import decide, list_conflicts, list_overrides
-from tamis_review.stages import has_later_stage
+from tamis_review.quality.agreement import Agreement
 from tamis_schemas import HumanStage, InputError, InvalidRequest, ItemResult, Operation, Override
-from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.records.record_number import record_number, record_words
 
 from .app import app, out
-from .arguments import BatchId, Record, Reviewer, Stage, StageName, named, stage_name
+from .arguments import OWN_STAGE, BatchId, Record, Reviewer, Stage, named, stage_name, stage_named
 from .opened import opened
-from .tables import listing
+from .tables import listing, short
 
+NUMBERS = ("n", "agree", "Cohen's kappa", "Gwet's AC1")
 Settles = Annotated[
     bool, typer.Option("--settle", "--settles", help="It counts, whatever others say; it ends a conflict.")
 ]
@@ -55,7 +56,7 @@ def override(
     note: Annotated[str | None, typer.Option(help="Why.")] = None,
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Take back what you decided about the record.")] = False,
     settle: Settles = False,
-    stage: Stage = StageName.TITLE_ABSTRACT,
+    stage: Stage = OWN_STAGE,
     reason: Annotated[
         str | None, typer.Option(help="Why a report could not be had, or is excluded, in a few words that are counted.")
     ] = None,
@@ -73,7 +74,7 @@ def override(
             raise InvalidRequest(
                 "--file holds records, decisions and notes: give neither RECORD nor --note, --reason or --withdraw"
             )
-        if stage is not StageName.TITLE_ABSTRACT:
+        if stage != OWN_STAGE:
             raise InvalidRequest("a table of decisions on full texts: `tamis import-decisions` reads it")
     elif record is None or (decision is None) is not withdraw:
         raise InvalidRequest("say a record and a decision, or a record and --withdraw, or --file TABLE")
@@ -82,8 +83,9 @@ def override(
         if record is not None:
             index = find_record(record, batch.item_ids())
             who = named(reviewer, "who decided?")
-            value = None if decision is None else _value(batch.operation(), stage.stage, decision)
-            made = HumanDecision(index, value, who, note, withdraw, stage.stage, reason, settle)
+            human_stage = stage_named(stage)
+            value = None if decision is None else _value(batch.operation(), human_stage, decision)
+            made = HumanDecision(index, value, who, note, withdraw, human_stage, reason, settle)
             done = decide(batch, [made])
         later = has_later_stage(batch)
         rows = {row.index: row for row in batch.results({one.index for one in done})}
@@ -125,6 +127,74 @@ def overrides(
             str(record_number(one.index)), escape(one.item_id), stage_name(one.stage), human, software, *cells
         )
     out.print(table)
+
+
+@app.command(examples=("tamis conflicts 3f2a91c0", "tamis conflicts 3f2a91c0 --json"), json_lines=True)
+def conflicts(batch_id: BatchId) -> Iterator[object]:
+    """List the records on which people decided differently, with who said what and why, and the model's decision."""
+    with opened(batch_id) as batch:
+        found = list_conflicts(batch)
+    yield found
+    if not found:
+        out.say(f"batch {batch.id}: no record is in conflict.")
+        return
+    for one in found:
+        system = words_of(one.system_value) if one.system_decided else "not decided"
+        system += ", and so differs as the second reader" * one.system_differs
+        out.say(f"[bold]{escape(record_words(one.index, one.item_id))}[/] {escape(one.title or '')}")
+        out.say(f"    {stage_name(one.stage)}; the software: {escape(system)}")
+        for said in one.decisions:
+            why = "; ".join(text for text in (said.reason, said.note) if text)
+            out.say(f"    {escape(said.reviewer)}: {escape(words_of(said.value))}{escape(f': {why}') if why else ''}")
+    out.say(
+        f"{len(found):,} in conflict. Whoever settles one: [bold]tamis override {short(batch.id)} RECORD DECISION "
+        "--settle --reviewer NAME[/]; many at once: `tamis import-decisions ... --settles`."
+    )
+
+
+@app.command(examples=("tamis agreement 3f2a91c0",))
+def agreement(batch_id: BatchId) -> Iterator[object]:
+    """Say how far the software agrees with the people who decided about the same records, and they among themselves."""
+    with opened(batch_id) as batch:
+        figures = measure_agreement(batch)
+    yield {"id": batch.id, **figures.model_dump(mode="json")}
+    if not figures.together.n and not figures.undecided and not figures.people:
+        out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does, and `tamis audit`.")
+        return
+    measured = {
+        "overridden or confirmed": figures.overrides,
+        "audited exclusions": figures.audits,
+        "together": figures.together,
+    }
+    rows = ((name, *_figures(one)) for name, one in measured.items())
+    out.print(listing("software and people", numbers=NUMBERS, rows=rows))
+    for name, one in measured.items():
+        if one.n and one.no_kappa is not None:
+            out.say(f"[dim]no kappa of {name}: {escape(one.no_kappa)}[/]")
+    if figures.undecided:
+        out.say(
+            f"{figures.undecided:,} left out: the software had not decided about them (uncertain, failed, cancelled, "
+            "or a copy)."
+        )
+    if figures.people:
+        pairs = (
+            (stage_name(pair.stage), escape(pair.first), escape(pair.second), *_figures(pair.agreement))
+            for pair in figures.people
+        )
+        out.print(listing("stage", "person", "and person", numbers=NUMBERS, rows=pairs))
+    for text in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
+        out.say(text)
+
+
+def _figures(one: Agreement) -> tuple[str, str, str, str]:
+    def ranged(value: float | None, low: float | None, high: float | None) -> str:
+        if value is None or low is None or high is None:
+            return "–"
+        return f"{two_places(value)} ({two_places(low)} to {two_places(high)})"
+
+    agree = "–" if one.observed is None else f"{one.observed:.1%}"
+    kappa = ranged(one.kappa, one.kappa_low, one.kappa_high)
+    return f"{one.n:,}", agree, kappa, ranged(one.ac1, one.ac1_low, one.ac1_high)
 
 
 def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool) -> tuple[list[Override], int]:
@@ -170,7 +240,7 @@ def _contradicting(batch_id: str, one: Override, decisions: Sequence[Override]) 
     return (
         f"[yellow]conflict[/]: {'it' if not one.withdrawn else 'what is left'} contradicts "
         f"{escape(', '.join(others))}, so that nobody's decision counts. Whoever settles it says so: "
-        f"[bold]tamis override {batch_id[:SHORT_ID]} number:{record_number(one.index)} DECISION{stage} --settle "
+        f"[bold]tamis override {short(batch_id)} number:{record_number(one.index)} DECISION{stage} --settle "
         "--reviewer NAME[/]"
     )
 

@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.results.results_file import replacing
+from tamis_review import draw_pilot
 from tamis_review.decisions.sheets import write_pilot
-from tamis_review.evaluation import draw_pilot
 from tamis_review.quality.matching import check_decides
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
 from .arguments import RANDOM_SEED_BITS, BatchId, is_new, to_file
+from .tables import short
 
 USUAL = 200  # records
 
@@ -35,7 +35,7 @@ def pilot(
         batch = client.batch(batch_id)
         view = batch.status()
         check_decides(view.id, view.operation)
-        output = output or Path(f"pilot-{view.id[:SHORT_ID]}.csv")
+        output = output or Path(f"pilot-{short(view.id)}.csv")
         is_new(output, may_hold="labels")
         drawn = draw_pilot(batch, n, seed=secrets.randbits(RANDOM_SEED_BITS) if seed is None else seed)
         with replacing(output) as stream:

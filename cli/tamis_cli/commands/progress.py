@@ -10,16 +10,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.ledger.batch_view import BatchView, ReviewView
+from tamis_producer import Batch, BatchView, ReviewView
 from tamis_schemas import BatchPaused, Counts, dollars
-from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import err, out
-from .exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from .app import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, err, out
 from .facts import facts_of
 from .json_document import print_json
 from .render import paid, paused, print_summary, say_failed, state_words
+from .tables import short
 
 if TYPE_CHECKING:
     from tamis_review.plans.reviews import Review
@@ -184,7 +182,7 @@ def _summarise(batch: Batch, counts: Counts, console: Console) -> None:
 
 def _summarise_review(review: "Review", view: ReviewView, console: Console) -> None:
     for batch, stage in zip(review.stages(), view.stages, strict=True):
-        console.print(f"\n[bold]{stage.operation}[/] [dim]{stage.id[:SHORT_ID]}[/]")
+        console.print(f"\n[bold]{stage.operation}[/] [dim]{short(stage.id)}[/]")
         if (summary := batch.summary()) is not None:
             print_summary(summary, console)
     if view.state == "completed" and len(view.stages) < len(view.planned):

@@ -5,22 +5,21 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.ledger import ledger_errors
 from tamis_producer.retention.deletion import prune_all_answers
 from tamis_producer.retention.purge import give_back, purge, space_taken
 from tamis_producer.retention.subjects import Subject, find_subjects, measure
 from tamis_schemas import InvalidParameters, InvalidRequest
-from tamis_schemas.batches.wire import SHORT_ID
 
-from .app import app, err, out
-from .exit_codes import EXIT_FAILED
+from .app import EXIT_FAILED, app, err, out
 from .json_document import AsJson, print_json
-from .tables import listing
+from .tables import counted, listing, short
 
 AGE = re.compile(r"(\d{1,5})([hdw])")
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -71,13 +70,12 @@ def purge_command(
         with ledger_errors(), client.engine.connect() as connection:
             wanted = ids or by_rule
             subjects = find_subjects(connection, ids=ids or (), older_than=age, label=label) if wanted else []
-            sizes = [measure(connection, one) for one in subjects]
-        plan = _facts(subjects, sizes) | {"dry_run": dry_run}
+            sizes = {subject.id: measure(connection, subject) for subject in subjects}
         if not as_json and wanted:
             _print_plan(subjects, sizes, would=dry_run)
         if dry_run:
             if as_json:
-                print_json(plan)
+                print_json(_facts(subjects, sizes) | {"dry_run": True})
             return
         if not yes and not _agreed(subjects, answers_older_than, archive):
             raise typer.Exit(EXIT_FAILED)
@@ -95,9 +93,8 @@ def purge_command(
         after = give_back(client.engine) if space else before
     told = [one.subject for one in done]
     if as_json:
-        sizes_of = dict(zip((one.id for one in subjects), sizes, strict=True))
         print_json(
-            _facts(told, [sizes_of[one.id] for one in told])
+            _facts(told, sizes)
             | {"dry_run": False, "answers": answers, "disk_before": before, "disk_after": after}
             | {"archives": [str(one.archive) for one in done if one.archive is not None]}
         )
@@ -122,34 +119,36 @@ def _age(given: str | None, option: str) -> timedelta | None:
     return timedelta(**{UNITS[found[2]]: int(found[1])})
 
 
-def _facts(subjects: list[Subject], sizes: list[int]) -> dict[str, object]:
+def _facts(subjects: list[Subject], sizes: dict[UUID, int]) -> dict[str, object]:
     return {
         "batches": sum(len(one.batch_ids) for one in subjects),
         "items": sum(one.items for one in subjects),
-        "bytes": sum(sizes),
+        "bytes": sum(sizes[one.id] for one in subjects),
         "subjects": [
             {"id": one.id, "kind": one.noun, "label": one.label, "ended_at": one.ended_at, "batches": one.batch_ids}
-            | {"items": one.items, "bytes": size}
-            for one, size in zip(subjects, sizes, strict=True)
+            | {"items": one.items, "bytes": sizes[one.id]}
+            for one in subjects
         ],
     }
 
 
-def _print_plan(subjects: list[Subject], sizes: list[int], *, would: bool) -> None:
+def _print_plan(subjects: list[Subject], sizes: dict[UUID, int], *, would: bool) -> None:
     if not subjects:
         out.print("nothing is to go: no finished batch or review is meant")
         return
     table = listing("", "id", "label", "ended", numbers=("items", "size"))
-    for one, size in [*zip(subjects, sizes, strict=True)][:LISTED]:
+    for one in subjects[:LISTED]:
         ended = "" if one.ended_at is None else f"{one.ended_at:%Y-%m-%d}"
         label = escape(one.label or "")
-        table.add_row(one.noun, str(one.id)[:SHORT_ID], label, ended, f"{one.items:,}", _bytes(size))
+        table.add_row(one.noun, short(one.id), label, ended, f"{one.items:,}", _bytes(sizes[one.id]))
     out.print(table)
     if len(subjects) > LISTED:
         out.print(f"and {len(subjects) - LISTED:,} more; --json lists them all")
     verb = "would go" if would else "go"
     batches, items = sum(len(one.batch_ids) for one in subjects), sum(one.items for one in subjects)
-    out.print(f"{_n(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes))} of rows {verb}")
+    out.print(
+        f"{counted(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes.values()))} of rows {verb}"
+    )
 
 
 def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) -> bool:
@@ -166,12 +165,8 @@ def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) 
 def _subjects(subjects: list[Subject]) -> str:
     reviews = sum(one.review_id is not None for one in subjects)
     single = len(subjects) - reviews
-    named = [_n(n, *words) for n, words in ((single, ("batch", "batches")), (reviews, ("review", "reviews"))) if n]
+    named = [counted(n, *words) for n, words in ((single, ("batch", "batches")), (reviews, ("review", "reviews"))) if n]
     return " and ".join(named) or "nothing"
-
-
-def _n(count: int, one: str, several: str) -> str:
-    return f"{count:,} {one if count == 1 else several}"
 
 
 def _bytes(count: int) -> str:

@@ -2,27 +2,25 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
+from tamis_producer import Batch, Client
 from tamis_producer.results.result_frames import write_parquet
 from tamis_producer.results.results_file import replacing, replacing_bytes, write_csv, write_jsonl
+from tamis_review import count_labels, labelled_places
 from tamis_review.decisions.decided_records import decided_records
 from tamis_review.intake.recognise import Format, format_named
 from tamis_review.intake.source import source_format
-from tamis_review.remarks import count_labels, labelled_places
 from tamis_schemas import InvalidRequest
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
 from .arguments import BatchId, to_file
 from .console import for_data
 from .opened import first_batch
+from .tables import short
 
 Label = Annotated[str | None, typer.Option(help="Records with this label alone.")]
 ENDINGS: dict[str, Literal["csv", "jsonl", "parquet"]] = {
@@ -52,25 +50,23 @@ def results(
         form = "csv" if output is None else ENDINGS.get(output.suffix, "csv")
     with Client() as client:
         batch = client.batch(batch_id)
-        places = _labelled(batch, label)
-        write = _write_parquet if form == "parquet" else partial(_write_text, form)
-        rows = write(batch, places, output)
+        rows = _write(batch, form, _labelled(batch, label), output)
     if output is not None:
         err.print(f"{rows} items written to {output}")
 
 
-def _write_text(form: str, batch: Batch, places: Collection[int] | None, output: Path | None) -> int:
-    write = write_jsonl if form == "jsonl" else partial(write_csv, operation=batch.operation())
+def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path | None) -> int:
+    """Write the results of these places; return how many there are."""
+    if form == "parquet":
+        if output is None:
+            raise InvalidRequest("Parquet is no text for a terminal: name a file with -o")
+        with replacing_bytes(output) as table:
+            return write_parquet(batch.results(places), batch.operation(), table)
     stdout = for_data(typer.get_text_stream("stdout"))
     with nullcontext(stdout) if output is None else replacing(output) as stream:
-        return write(batch.results(places), stream)
-
-
-def _write_parquet(batch: Batch, places: Collection[int] | None, output: Path | None) -> int:
-    if output is None:
-        raise InvalidRequest("Parquet is no text for a terminal: name a file with -o")
-    with replacing_bytes(output) as stream:
-        return write_parquet(batch.results(places), batch.operation(), stream)
+        if form == "jsonl":
+            return write_jsonl(batch.results(places), stream)
+        return write_csv(batch.results(places), stream, batch.operation())
 
 
 @app.command(
@@ -131,5 +127,5 @@ def _labelled(batch: Batch, label: str | None) -> list[int] | None:
     words = " ".join(label.split())
     if not (places := list(labelled_places(batch, words))):
         there = ", ".join(count_labels(batch)) or "none"
-        raise InvalidRequest(f"no record of batch {batch.id[:SHORT_ID]} has the label {words!r}; there are: {there}")
+        raise InvalidRequest(f"no record of batch {short(batch.id)} has the label {words!r}; there are: {there}")
     return places

@@ -20,14 +20,13 @@ from tamis_schemas import (
     cost_words,
     dollars,
 )
-from tamis_schemas.batches.wire import SHORT_ID
 
-from .tables import facts_by_name, listing
+from .tables import facts_by_name, listing, short
 
 if TYPE_CHECKING:
     from tamis_producer.ledger import HumanCounts
     from tamis_schemas import RetryBias
-    from tamis_schemas.batches.retry_bias import Comparison, RoundFailures
+    from tamis_schemas.batches.retry_bias import Comparison
 
 
 def percent(share: Proportion) -> str:
@@ -114,15 +113,9 @@ def _budget(budget: Budget) -> str:
 
 
 def _counts(counts: Counts) -> str:
-    parts = {
-        "decided": counts.decided,
-        "failed": counts.failed,
-        "excluded by filter": counts.excluded_by_filter,
-        "cancelled": counts.cancelled,
-        "pending": counts.pending,
-        "running": counts.running,
-    }
-    return f"{counts.n_items}: " + ", ".join(f"{name} {n}" for name, n in parts.items() if n)
+    states = ("decided", "failed", "excluded_by_filter", "cancelled", "pending", "running")
+    parts = (f"{state.replace('_', ' ')} {n}" for state in states if (n := getattr(counts, state)))
+    return f"{counts.n_items}: {', '.join(parts)}"
 
 
 def print_view(view: BatchView, console: Console) -> None:
@@ -188,7 +181,7 @@ def print_views(views: list[BatchView], console: Console) -> None:
     table = listing(*names, numbers=("items", "done", "failed"))
     for view in views:
         table.add_row(
-            view.id[:SHORT_ID],
+            short(view.id),
             f"{view.created_at:%Y-%m-%d %H:%M}",
             *([escape(view.submitted_by or "")] if by_keys else []),
             escape(f"{view.operation} {view.label or ''}".strip()),
@@ -236,17 +229,14 @@ def say_failed(batch_id: str, console: Console) -> None:
 
 def print_failures(bias: "RetryBias", console: Console) -> None:
     """Print what failed in each round, and by which traits."""
-    for one in bias.rounds:
-        _print_round(one, console)
-
-
-def _print_round(one: "RoundFailures", console: Console) -> None:
-    kinds = f": [red]{kinds_words(one.kinds)}[/]" if one.kinds else ""
-    console.print(f"\n[bold]round {one.round}[/]: {one.failed:,} of {one.evaluated:,} records failed{kinds}")
-    if one.pass_rate.total:
-        console.print(f"[dim]passed of those decided in it[/]  {percent(one.pass_rate)}")
-    for comparison in one.comparisons:
-        _print_comparison(comparison, console)
+    for failures in bias.rounds:
+        kinds = f": [red]{kinds_words(failures.kinds)}[/]" if failures.kinds else ""
+        counts = f"{failures.failed:,} of {failures.evaluated:,} records failed"
+        console.print(f"\n[bold]round {failures.round}[/]: {counts}{kinds}")
+        if failures.pass_rate.total:
+            console.print(f"[dim]passed of those decided in it[/]  {percent(failures.pass_rate)}")
+        for comparison in failures.comparisons:
+            _print_comparison(comparison, console)
 
 
 def _print_comparison(comparison: "Comparison", console: Console) -> None:

@@ -6,16 +6,15 @@ from typing import Annotated
 
 import typer
 
-from tamis_producer.client.client import Client
-from tamis_review.plans.reviews import find_batch_or_review
+from tamis_producer import Client
+from tamis_review import find_batch_or_review, write_report_file
 from tamis_review.report import ReportForm, form_of, write_report
-from tamis_review.reports import write_report_file
 from tamis_schemas import InvalidRequest
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, err
 from .arguments import to_file
 from .console import for_data
+from .tables import short
 
 
 @app.command(
@@ -50,7 +49,7 @@ def report(
         if output is None and form is ReportForm.PNG and sys.stdout.isatty():
             raise InvalidRequest("a PNG is no text for a terminal: say -o prisma.png")
         if output is None and form is ReportForm.HTML:
-            output = Path(f"report-{reported.id[:SHORT_ID]}.html")
+            output = Path(f"report-{short(reported.id)}.html")
         if output is None:
             figures = write_report(client.engine, reported.id, form, for_data(typer.get_text_stream("stdout")))
         else:

@@ -7,22 +7,21 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.runs import rounds
 from tamis_producer.runs.rounds import Retryable
 from tamis_producer.submission.budget import amount_of
-from tamis_review.records import read_failures
-from tamis_review.stages import has_later_stage
+from tamis_review import has_later_stage, read_failures
 from tamis_schemas import InvalidRequest, dollars
 
-from .app import app, err, out
+from .app import EXIT_FAILED, EXIT_OK, app, err, out
 from .arguments import BatchId, NewBudget
-from .exit_codes import EXIT_FAILED, EXIT_OK
 from .facts import batch_facts
 from .json_document import AsJson, print_json
 from .opened import batch_of, opened
 from .progress import follow
 from .render import print_failures
+from .tables import counted
 
 
 @app.command(examples=("tamis retry 3f2a91c0 --kind timeout,connection --watch", "tamis retry --all-failed --yes"))
@@ -61,7 +60,7 @@ def retry(
             print_json({"retried": count} | batch_facts(batch))
             raise typer.Exit(code)
         next_command = "" if watch else f" [bold]tamis status {batch.id} --watch[/] follows it."
-        out.say(f"batch {batch.id}: round {batch.status().round} asks about {_items(count)}.{next_command}")
+        out.say(f"batch {batch.id}: round {batch.status().round} asks about {counted(count, 'item')}.{next_command}")
         if has_later_stage(batch):
             out.say("The next stage of its review has begun: what this round lets pass does not follow into it.")
         raise typer.Exit(follow(batch) if watch else EXIT_OK)
@@ -79,7 +78,7 @@ def failures(batch_id: BatchId) -> Iterator[object]:
         return
     print_failures(bias, out)
     if failed:
-        out.say(f"\n[bold]tamis retry {batch.id}[/] asks about {_items(failed)} again.")
+        out.say(f"\n[bold]tamis retry {batch.id}[/] asks about {counted(failed, 'item')} again.")
 
 
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:
@@ -94,7 +93,7 @@ def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: 
         out.print("no completed batch has failed items" + (" of this kind" if kinds else ""))
     else:
         for one in each:
-            line = f"batch {one.batch.id}: {_items(one.items)} again"
+            line = f"batch {one.batch.id}: {counted(one.items, 'item')} again"
             if one.refused is not None:
                 line = f"[red]not retried:[/] {escape(one.refused)}"
             out.say(line)
@@ -108,9 +107,4 @@ def _measure(retryable: list[Retryable]) -> str:
     cost = f"about {dollars(sum(costs[1:], costs[0]))}" if costs else "at a cost that is not known"
     if costs and len(costs) < many:
         cost += ", and more for batches whose prices are not known"
-    batches = "1 batch" if many == 1 else f"{many:,} batches"
-    return f"{_items(items)} of {batches}, {cost}"
-
-
-def _items(n: int) -> str:
-    return "1 item" if n == 1 else f"{n:,} items"
+    return f"{counted(items, 'item')} of {counted(many, 'batch', 'batches')}, {cost}"

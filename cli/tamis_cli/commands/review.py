@@ -8,29 +8,24 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
-from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.ledger.batch_view import ReviewView
+from tamis_producer import Client, ProducerSettings, ReviewView
 from tamis_producer.runs.dry_run import Planned
+from tamis_review import find_review, list_reviews, submit_review
 from tamis_review.filter.identification import identify
 from tamis_review.plans.plan_file import read_plan
-from tamis_review.plans.reviews import find_review, list_reviews, submit_review
 from tamis_schemas import InvalidRequest, Item, ReviewPlan, dollars
-from tamis_schemas.batches.wire import SHORT_ID
 
 from .app import app, out
-from .commands import Commands
 from .dry_run import dry_run, rehearsal_facts
-from .facts import review_facts, review_view_facts
+from .facts import review_facts
 from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
 from .progress import attend, follow
 from .render import paid, paused, state_words
 from .submission import Submission, submitting, with_examples
-from .tables import listing
+from .tables import listing, short
 
-reviews = Commands(name="review", help="Run a review after a plan, stage by stage.", no_args_is_help=True)
-app.add_typer(reviews)
+reviews = app.group("review", "Run a review after a plan, stage by stage.")
 
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.")]
 
@@ -55,9 +50,8 @@ def run(
     )
     say_what_was_read(identified, BY_PLAN)
     if submission.dry_run:
-        rehearse = _rehearsal_facts if submission.as_json else _rehearse
         steered = planned.plan.steered(submission.steering).with_operations(with_examples)
-        rehearse(steered, identified.asked, use_cache=submission.use_cache)
+        _rehearse(steered, identified.asked, submission)
         return
     with Client() as client:
         review = submit_review(
@@ -91,11 +85,11 @@ def status(
         review = find_review(client, review_id)
         if watch:
             raise typer.Exit(follow(review))
-        if as_json:
-            print_json(review_facts(review))
-            return
         view = review.status()
-    _print_view(view, out)
+    if as_json:
+        print_json(review_facts(view))
+    else:
+        _print_view(view, out)
 
 
 @reviews.command("list", examples=("tamis review list",))
@@ -105,7 +99,7 @@ def list_(
     """List the latest reviews."""
     with Client() as client:
         views = list_reviews(client, limit)
-    yield [review_view_facts(view) for view in views]
+    yield [review_facts(view) for view in views]
     if not views:
         out.print("no reviews yet: `tamis review run PLAN` begins one")
         return
@@ -113,24 +107,21 @@ def list_(
     for view in views:
         stage = f"{len(view.stages)} of {len(view.planned)}: {view.stages[-1].operation}"
         begun = f"{view.created_at:%Y-%m-%d %H:%M}"
-        table.add_row(view.id[:SHORT_ID], begun, escape(view.label), view.state, stage)
+        table.add_row(short(view.id), begun, escape(view.label), view.state, stage)
     out.print(table)
 
 
-def _rehearsal_facts(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
+def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: Submission) -> None:
     """Print each stage that can be rehearsed, as if every record passed the stages before it."""
-    rehearsals = []
-    for stage in plan.stages:
-        planned = Planned.of_stage(stage, records, use_cache=use_cache)
-        facts = None if planned is None else rehearsal_facts(planned, stage.max_cost)
-        rehearsals.append({"stage": stage.name, "rehearsal": facts})
-    print_json({"dry_run": True, "stages": rehearsals})
-
-
-def _rehearse(plan: ReviewPlan, records: Sequence[Item], *, use_cache: bool) -> None:
-    """The first stage; what the others are asked depends on its answers, and for all records it is at most so much."""
-    for number, stage in enumerate(plan.stages, 1):
-        planned = Planned.of_stage(stage, records, use_cache=use_cache)
+    batches = [(stage, Planned.of_stage(stage, records, use_cache=submission.use_cache)) for stage in plan.stages]
+    if submission.as_json:
+        rehearsals = [
+            {"stage": stage.name, "rehearsal": None if planned is None else rehearsal_facts(planned, stage.max_cost)}
+            for stage, planned in batches
+        ]
+        print_json({"dry_run": True, "stages": rehearsals})
+        return
+    for number, (stage, planned) in enumerate(batches, 1):
         if planned is None:
             out.print("\n[bold]judge[/]: of what passes the stages before it; not known beforehand")
             continue
@@ -149,7 +140,7 @@ def _print_view(view: ReviewView, console: Console) -> None:
         waiting = counts.pending + counts.running
         cost = dollars(stage.cost) if stage.cost or not stage.unpriced else "not known"
         cells = (*map(str, each), str(waiting), cost)
-        table.add_row(stage.operation, stage.id[:SHORT_ID], state_words(stage), *cells)
+        table.add_row(stage.operation, short(stage.id), state_words(stage), *cells)
     for name in view.planned[len(view.stages) :]:
         table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
     console.print(table)

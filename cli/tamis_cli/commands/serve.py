@@ -1,26 +1,22 @@
 """`tamis serve` and `tamis keys`: the HTTP gateway and who may use it."""
 
-from collections.abc import Collection, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from rich.markup import escape
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.gateway import api_keys
 from tamis_producer.gateway.api_keys import ApiKey, Restrictions, Scope
 from tamis_producer.ledger import GATEWAY
 from tamis_producer.runs.dry_run import Planned, Rehearsal
 from tamis_producer.submission.budget import amount_of
-from tamis_schemas import Callback, InvalidParameters, InvalidRequest, dollars
+from tamis_schemas import InvalidRequest, dollars
 from tamis_schemas.extras import needs
-from tamis_schemas.operations import first_complaint
 
 from .app import app, out
-from .arguments import KeyId
-from .commands import Commands
+from .arguments import KeyId, callback_of
 from .tables import listing
 
 Models = Annotated[
@@ -42,8 +38,7 @@ CallbackUrl = Annotated[
 
 DROPPED_BY = {"models": "--any-model", "monthly_cost": "--no-monthly-cost", "callback": "--no-callback"}
 
-keys = Commands(help="Keys of the HTTP gateway.", no_args_is_help=True)
-app.add_typer(keys, name="keys")
+keys = app.group("keys", "Keys of the HTTP gateway.")
 
 
 @app.command(examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
@@ -122,8 +117,8 @@ def change(
     no_callback: Annotated[bool, typer.Option("--no-callback", help="Nobody is told.")] = False,
 ) -> Iterator[object]:
     """Change what a key may ask and spend, and whom its batches tell."""
-    drops = (any_model, no_monthly_cost, no_callback)
-    dropped = {name: option for (name, option), drop in zip(DROPPED_BY.items(), drops, strict=True) if drop}
+    drops = {"models": any_model, "monthly_cost": no_monthly_cost, "callback": no_callback}
+    dropped = [name for name, drop in drops.items() if drop]
     restrictions = _restrictions(models=model, monthly_cost=monthly_cost, callback=callback, dropped=dropped)
     with Client() as client:
         changed = api_keys.change(client.engine, key, restrictions)
@@ -146,21 +141,18 @@ def _restrictions(
     models: Collection[str] | None,
     monthly_cost: str | None,
     callback: str | None,
-    dropped: Mapping[str, str] = MappingProxyType({}),
+    dropped: Sequence[str] = (),
 ) -> Restrictions:
-    """Return the restrictions that were chosen, and None for those that are dropped, each by its option."""
+    """Return the restrictions that were chosen, and None for those that are dropped."""
     chosen: dict[str, Any] = {}
     if models:
         chosen["models"] = tuple(models)
     if monthly_cost is not None:
         chosen["monthly_cost"] = amount_of(monthly_cost, name="--monthly-cost")
     if callback is not None:
-        try:
-            chosen["callback"] = Callback(url=callback)
-        except ValidationError as error:
-            raise InvalidParameters(f"--callback: {first_complaint(error)}") from error
-    if twice := [option for name, option in dropped.items() if name in chosen]:
-        raise InvalidRequest(f"{twice[0]} does not go together with what it takes away")
+        chosen["callback"] = callback_of(callback, "--callback")
+    if twice := [name for name in dropped if name in chosen]:
+        raise InvalidRequest(f"{DROPPED_BY[twice[0]]} does not go together with what it takes away")
     return Restrictions(**dict.fromkeys(dropped), **chosen)
 
 

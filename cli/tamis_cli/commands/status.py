@@ -7,19 +7,18 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from tamis_producer.client.glance import glance
 from tamis_producer.ledger.batch_view import BatchView
 from tamis_producer.ledger.worker_view import NO_WORKER, WorkerState, WorkerView
 from tamis_schemas import InvalidRequest, LedgerUnavailable
 
-from .app import app, out, say_error
+from .app import EXIT_OK, EXIT_WRONG_USE, app, out, say_error
 from .commands import next_step
-from .exit_codes import EXIT_OK, EXIT_WRONG_USE
 from .facts import batch_facts, human_counts, view_facts
 from .json_document import AsJson, print_json
 from .render import print_humans, print_rounds, print_summary, print_traffic, print_view, print_views, say_failed
+from .tables import listing
 
 OPEN_AMONG = 200  # the latest batches, of which the open ones are shown
 DAY = timedelta(days=1)
@@ -29,15 +28,15 @@ DAY = timedelta(days=1)
 def batches(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
     services: Annotated[bool, typer.Option("--services", help="Only the calls of services, by the hour.")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Iterator[object]:
     """List the latest batches, and below them the calls of services in the last day."""
     with glance() as ledger:
         views = [] if services else ledger.batches(limit)
-        traffic = ledger.service_traffic() if services or not as_json else []
-    if as_json:
-        print_json([one.model_dump(mode="json") for one in traffic] if services else [view_facts(one) for one in views])
-        return
+        if not services:
+            yield lambda: [view_facts(view) for view in views]
+        traffic = ledger.service_traffic()
+    if services:
+        yield traffic
     if views:
         print_views(views, out)
     elif not services:
@@ -132,12 +131,11 @@ def print_workers(views: list[WorkerView], console: Console, now: datetime) -> N
     if not views:
         console.print(f"[yellow]{NO_WORKER}[/]")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("worker", "since", "version"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("in flight", justify="right")
-    table.add_column("progress", no_wrap=True)
-    table.add_column("state", overflow="fold")
+    table = listing("worker", "since", "version", "in flight", "progress", "state")
+    for column in (*table.columns[:3], table.columns[4]):
+        column.no_wrap = True
+    table.columns[3].justify = "right"
+    table.columns[5].overflow = "fold"
     for view in views:
         table.add_row(
             escape(f"{view.pid or '?'}@{view.host or '?'}"),

@@ -3,39 +3,30 @@
 import inspect
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, wraps
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.runs.dry_run import Planned
 from tamis_producer.submission.budget import amount_of
+from tamis_review import known_records
 from tamis_review.filter.known_records import KnownRecords
-from tamis_review.stages import known_records
 from tamis_schemas import Callback, InvalidParameters, Item, Operation, Priority, Steering, Tier, TierFallback
 from tamis_schemas.batches.steering import TIER_PATIENCE
-from tamis_schemas.operations import Inclusion, first_complaint
+from tamis_schemas.operations import Inclusion
 
-from .arguments import Strict
+from .arguments import CallbackUrl, Strict, callback_of
 from .commands import signed
 from .json_document import AsJson
 
 P = ParamSpec("P")
-Model = TypeVar("Model", bound=BaseModel)
 
 SHOWN = 80  # characters of what is wrong
-
-
-def validated(kind: type[Model], **parameters: Any) -> Model:
-    """Return a model of these parameters. Raises `InvalidParameters` naming the one that is wrong."""
-    try:
-        return kind.model_validate(parameters)
-    except ValidationError as error:
-        raise InvalidParameters(first_complaint(error)) from error
 
 
 def _dollars(text: str) -> Decimal:
@@ -65,19 +56,6 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
             raise InvalidParameters(f"--extra-header: {name.strip()!r} is given twice")
         headers[name.strip()] = value.strip()
     return headers
-
-
-CallbackUrl = Annotated[
-    str | None, typer.Option("--callback-url", metavar="URL", help="Who is told of its end, by a signed webhook.")
-]
-
-
-def callback_of(url: str) -> Callback:
-    """Return the callback that tells a URL of everything. Raises `InvalidParameters` where the URL cannot be called."""
-    try:
-        return Callback(url=url)
-    except ValidationError as error:
-        raise InvalidParameters(f"callback: {first_complaint(error)}") from error
 
 
 @dataclass(frozen=True)
@@ -198,13 +176,10 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], 
 
     `without` names those that it does not have; they stay at their defaults.
     """
-    hints = get_type_hints(Submission, include_extras=True)
     options = {
-        field.name: inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
-        )
-        for field in fields(Submission)
-        if field.name not in without
+        name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in inspect.signature(Submission).parameters.items()
+        if name not in without
     }
 
     def decorate(command: Callable[Concatenate[Submission, P], None]) -> Callable[..., None]:

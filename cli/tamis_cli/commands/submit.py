@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from tamis_producer.client.batch import Batch
-from tamis_producer.client.client import Client
-from tamis_producer.config.settings import ProducerSettings
+from tamis_producer import Batch, Client, ProducerSettings
 from tamis_review.filter.identification import identify, label_of
 from tamis_review.intake.stated_source import StatedSource
 from tamis_review.plans.criteria_file import read_criteria
@@ -24,6 +22,8 @@ from tamis_schemas import (
     Inclusion,
     InvalidParameters,
     Operation,
+    Panel,
+    PanelPolicy,
     Score,
     SearchCriteria,
     UnclearPolicy,
@@ -32,12 +32,11 @@ from tamis_schemas import (
 from tamis_schemas.values.printable import printable
 
 from .app import app
-from .arguments import Files
+from .arguments import Files, validated
 from .dry_run import dry_run
 from .intake import say_what_was_read, sources_of
-from .panel import PanelModels, Policy, panel_of_options
 from .progress import attend
-from .submission import Submission, submitting, validated, with_examples
+from .submission import Submission, submitting, with_examples
 
 ONE_ANSWER = ({"id": "answer"},)  # where there are no records
 
@@ -51,6 +50,18 @@ Sources = Annotated[
 ]
 Graded = Annotated[
     bool, typer.Option("--graded", help="Have the model grade the relevance of each record, too, from 0 to 100.")
+]
+PanelModels = Annotated[
+    str | None,
+    typer.Option(
+        "--panel",
+        metavar="MODEL,MODEL,...",
+        help="Ask several models about each record and decide by --policy.",
+    ),
+]
+Policy = Annotated[
+    PanelPolicy | None,
+    typer.Option(help="How a panel decides.  [default: unanimous-exclude]"),
 ]
 Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every answer.")]
 
@@ -292,6 +303,19 @@ def _answer(batch: Batch) -> str | None:
 def _say_answer(batch: Batch) -> None:
     if (text := _answer(batch)) is not None:
         typer.echo(f"\n{printable(text)}")
+
+
+def panel_of_options(models: str | None, policy: PanelPolicy | None) -> Panel | None:
+    """Return the panel of a command line, or None where it names none.
+
+    Raises `InvalidParameters` for models that make no panel, and for a policy without models.
+    """
+    if models is None:
+        if policy is not None:
+            raise InvalidParameters("--policy: it says how a panel decides; name its models with --panel")
+        return None
+    policies = {} if policy is None else {"policy": policy}
+    return validated(Panel, models=[model.strip() for model in models.split(",")], **policies)
 
 
 def _named(text: str) -> tuple[str, str]:

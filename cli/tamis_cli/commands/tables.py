@@ -4,6 +4,18 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
+from tamis_schemas.batches.wire import SHORT_ID
+
+
+def short(id: object) -> str:  # noqa: A002 - as everywhere
+    """Return the beginning of an id, by which people name what it belongs to."""
+    return str(id)[:SHORT_ID]
+
+
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun; the plural takes an s unless it is given."""
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
 
 def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[str]] = ()) -> Table:
     """Return a list without lines, one of its rows for each thing; columns of numbers come last, and to the right."""

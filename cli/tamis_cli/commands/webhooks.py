@@ -6,24 +6,19 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
-from tamis_producer.client.client import Client
+from tamis_producer import Client
 from tamis_producer.ledger import webhook_outbox as outbox
 from tamis_producer.ledger.webhook_outbox import WebhookView
 from tamis_producer.process.waiting import poll
-from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger.tables import WebhookState
 
-from .app import app, out
-from .arguments import KeyId
-from .commands import Commands
-from .exit_codes import EXIT_FAILED, EXIT_OK
+from .app import EXIT_FAILED, EXIT_OK, app, out
+from .arguments import CallbackUrl, KeyId, callback_of
 from .json_document import AsJson, print_json
-from .submission import CallbackUrl, callback_of
+from .tables import listing, short
 
-webhooks = Commands(help="What was told to whom by webhooks, and tell it again.", no_args_is_help=True)
-app.add_typer(webhooks, name="webhooks")
+webhooks = app.group("webhooks", "What was told to whom by webhooks, and tell it again.")
 
 
 @webhooks.command("list", examples=("tamis webhooks list", "tamis webhooks list --state given_up"))
@@ -92,19 +87,19 @@ def of_key(
 
 
 def _print(views: list[WebhookView]) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("webhook", "batch", "event"):
-        table.add_column(name, no_wrap=True)
-    for name in ("receiver", "state", "last answer"):
-        table.add_column(name, overflow="fold")
+    table = listing("webhook", "batch", "event", "receiver", "state", "last answer")
+    for column in table.columns[:3]:
+        column.no_wrap = True
+    for column in table.columns[3:]:
+        column.overflow = "fold"
     for view in views:
-        batch = "" if view.batch_id is None else str(view.batch_id)[:SHORT_ID]
+        batch = "" if view.batch_id is None else short(view.batch_id)
         again = "" if view.next_at is None or not view.tries else f", next {_moment(view.next_at)}"
         state = f"{view.state.value}, {view.tries} {'try' if view.tries == 1 else 'tries'}{again}"
         colour = {WebhookState.DELIVERED: "green", WebhookState.GIVEN_UP: "red"}.get(view.state, "yellow")
         last = "" if view.last_at is None else f"{_moment(view.last_at)} "
         table.add_row(
-            str(view.id)[:SHORT_ID],
+            short(view.id),
             batch,
             view.type,
             escape(view.url),

@@ -8,8 +8,7 @@ import typer
 from tamis_schemas.extras import needs
 from tamis_worker.liveness.watchdog import FRESH, health_at
 
-from .app import RUNS_A_WORKER, app, out
-from .exit_codes import EXIT_FAILED, EXIT_OK
+from .app import EXIT_FAILED, EXIT_OK, RUNS_A_WORKER, app, out
 from .json_document import AsJson, print_json
 
 

@@ -1,8 +1,9 @@
 """The whole examination, part by part; what one part cannot say keeps none of the others from it."""
 
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from itertools import chain
@@ -11,18 +12,18 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select, text
 
 from tamis_producer.config.redaction import Redaction
-from tamis_producer.ledger import PoolKind, connect, ledger_errors
+from tamis_producer.ledger import PoolKind, connect, ledger_errors, single_connection
 from tamis_producer.runs.workers import REDIS, read_repairs, read_workers
 from tamis_producer.transport.broker import make_app, place, waiting_messages
 from tamis_schemas import BrokerUnavailable, ConfigurationError, LedgerUnavailable, TamisError
 from tamis_schemas.extras import needs
 from tamis_schemas.ledger import dialects
 from tamis_schemas.ledger.pooler import address
-from tamis_schemas.ledger.revisions import head, revisions
+from tamis_schemas.ledger.revisions import revisions
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.webhooks.outbox import TASKS
 
-from .finding import Finding, failure, ok, warning
+from .finding import Finding, failure, ok, ok_if, warning
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers, read_clock
 
@@ -48,22 +49,10 @@ class LedgerReading:
     pooled: bool = False  # and the URL says that transactions are pooled
 
 
-@dataclass(frozen=True)
-class Revisions:
-    """The revisions of the tables."""
-
-    head: str  # what this release writes
-    known: frozenset[str]
-
-
 def read_ledger_server(url: str) -> LedgerReading | TamisError:
     """Return what the server says of itself, or why it does not answer."""
     try:
-        engine = connect(url, DOCTOR)
-    except TamisError as error:
-        return error
-    try:
-        with ledger_errors(), engine.connect() as connection:
+        with single_connection(url, DOCTOR) as connection:
 
             def scalar(query: str) -> str:
                 return str(connection.execute(text(query)).scalar_one())
@@ -85,8 +74,6 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
             )
     except TamisError as error:
         return error
-    finally:
-        engine.dispose()
 
 
 def _stands_between(connection: Connection) -> bool:
@@ -96,19 +83,16 @@ def _stands_between(connection: Connection) -> bool:
     return bool(server != driver.info.backend_pid)
 
 
-def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Revisions) -> list[Finding]:
-    """Return what to say of the ledger."""
+def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Sequence[str]) -> list[Finding]:
+    """Return what to say of the ledger; `revisions`: those that this release knows, its own last."""
     subject = "ledger"
     if isinstance(reading, TamisError):
         return [failure(subject, str(reading), "start Postgres, or put TAMIS_DATABASE_URL right")]
     line = (
         f"Postgres answers in {1000 * reading.latency:.1f} ms, version {reading.version}, {reading.size / 1e6:,.0f} MB"
     )
-    findings = [
-        ok(subject, line)
-        if reading.latency <= SLOW
-        else warning(subject, line, "bring Postgres nearer to the workers: claims and results wait for it")
-    ]
+    mend = "bring Postgres nearer to the workers: claims and results wait for it"
+    findings = [ok_if(reading.latency <= SLOW, subject, line, mend)]
     if reading.read_only:
         mend = "name the primary in TAMIS_DATABASE_URL, or have its operator let it write"
         findings.append(failure(subject, "it is read-only: a standby, or set so", mend))
@@ -121,15 +105,16 @@ def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Revision
     return [*findings, _tables(subject, reading.revision, revisions), _connections(subject, reading)]
 
 
-def _tables(subject: str, revision: str | None, revisions: Revisions) -> Finding:
-    if revision == revisions.head:
+def _tables(subject: str, revision: str | None, revisions: Sequence[str]) -> Finding:
+    *older, own = revisions
+    if revision == own:
         return ok(subject, f"its tables are those of this release (revision {revision})")
     if revision is None:
         return failure(subject, "it has no tables yet", "run `tamis migrate`")
-    if revision in revisions.known:
-        what = f"its tables are older (revision {revision}) than this release's ({revisions.head})"
+    if revision in older:
+        what = f"its tables are older (revision {revision}) than this release's ({own})"
         return failure(subject, what, "run `tamis migrate`; workers of the older release go on meanwhile")
-    what = f"its tables are newer (revision {revision}) than this release's ({revisions.head})"
+    what = f"its tables are newer (revision {revision}) than this release's ({own})"
     return failure(subject, what, "install the newer release of Tamis on this machine")
 
 
@@ -249,10 +234,8 @@ def examine(
     """
     redact = Redaction.of(settings)
     llm = _llm(settings, call, tell, redact.learn)
-    parts = (llm,) if endpoint_only else (_servers(settings), llm)
-    for finding in chain(*parts):
-        mend = None if finding.mend is None else redact(finding.mend)
-        yield Finding(finding.subject, finding.level, redact(finding.what), mend)
+    for finding in llm if endpoint_only else chain(_servers(settings), llm):
+        yield replace(finding, what=redact(finding.what), mend=finding.mend and redact(finding.mend))
 
 
 def _llm(
@@ -284,7 +267,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
         ledger = read_ledger_server(database)
         if isinstance(ledger, LedgerReading):
             ahead["ledger"] = ledger.ahead
-        yield from judge_ledger_server(ledger, Revisions(head=head(), known=frozenset(revisions())))
+        yield from judge_ledger_server(ledger, revisions())
         yield judge_clocks(ahead)
         yield from _workers(settings, broker, database)
     yield judge_times(
@@ -300,14 +283,12 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
 
 def _other_broker(settings: WorkerSettings) -> Finding:
     """Find out whether a broker that is no Redis answers; no more is asked of it."""
-    app = make_app(settings)
     try:
-        waiting_messages(app, within=ANSWER_WITHIN)
+        with closing(make_app(settings)) as app:
+            waiting_messages(app, within=ANSWER_WITHIN)
     except BrokerUnavailable as error:
         mend = "start it, or name the right one with TAMIS_BROKER_URL: amqp://user:password@host:5672/vhost"
         return failure("broker", str(error), mend)
-    finally:
-        app.close()
     return ok("broker", f"{place(settings.broker)} answers; it is no Redis, so how it keeps messages is not examined")
 
 
@@ -324,10 +305,9 @@ def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
 def _workers(settings: WorkerSettings, broker: str, database: str) -> Iterator[Finding]:
     app, engine = make_app(settings), connect(database)
     try:
-        try:
+        waiting = None
+        with suppress(BrokerUnavailable):
             waiting = waiting_messages(app, within=ANSWER_WITHIN)
-        except BrokerUnavailable:
-            waiting = None
         workers = read_workers(engine, broker)
         repairs = read_repairs(engine)
         learned = read_learned(engine)

@@ -32,6 +32,11 @@ def warning(subject: str, what: str, mend: str) -> Finding:
     return Finding(subject, Level.WARNING, what, mend)
 
 
+def ok_if(well: bool, subject: str, what: str, mend: str) -> Finding:
+    """All is well, or something may come of it."""
+    return ok(subject, what) if well else warning(subject, what, mend)
+
+
 def failure(subject: str, what: str, mend: str) -> Finding:
     """It does not work."""
     return Finding(subject, Level.FAILURE, what, mend)

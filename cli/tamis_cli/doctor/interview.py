@@ -5,17 +5,16 @@ is read as the engine reads it, and teaches how to ask as it teaches the workers
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tamis_review import read_records
 from tamis_review.example import CITATIONS, CRITERIA
-from tamis_review.intake import read_records
 from tamis_review.plans.criteria_file import read_criteria
+from tamis_schemas import NO_STEERING, ErrorKind, Inclusion, Item, Judge, Operation, Steering, parse_operation
 from tamis_schemas import Answer as AnswerOperation
-from tamis_schemas import ErrorKind, Inclusion, Item, Judge, Operation, Steering, parse_operation
-from tamis_schemas.batches.steering import NO_STEERING
-from tamis_schemas.operations import OPERATIONS, OperationKind, operation_name
+from tamis_schemas.operations import OPERATIONS, operation_name
 from tamis_worker import operations
 from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.llm.answer_reading import read_answer
@@ -43,10 +42,17 @@ class SampleQuestion:
 
 def sample_questions(model: str, patience: CallPolicy, steering: Steering = NO_STEERING) -> tuple[SampleQuestion, ...]:
     """One question of each operation's shape, a short one first. The records are made up."""
-    return tuple(_first_question(operation, item, model, patience, steering) for operation, item in _samples())
+    questions = []
+    for operation, item in _samples():
+        program = operations.program_of(operation, item)
+        question = next(program)[0]
+        program.close()
+        request = chat_request(question, model, patience, steering)
+        questions.append(SampleQuestion(operation.operation, request, question.parse))
+    return tuple(questions)
 
 
-def _samples() -> list[tuple[Operation, Item]]:
+def _samples() -> Iterator[tuple[Operation, Item]]:
     record = read_records(CITATIONS)[0]
     classified = {
         "value": "randomised controlled trial",
@@ -55,23 +61,10 @@ def _samples() -> list[tuple[Operation, Item]]:
         "context": f"Abstract 1: {record['abstract']}",
         "batch_size": 1,
     }
-    items: dict[type[OperationKind], Item] = {Judge: classified}
-    own: dict[type[OperationKind], dict[str, Any]] = {Inclusion: {"criteria": read_criteria(CRITERIA)}}
-    in_order = sorted(OPERATIONS, key=lambda kind: kind in (Inclusion, AnswerOperation))  # the long questions last
-    return [
-        (parse_operation({"operation": operation_name(kind), **parameters}), items.get(kind, record))
-        for kind in in_order
-        if (parameters := {**kind.example, **own.get(kind, {})})
-    ]
-
-
-def _first_question(
-    operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
-) -> SampleQuestion:
-    program = operations.program_of(operation, item)
-    question = next(program)[0]
-    program.close()
-    return SampleQuestion(operation.operation, chat_request(question, model, patience, steering), question.parse)
+    for kind in sorted(OPERATIONS, key=lambda kind: kind in (Inclusion, AnswerOperation)):  # the long questions last
+        own = {"criteria": read_criteria(CRITERIA)} if kind is Inclusion else {}
+        operation = parse_operation({"operation": operation_name(kind), **kind.example, **own})
+        yield operation, classified if kind is Judge else record
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,8 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from urllib.parse import urlsplit
 
 from tamis_producer.config.redaction import shown_url
@@ -15,7 +14,7 @@ from tamis_producer.files.price_file import known_prices
 from tamis_schemas import ConfigurationError, TamisError
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.engine.conversation import CallPolicy
-from tamis_worker.llm.api_key import KeySource, NoKey, key_source
+from tamis_worker.llm.api_key import NoKey, key_source
 from tamis_worker.llm.chat import CallError
 from tamis_worker.llm.llm import Llm
 from tamis_worker.llm.model_list import ModelList
@@ -35,24 +34,6 @@ KEY_SUBJECT = "LLM key"
 SOON = timedelta(hours=24)  # a batch may run for as long
 
 
-class KeyOrigin(StrEnum):
-    """The source of the key."""
-
-    NONE = "none"
-    SETTING = "setting"  # read once, when a process starts
-    FILE = "file"  # of TAMIS_LLM_API_KEY_FILE
-    COMMAND = "command"  # of TAMIS_LLM_API_KEY_COMMAND
-
-
-@dataclass(frozen=True)
-class _Interview:
-    """The endpoint's list of models, the answers to the questions, and when the key expires."""
-
-    listed: ModelList | CallError
-    answered: tuple[AskedQuestion, ...]  # none: nobody was asked
-    expires: datetime | None  # the key
-
-
 def examine_llm(
     settings: WorkerSettings, *, call: bool, tell: Callable[[str], object], learn: Callable[[str], object]
 ) -> Iterator[Finding]:
@@ -65,7 +46,7 @@ def examine_llm(
         endpoint = Endpoint(
             base_url=shown_url(url),
             model=settings.default_model,
-            has_key=_origin_of(settings) is not KeyOrigin.NONE,
+            has_key=_has_key(settings),
             of_stack=not settings.names_an_llm,
         )
         if urlsplit(url).username:
@@ -74,7 +55,7 @@ def examine_llm(
         questions = sample_questions(endpoint.model, CallPolicy.of(settings), settings.steering)
         prices = known_prices(settings.prices)
         tell(f"listing the models of {endpoint.base_url}")
-        held = asyncio.run(_ask(url, settings, questions, call, tell, learn))
+        listed, answered, expires = asyncio.run(_ask(url, settings, questions, call, tell, learn))
     except ConfigurationError as error:
         yield failure(SUBJECT, str(error), "see docs/settings.md")
         return
@@ -82,11 +63,12 @@ def examine_llm(
         yield failure(SUBJECT, str(error), "put TAMIS_PRICES right")
         return
     yield from _beside_the_stack(settings, endpoint)
-    yield from judge_list(endpoint, held.listed, asking=bool(held.answered))
-    if held.answered:
-        yield from judge_answers(endpoint, held.answered)
-        yield from judge_bill(endpoint.model, held.answered, prices)
-    yield from judge_key(_origin_of(settings), held.expires, datetime.now(UTC))
+    yield from judge_list(endpoint, listed, asking=bool(answered))
+    if answered:
+        yield from judge_answers(endpoint, answered)
+        yield from judge_bill(endpoint.model, answered, prices)
+    if endpoint.has_key:
+        yield judge_key(expires, datetime.now(UTC), renewed=_renewal_of(settings))
 
 
 async def _ask(
@@ -96,8 +78,11 @@ async def _ask(
     call: bool,
     tell: Callable[[str], object],
     learn: Callable[[str], object],
-) -> _Interview:
-    """The list of models, and the interview; nobody is interviewed who cannot be reached."""
+) -> tuple[ModelList | CallError, tuple[AskedQuestion, ...], datetime | None]:
+    """Return the list of models, the answered questions, and when the key expires.
+
+    No question is asked unless `call`, nor where the endpoint cannot be reached.
+    """
     keys = key_source(
         settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
         file=settings.llm_api_key_file,
@@ -119,16 +104,12 @@ async def _ask(
         if call and not (isinstance(listed, CallError) and out_of_reach(listed)):
             tell(f"asking {questions[0].request.model} {len(questions)} questions")
             answered = await interview(llm, questions, within=ALL_ANSWER_WITHIN)
-        return _Interview(listed, answered, await _expiry(keys))
+        expires = None
+        with suppress(NoKey):
+            expires = expiry_of(await keys.current())
+        return listed, answered, expires
     finally:
         await llm.close()
-
-
-async def _expiry(keys: KeySource) -> datetime | None:
-    try:
-        return expiry_of(await keys.current())
-    except NoKey:
-        return None
 
 
 def _url_of(settings: WorkerSettings) -> str:
@@ -153,12 +134,16 @@ def _beside_the_stack(settings: WorkerSettings, endpoint: Endpoint) -> Iterator[
         yield warning(SUBJECT, what, mend)
 
 
-def _origin_of(settings: WorkerSettings) -> KeyOrigin:
+def _has_key(settings: WorkerSettings) -> bool:
+    sources = (settings.llm_api_key_file, settings.llm_api_key, settings.llm_api_key_command)
+    return any(source is not None for source in sources)
+
+
+def _renewal_of(settings: WorkerSettings) -> str | None:
+    """Return how a fresh key comes about; None for a key that is read once, when a process starts."""
     if settings.llm_api_key_file is not None:
-        return KeyOrigin.FILE
-    if settings.llm_api_key is not None:
-        return KeyOrigin.SETTING
-    return KeyOrigin.NONE if settings.llm_api_key_command is None else KeyOrigin.COMMAND
+        return "the file of TAMIS_LLM_API_KEY_FILE is read again when it changes"
+    return None if settings.llm_api_key is not None else "TAMIS_LLM_API_KEY_COMMAND prints a fresh one"
 
 
 def expiry_of(key: str) -> datetime | None:
@@ -173,29 +158,21 @@ def expiry_of(key: str) -> datetime | None:
         return None
 
 
-def judge_key(source: KeyOrigin, expires: datetime | None, now: datetime) -> list[Finding]:
-    """Return what to say of the key; nothing where there is none."""
-    if source is KeyOrigin.NONE:
-        return []
-    renewed = {
-        KeyOrigin.FILE: "the file of TAMIS_LLM_API_KEY_FILE is read again when it changes",
-        KeyOrigin.COMMAND: "TAMIS_LLM_API_KEY_COMMAND prints a fresh one",
-    }.get(source)
+def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -> Finding:
+    """Return what to say of the key; `renewed`: how a fresh one comes about."""
+    how = f"; {renewed}" if renewed else ""
     if expires is None:
-        text = "it does not say when it expires" + (f"; {renewed}" if renewed else "")
-        return [ok(KEY_SUBJECT, text)]
+        return ok(KEY_SUBJECT, f"it does not say when it expires{how}")
     left = expires - now
     at = f"{expires:%Y-%m-%d %H:%M} UTC"
     if left <= timedelta(0):
         mend = "have it renewed" if renewed else "put a fresh one into TAMIS_LLM_API_KEY"
-        return [warning(KEY_SUBJECT, f"it expired at {at}", mend)]
+        return warning(KEY_SUBJECT, f"it expired at {at}", mend)
     text = f"it expires in {_words(left)}, at {at}"
-    if renewed:
-        return [ok(KEY_SUBJECT, f"{text}; {renewed}")]
-    if left <= SOON:
+    if left <= SOON and not renewed:
         mend = "name a file that is renewed in TAMIS_LLM_API_KEY_FILE, or a command in TAMIS_LLM_API_KEY_COMMAND"
-        return [warning(KEY_SUBJECT, f"{text}, and nothing renews it", mend)]
-    return [ok(KEY_SUBJECT, text)]
+        return warning(KEY_SUBJECT, f"{text}, and nothing renews it", mend)
+    return ok(KEY_SUBJECT, f"{text}{how}")
 
 
 def _words(left: timedelta) -> str:

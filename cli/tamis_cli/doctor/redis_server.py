@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import redis
 from redis.exceptions import NoPermissionError
 
-from .finding import Finding, failure, ok, warning
+from .finding import Finding, failure, ok, ok_if, warning
 from .surroundings import read_clock
 
 ANSWER_WITHIN = 5.0  # s
@@ -82,11 +82,8 @@ def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreach
         mend = "start it, or name the right one with TAMIS_BROKER_URL (and TAMIS_LIMITER_URL, TAMIS_RESULT_BACKEND_URL)"
         return [failure(subject, f"{where} does not answer: {reading.why}", mend)]
     line = f"{where} answers in {1000 * reading.latency:.1f} ms, version {reading.version}"
-    findings = [
-        ok(subject, line)
-        if reading.latency <= SLOW
-        else warning(subject, line, "bring Redis nearer to the workers: every grant of the rate limit waits for it")
-    ]
+    mend = "bring Redis nearer to the workers: every grant of the rate limit waits for it"
+    findings = [ok_if(reading.latency <= SLOW, subject, line, mend)]
     if reading.replica:
         mend = "name the primary in TAMIS_BROKER_URL"
         findings.append(failure(subject, "it is a replica, which takes no writes", mend))
@@ -113,7 +110,7 @@ def _memory(subject: str, reading: RedisReading) -> list[Finding]:
     else:
         line = f"it uses {used} of {reading.maxmemory / 1e6:,.0f} MB ({reading.used / reading.maxmemory:.0%})"
         mend = "raise maxmemory: workers hold back once it is full. 1 KB a message; TAMIS_SHARD_WINDOW bounds a batch"
-        findings.append(ok(subject, line) if reading.used < FULL * reading.maxmemory else warning(subject, line, mend))
+        findings.append(ok_if(reading.used < FULL * reading.maxmemory, subject, line, mend))
     return findings
 
 

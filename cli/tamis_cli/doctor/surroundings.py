@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from tamis_producer.ledger.worker_view import WorkerState, WorkerView
 from tamis_producer.runs.workers import Repairs
 
-from .finding import Finding, failure, ok, warning
+from .finding import Finding, failure, ok, ok_if, warning
 
 SKEW = 30.0  # s
 JOINS = 60  # s that a chord's join may take; a message delivered again meanwhile would run it twice
@@ -99,4 +99,4 @@ def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
 def judge_disk(where: str, left: int) -> Finding:
     """`left`: bytes."""
     line = f"{left / 1e9:,.1f} GB are left for {where}"
-    return ok("disk", line) if left >= DISK_LEFT else warning("disk", line, "make room: Postgres stops when it is full")
+    return ok_if(left >= DISK_LEFT, "disk", line, "make room: Postgres stops when it is full")

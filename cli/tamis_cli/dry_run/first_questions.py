@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from itertools import islice
 
-from sqlalchemy import Connection, Float, cast, func, select, true
+from sqlalchemy import Float, cast, func, select, true
 
 from tamis_producer.files.price_file import known_prices
-from tamis_producer.ledger import connect, ledger_errors
+from tamis_producer.ledger import single_connection
 from tamis_producer.runs.dry_run import Duration, Planned, Rehearsal, RehearsedMessage, Sample
 from tamis_schemas import (
     ConfigurationError,
@@ -63,17 +63,9 @@ class _FirstQuestion:
 class _Experience:
     """The ledger's experience with batches like this one."""
 
-    cached: frozenset[str]
-    answer_tokens: float | None  # of one call
-    seconds: float | None  # of one call
-
-
-@dataclass(frozen=True)
-class WorkersModel:
-    """The model that a batch will be asked of, and what people should know of how that is known."""
-
-    name: str | None  # None: nobody here can know
-    note: str | None = None
+    cached: frozenset[str] = frozenset()
+    answer_tokens: float | None = None  # of one call
+    seconds: float | None = None  # of one call
 
 
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
@@ -86,20 +78,19 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     Raises:
         InputError: TAMIS_PRICES names a file that cannot be read.
     """
-    asked_of = workers_model(planned.model, settings, lambda: _latest(settings))
-    model = asked_of.name or ""
+    known_model, model_note = workers_model(planned.model, settings, lambda: _latest_model(settings))
+    model = known_model or ""
     prices = known_prices(settings.prices)
     patience = CallPolicy.of(settings)
     steering = planned.steering.over(settings.steering)
     tier = steering.tier
     rounds = [list(_first_round(planned.operation, item, model, patience, steering)) for item in planned.items]
     questions = [question for first_round in rounds for question in first_round]
-    experience, unseen = (
-        _Experience(frozenset(), None, None),
-        None if asked_of.name else "what it answers depends on the model",
-    )
+    experience = _Experience()
+    unseen = None if known_model else "what it answers depends on the model"
     try:
-        experience = experience if unseen else _look(settings, planned, model, questions)
+        if known_model:
+            experience = _look(settings, planned, model, questions)
     except (ConfigurationError, LedgerUnavailable) as error:
         unseen = str(error)
     to_ask = [question for question in questions if question.key not in experience.cached]
@@ -110,8 +101,8 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
     )
     most = sum(question.request.max_tokens for question in to_ask)
     return Rehearsal(
-        model=asked_of.name,
-        model_note=asked_of.note,
+        model=known_model,
+        model_note=model_note,
         samples=tuple(_samples(to_ask or questions)),
         items=len(planned.items),
         unasked=sum(not first_round for first_round in rounds),
@@ -139,22 +130,6 @@ def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> 
     return {other: cost for other in others if (cost := prices.cost(model, usage, other)) is not None}
 
 
-def _latest(settings: WorkerSettings) -> str | None:
-    with suppress(ConfigurationError, LedgerUnavailable), _reading(settings) as connection:
-        return latest_model(connection)
-    return None
-
-
-@contextmanager
-def _reading(settings: WorkerSettings) -> Iterator[Connection]:
-    engine = connect(settings.database)
-    try:
-        with ledger_errors(), engine.connect() as connection:
-            yield connection
-    finally:
-        engine.dispose()
-
-
 def _first_round(
     operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
 ) -> Iterator[_FirstQuestion]:
@@ -180,43 +155,34 @@ def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
+    """Return what the cache answers, and how long the answers of the latest batches like this one were and took."""
     keys = [question.key for question in questions] if planned.use_cache else []
     cached: set[str] = set()
     days = settings.cache_days
     young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
-    with _reading(settings) as connection:
-        for start in range(0, len(keys), KEYS_AT_ONCE):
-            wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
-            cached.update(connection.execute(wanted).scalars())
-        own = _own(settings, planned, model)  # of batches that name none
-        return _experience(connection, planned.operation.operation, model, own, frozenset(cached))
-
-
-def _own(settings: WorkerSettings, planned: Planned, model: str) -> str | None:
     stack = None if settings.stack is None else settings.stack.model
-    return stack or settings.model or (None if planned.model else model)
-
-
-def _experience(
-    connection: Connection, operation: str, model: str, own: str | None, cached: frozenset[str]
-) -> _Experience:
-    """Return how long the answers of the latest batches like this one were, and how long they took."""
+    own = stack or settings.model or (None if planned.model else model)  # the model of batches that name none
+    operation = planned.operation.operation
     like = (
         select(batches.c.id)
         .where(batches.c.operation == operation, func.coalesce(batches.c.model, own) == model)
         .order_by(batches.c.created_at.desc())
         .limit(LATEST_BATCHES)
     )
-    each = results.c.completion_tokens / cast(results.c.calls, Float)
     averages = select(
         func.count().label("n"),
-        func.avg(each).label("tokens"),
+        func.avg(results.c.completion_tokens / cast(results.c.calls, Float)).label("tokens"),
         func.percentile_cont(0.5).within_group(results.c.latency_ms).label("ms"),
     ).where(results.c.batch_id.in_(like), results.c.calls > 0, results.c.error_kind.is_(None))
-    row = connection.execute(averages).one()
+    with single_connection(settings.database) as connection:
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            wanted = select(llm_cache.c.key).where(llm_cache.c.key.in_(keys[start : start + KEYS_AT_ONCE]), young)
+            cached.update(connection.execute(wanted).scalars())
+        row = connection.execute(averages).one()
     if row.n < ENOUGH:
-        return _Experience(cached, None, None)
-    return _Experience(cached, float(row.tokens) or None, None if row.ms is None else float(row.ms) / 1000)
+        return _Experience(frozenset(cached))
+    seconds = None if row.ms is None else float(row.ms) / 1000
+    return _Experience(frozenset(cached), float(row.tokens) or None, seconds)
 
 
 def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:
@@ -233,29 +199,32 @@ def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float 
     return max(durations, key=lambda duration: duration.seconds)
 
 
-def workers_model(named: str | None, settings: WorkerSettings, latest: Callable[[], str | None]) -> WorkersModel:
-    """The model of a batch for which `named` was given on the command line, or nothing.
+def workers_model(
+    named: str | None, settings: WorkerSettings, latest: Callable[[], str | None]
+) -> tuple[str | None, str | None]:
+    """Return the model of a batch, and a note on how it is known; None for the model where nobody here can know it.
 
+    `named` is the model of the command line.
     `latest` looks into the ledger for the model of the latest answers; it is called only where nothing else says so.
     """
     own = None if settings.stack is None else settings.stack.model
     if named is not None:
-        return WorkersModel(named)
+        return named, None
     if (here := settings.batch_model) is not None:
         differs = own is not None and own != here
         note = f"TAMIS_MODEL of this terminal goes with the batch; the workers' own model is {own}"
-        return WorkersModel(here, note if differs else None)
+        return here, note if differs else None
     if own is not None:
         ignored = settings.model is not None and settings.model != own
         note = f"the model that `tamis up` serves counts, not TAMIS_MODEL of this terminal: {settings.model}"
-        return WorkersModel(own, note if ignored else None)
+        return own, note if ignored else None
     if (seen := latest()) is not None:
-        return WorkersModel(seen, "as the workers' latest answers name it: TAMIS_MODEL is not set here")
-    return WorkersModel(None, "only the workers know it: say --model, or set TAMIS_MODEL here as it is set there")
+        return seen, "as the workers' latest answers name it: TAMIS_MODEL is not set here"
+    return None, "only the workers know it: say --model, or set TAMIS_MODEL here as it is set there"
 
 
-def latest_model(connection: Connection) -> str | None:
-    """The model that answered last in batches that left it to the workers; None where there is no such answer."""
+def _latest_model(settings: WorkerSettings) -> str | None:
+    """Return the model that answered last in batches that left it to the workers; None where no answer is known."""
     like = select(batches.c.id).where(batches.c.model.is_(None)).order_by(batches.c.created_at.desc())
     latest_answer = (
         select(results.c.model)
@@ -263,4 +232,6 @@ def latest_model(connection: Connection) -> str | None:
         .order_by(results.c.created_at.desc())
         .limit(1)
     )
-    return connection.execute(latest_answer).scalar_one_or_none()
+    with suppress(ConfigurationError, LedgerUnavailable), single_connection(settings.database) as connection:
+        return connection.execute(latest_answer).scalar_one_or_none()
+    return None

@@ -1,15 +1,13 @@
 """What `tamis up` does, without the command line around it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from rich.console import Console
 from rich.markup import escape
 
-from tamis_producer.config.redaction import shown_url
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.llm.model_list import LONGEST, names_in
 
@@ -24,33 +22,12 @@ from .stack import LlmChoice, Stack
 USUAL_PORTS = {11434: "Ollama", 8080: "llama-server", 8000: "vLLM"}
 
 
-@dataclass(frozen=True)
-class LocalEndpoint:
-    """An endpoint that lists models."""
-
-    name: str  # of the program that usually listens there
-    base_url: str
-    models: tuple[str, ...]
-
-    def __str__(self) -> str:
-        model = self.models[0] if self.models else "..."
-        return f"TAMIS_LLM_BASE_URL={self.base_url} TAMIS_MODEL={model} ({self.name}'s usual port)"
-
-
-def local_endpoints(ports: Mapping[int, str] = USUAL_PORTS) -> list[LocalEndpoint]:
-    """The endpoints that answer now. No model is asked, and none is chosen: what they cost and can is not known."""
-    return [
-        LocalEndpoint(name, f"http://{HOST}:{port}/v1", models)
-        for port, name in ports.items()
-        if (models := _models(port)) is not None
-    ]
-
-
-def _models(port: int) -> tuple[str, ...] | None:
-    """The models that a server on this machine lists; None where nobody listens, or no such server."""
-    with suppress(ValueError):  # nothing is no list of models, too
-        return names_in(get(port, "/v1/models", most=LONGEST) or b"")
-    return None
+def local_endpoints(ports: Mapping[int, str] = USUAL_PORTS) -> Iterator[str]:
+    """Yield the settings that name each endpoint on this machine that lists models now. No model is asked."""
+    for port, program in ports.items():
+        with suppress(ValueError):  # an empty answer is no list of models either
+            model = next(iter(names_in(get(port, "/v1/models", most=LONGEST) or b"")), "...")
+            yield f"TAMIS_LLM_BASE_URL=http://{HOST}:{port}/v1 TAMIS_MODEL={model} ({program}'s usual port)"
 
 
 INTERRUPTED = 130  # as shells count it: 128 + SIGINT
@@ -138,7 +115,7 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
         "Redis": f"redis://{HOST}:{stack.valkey.port}/0 ({stack.valkey.program})"
         if stack.valkey
         else "the one of TAMIS_BROKER_URL",
-        "LLM": _llm_place(stack),
+        "LLM": f"{stack.llm_base_url} ({stack.model})" if stack.llm_base_url else "none",
         "Workers": f"{len(stack.workers)} process{'' if len(stack.workers) == 1 else 'es'}",
     }
     if stack.flower is not None:
@@ -146,14 +123,6 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
     if stack.gateway is not None:
         places["Page"] = page_place(stack.gateway, stack, console)
     return places | {"Logs": str(stack.home / "log")}
-
-
-def _llm_place(stack: Stack) -> str:
-    if stack.llm is not None:
-        return f"{stack.llm.base_url} ({stack.llm.model})"
-    if stack.settings.names_an_llm:
-        return f"{shown_url(stack.settings.endpoint)} ({stack.settings.model})"
-    return "none"
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:

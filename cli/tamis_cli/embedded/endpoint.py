@@ -2,22 +2,19 @@
 
 import subprocess
 import sys
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import ClassVar
 
 from tamis_review.example import ANSWERS
 from tamis_schemas import ConfigurationError
 
 from . import llm_server, recorded_server
-from .orphans import ChildrenFile
 from .part import WebPart
 from .ports import HOST
-from .process import Command, ask_program, server_environment, why_not_run
+from .process import ChildrenFile, Command, ask_program, why_not_run
 
 MODEL_NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "xllamacpp"
@@ -30,18 +27,16 @@ class Endpoint(WebPart):
 
     health_path: ClassVar[str] = "/health"
     server: ClassVar[str]  # the module that serves it
+    arguments: tuple[str, ...]  # of that module, without its port
     model: ClassVar[str]
-    worker_settings: ClassVar[Mapping[str, str]] = MappingProxyType({})  # besides those that name the endpoint
+    worker_settings: ClassVar[Mapping[str, str]]  # besides those that name the endpoint
 
     def __init__(self, log: Path, children: ChildrenFile | None = None) -> None:
-        super().__init__("llm", log, server_environment(), children)
-
-    @abstractmethod
-    def arguments(self) -> Sequence[str]:
-        """Return the arguments of the server's module, without its port."""
+        super().__init__("llm", log, children=children)
 
     def prepare(self) -> Command:
-        return self.module(self.server, *self.arguments(), "--port", str(self.choose_port()))
+        port = ("--port", str(self.choose_port()))
+        return self.command(sys.executable, "-m", self.server, *self.arguments, *port)
 
     @property
     def base_url(self) -> str:
@@ -89,22 +84,16 @@ class Llm(Endpoint):
     title: ClassVar[str] = "the small model"
     server: ClassVar[str] = llm_server.__name__
     model: ClassVar[str] = MODEL_NAME
-    worker_settings = MappingProxyType(
-        {
-            "TAMIS_BOUNDED_SCHEMA": "true",  # the model knows no bound that is not in its grammar
-            "TAMIS_LIMIT_CONCURRENCY": str(llm_server.PARALLEL),
-            # One item waits behind each that is being answered; more claims would only be given back at a stop.
-            "TAMIS_CONCURRENCY": str(2 * llm_server.PARALLEL),
-        }
-    )
+    worker_settings: ClassVar[Mapping[str, str]] = {
+        "TAMIS_BOUNDED_SCHEMA": "true",  # the model knows no bound that is not in its grammar
+        "TAMIS_LIMIT_CONCURRENCY": str(llm_server.PARALLEL),
+        # One item waits behind each that is being answered; more claims would only be given back at a stop.
+        "TAMIS_CONCURRENCY": str(2 * llm_server.PARALLEL),
+    }
 
     def __init__(self, file: Path, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__(log, children)
-        self._file = file
-
-    def arguments(self) -> Sequence[str]:
-        model = ("--model", str(self._file), "--alias", MODEL_NAME)
-        return (*model, "--parallel", str(llm_server.PARALLEL), "--ctx", str(llm_server.CONTEXT))
+        self.arguments = ("--model", str(file), "--alias", MODEL_NAME)
 
 
 class RecordedAnswers(Endpoint):
@@ -113,7 +102,5 @@ class RecordedAnswers(Endpoint):
     title: ClassVar[str] = "the recorded answers"
     server: ClassVar[str] = recorded_server.__name__
     model: ClassVar[str] = recorded_server.MODEL_NAME
-    worker_settings = MappingProxyType({"TAMIS_LIMIT_CONCURRENCY": str(AT_ONCE)})
-
-    def arguments(self) -> Sequence[str]:
-        return ("--answers", str(ANSWERS))
+    worker_settings: ClassVar[Mapping[str, str]] = {"TAMIS_LIMIT_CONCURRENCY": str(AT_ONCE)}
+    arguments = ("--answers", str(ANSWERS))

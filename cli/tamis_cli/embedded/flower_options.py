@@ -20,16 +20,20 @@ FLOWER = ("celery", "--app", "tamis_cli.embedded.flower_app:app", "flower")  # a
 
 
 def flower_environment(
-    home: Path, environment: Mapping[str, str], *, address: str, port: int, password: str
+    home: Path, environment: Mapping[str, str], *, address: str, port: int, password: str | None
 ) -> dict[str, str]:
-    """The environment that Flower is started with; its history and its cookies' secret are kept under `home`."""
-    from .secret_file import kept_secret  # with what draws it, for which other commands need not wait
+    """The environment that Flower is started with; its history and its secrets are kept under `home`.
+
+    Without a `password` it is the random one in `PASSWORD_FILE`.
+    """
+    # Other commands need not wait for what this imports.
+    from tamis_producer.config.private_file import kept_secret
 
     inherited = {name: value for name, value in environment.items() if not name.startswith("FLOWER_")}
     return inherited | {
         "FLOWER_ADDRESS": address,
         "FLOWER_PORT": str(port),
-        "FLOWER_BASIC_AUTH": f"{USER}:{password}",
+        "FLOWER_BASIC_AUTH": f"{USER}:{password or kept_secret(home / PASSWORD_FILE)}",
         "FLOWER_COOKIE_SECRET": kept_secret(home / "flower.cookie"),
         "FLOWER_PERSISTENT": "true",
         "FLOWER_DB": str(home / "flower.db"),
@@ -50,8 +54,6 @@ def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
     Raises:
         ConfigurationError: no servers are named and no stack runs.
     """
-    from .secret_file import kept_secret
-
     home = settings.home.absolute()
     _ = settings.broker  # said here, in one line, where there is none
     password = settings.flower_password.get_secret_value() if settings.flower_password else None
@@ -60,6 +62,6 @@ def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
         os.environ,
         address=settings.flower_address,
         port=port,
-        password=password or kept_secret(home / PASSWORD_FILE),
+        password=password,
     )
     os.execve(sys.executable, (sys.executable, "-m", *FLOWER), environment)  # noqa: S606 - a fixed command, and no shell

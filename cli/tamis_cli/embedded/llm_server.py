@@ -24,8 +24,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--model", type=Path, required=True, help="the GGUF file")
     parser.add_argument("--alias", help="the name that requests and answers use; the file's name unless given")
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--parallel", type=int, default=PARALLEL, help="requests answered at once")
-    parser.add_argument("--ctx", type=int, default=CONTEXT, help="tokens of context, all requests together")
     options = parser.parse_args(arguments)
 
     import xllamacpp  # after the arguments are known to be right: it loads for a while
@@ -35,8 +33,8 @@ def main(arguments: list[str] | None = None) -> None:
     parameters.model_alias = {options.alias or options.model.stem}
     parameters.hostnames = [HOST]
     parameters.port = options.port
-    parameters.n_parallel = options.parallel
-    parameters.n_ctx = options.ctx
+    parameters.n_parallel = PARALLEL
+    parameters.n_ctx = CONTEXT
     for threads in (parameters.cpuparams, parameters.cpuparams_batch):
         threads.n_threads = _cores()
         threads.poll = 0  # percent of busy waiting; with the default 50, two cores shared with anything crawl

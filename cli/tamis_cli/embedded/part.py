@@ -1,34 +1,31 @@
 """A part of the stack: a process together with the question whether it does its work."""
 
-import sys
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import ClassVar, NoReturn, Self
 
 from tamis_schemas import OperationFailed
 
-from .orphans import ChildrenFile
 from .ports import HOST, free_port
-from .process import Command, Process, how_it_ended
+from .process import ChildrenFile, Command, Process, how_it_ended, server_environment
 
 WITHIN = 2.0  # seconds
 
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
     """Return the first `most` bytes of what a GET of `path` is answered with; None for any status but 200, or none."""
-    connection = HTTPConnection(host, port, timeout=WITHIN)
     try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.read(most) if answer.status == 200 else None
+        with closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.read(most) if answer.status == 200 else None
     except (OSError, HTTPException):
         return None  # nobody listens yet, or it is busy starting
-    finally:
-        connection.close()
 
 
 def answers(port: int, path: str, *, host: str = HOST) -> bool:
@@ -46,11 +43,20 @@ class Part(ABC):
     A part's `start_within` bounds the time from its start until it is healthy, in seconds; people read its `title`.
     """
 
-    start_within: ClassVar[float]
+    start_within: ClassVar[float] = 60.0
     title: ClassVar[str]
 
-    def __init__(self, name: str, children: ChildrenFile | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        children: ChildrenFile | None = None,
+    ) -> None:
+        """`log` gets what the process writes; `environment` is its whole environment, by default that of a server."""
         self.name = name
+        self._log = log
+        self._environment = server_environment() if environment is None else environment
         self._children = children
         self._process: Process | None = None
         self._port: int | None = None
@@ -77,6 +83,10 @@ class Part(ABC):
     @abstractmethod
     def prepare(self) -> Command:
         """Put files in place, and say what to run."""
+
+    def command(self, *argv: str) -> Command:
+        """Return the command that runs a program, the first of `argv`, with the arguments after it."""
+        return Command(name=self.name, argv=argv, log=self._log, env=self._environment)
 
     @abstractmethod
     def healthy(self) -> bool:
@@ -129,26 +139,8 @@ class Part(ABC):
         )
 
 
-class Program(Part):
-    """A part that is a module of Python; `log` gets what it writes, and `environment` is all that it is told."""
-
-    start_within: ClassVar[float] = 60.0
-
-    def __init__(
-        self, name: str, log: Path, environment: Mapping[str, str], children: ChildrenFile | None = None
-    ) -> None:
-        super().__init__(name, children)
-        self._log = log
-        self._environment = environment
-
-    def module(self, *words: str) -> Command:
-        """Return the command that runs a module, the first of `words`, with the arguments after it."""
-        argv = (sys.executable, "-m", *words)
-        return Command(name=self.name, argv=argv, log=self._log, env=self._environment)
-
-
-class WebPart(Program):
-    """A program that answers HTTP, on 127.0.0.1 unless it says otherwise; it keeps its port when it starts again."""
+class WebPart(Part):
+    """A part that answers HTTP, on 127.0.0.1 unless it says otherwise; it keeps its port when it starts again."""
 
     health_path: ClassVar[str]
     host: str = HOST

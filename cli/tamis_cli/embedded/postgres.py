@@ -12,6 +12,7 @@ import signal
 import stat
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,9 +23,8 @@ import psycopg
 
 from tamis_schemas import ConfigurationError, OperationFailed
 
-from .orphans import ChildrenFile
 from .part import Part
-from .process import Command, server_environment
+from .process import ChildrenFile, Command, ask_program, server_environment
 from .server_program import SYSTEM, Candidate, Server, ServerProgram, Version, brought_along, choose, shown
 
 DATABASE = "tamis"
@@ -62,18 +62,16 @@ PARAMETERS = {
 class Postgres(Part):
     """A server whose data are in `folder`, which is made where it does not exist. `log` lies in it unless named."""
 
-    start_within: ClassVar[float] = 60.0  # replaying the log after a crash takes its time
     title: ClassVar[str] = "Postgres"
 
     def __init__(
         self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None, patience: float = 10.0
     ) -> None:
         """`patience`: seconds for the processes of a server that was killed to notice, and to end."""
-        super().__init__("postgres", children)
         self.folder = folder.absolute()
         self.data = self.folder / "data"
         self._patience = patience
-        self._log = (log or self.folder / "postgres.log").absolute()
+        super().__init__("postgres", (log or self.folder / "postgres.log").absolute(), children=children)
 
     @cached_property
     def program(self) -> ServerProgram:
@@ -103,11 +101,9 @@ class Postgres(Part):
             self._make_cluster()
         self._clear_stale_pid_file()
         parameters = [word for name, value in PARAMETERS.items() for word in ("-c", f"{name}={value}")]
-        return Command(
-            name=self.name,
-            argv=(str(self.program.path), "-D", str(self.data), "-k", str(self.socket_folder), *parameters),
-            log=self._log,
-            env=server_environment(),
+        folders = ("-D", str(self.data), "-k", str(self.socket_folder))
+        return replace(
+            self.command(str(self.program.path), *folders, *parameters),
             user=self._account.pw_name if self._account else None,
             stop_signal=signal.SIGINT,  # fast: rolls back what is open, writes a checkpoint
             stop_within=30.0,
@@ -208,22 +204,16 @@ class Postgres(Part):
         pid_file = self.data / "postmaster.pid"
         if not pid_file.exists():
             return
-        _, alive = psutil.wait_procs(self._processes_on_data(), timeout=self._patience)
+        server = {"name": "postgres", "cwd": str(self.data.resolve())}
+        # No process that is gone meanwhile is listed; of another user's the folder is not known.
+        processes = [process for process in psutil.process_iter(list(server)) if process.info == server]
+        _, alive = psutil.wait_procs(processes, timeout=self._patience)
         if alive:
             raise ConfigurationError(
                 f"a Postgres server (process {min(process.pid for process in alive)}) runs on {self.data} already: "
                 "end it, or name another folder with TAMIS_HOME"
             )
         pid_file.unlink(missing_ok=True)
-
-    def _processes_on_data(self) -> list[psutil.Process]:
-        def on_data(process: psutil.Process) -> bool:
-            try:
-                return process.name() == "postgres" and Path(process.cwd()) == self.data.resolve()
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                return False  # gone, or another user's
-
-        return [process for process in psutil.process_iter() if on_data(process)]
 
     @cached_property
     def _account(self) -> pwd.struct_passwd | None:
@@ -252,13 +242,13 @@ def server_program(data: Path) -> ServerProgram:
         ConfigurationError: where there is none; says what to install.
     """
     release = release_of(data)
-    if release is None:
-        return choose(POSTGRES, candidates())
-    runs: list[Version] = []
+    runs: list[Version] = []  # none of which reads the data
 
     def unfit(version: Version) -> str | None:
+        if release in (None, version[0]):
+            return None
         runs.append(version)
-        return None if version[0] == release else f"and the data are of {release}"
+        return f"and the data are of {release}"
 
     try:
         return choose(POSTGRES, candidates(), unfit=unfit)
@@ -303,43 +293,40 @@ def _system_folders() -> Iterator[Path]:
 def _named_by_pg_config() -> Path | None:
     """The folder that `pg_config` names; it may belong to a client's package, and hold no server."""
     try:
-        done = subprocess.run(
-            ["pg_config", "--bindir"],  # noqa: S607 - the user's own PATH
-            capture_output=True,
-            text=True,
-            timeout=ASK_WITHIN,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
+        done = ask_program("pg_config", "--bindir", within=ASK_WITHIN)
+    except (OSError, subprocess.TimeoutExpired):
         return None
-    return Path(done.stdout.strip())
+    return Path(done.stdout.strip()) if done.returncode == 0 else None
 
 
 def _release_in_path(folder: Path) -> int:
-    digits = "".join(character for character in folder.parent.name if character.isdigit())
-    return int(digits or 0)
+    return int("".join(filter(str.isdigit, folder.parent.name)) or 0)
 
 
 def server_account() -> pwd.struct_passwd | None:
     """The account that must run the server: None for our own; where we are root one that is made for it."""
     if os.geteuid() != 0:
         return None
-    if (account := _account(SYSTEM_USER)) is not None:
-        return account
-    try:
-        _make_user()
+    with contextlib.suppress(KeyError):
         return pwd.getpwnam(SYSTEM_USER)
-    except ConfigurationError:
-        if (account := _account(DEBIAN_USER)) is None:
-            raise
-        return account
+    command = ["useradd", "--system", "--no-create-home", "--shell", "/bin/sh", SYSTEM_USER]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        return pwd.getpwnam(SYSTEM_USER)
+    except (OSError, subprocess.CalledProcessError) as error:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(DEBIAN_USER)
+        raise ConfigurationError(
+            f"Postgres does not run as root, and the user {SYSTEM_USER!r} cannot be made ({error}): run as another user"
+        ) from error
 
 
 def open_binaries(program: Path) -> None:
     """Let every user run a package's binaries, where an installation under a strict umask has closed them."""
     binaries = program.parent
     allow_passage(binaries)
-    if os.access(program, os.X_OK) and _open_to_all(program):
+    closed = [file for file in (program, binaries, binaries.parent) if not file.stat().st_mode & stat.S_IXOTH]
+    if os.access(program, os.X_OK) and not closed:
         return
     for folder, _, files in os.walk(binaries.parent):
         Path(folder).chmod(0o755)
@@ -355,28 +342,3 @@ def allow_passage(path: Path) -> None:
         mode = stat.S_IMODE(folder.stat().st_mode)
         if not mode & stat.S_IXOTH:
             folder.chmod(mode | stat.S_IXOTH)
-
-
-def _open_to_all(program: Path) -> bool:
-    return all(file.stat().st_mode & stat.S_IXOTH for file in (program, program.parent, program.parent.parent))
-
-
-def _account(name: str) -> pwd.struct_passwd | None:
-    try:
-        return pwd.getpwnam(name)
-    except KeyError:
-        return None
-
-
-def _make_user() -> None:
-    try:
-        subprocess.run(
-            ["useradd", "--system", "--no-create-home", "--shell", "/bin/sh", SYSTEM_USER],  # noqa: S607 - root's own PATH
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise ConfigurationError(
-            f"Postgres does not run as root, and the user {SYSTEM_USER!r} cannot be made ({error}): run as another user"
-        ) from error

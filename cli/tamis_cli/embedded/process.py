@@ -1,4 +1,9 @@
-"""One supervised child process: started, watched, stopped within a bound, never left behind."""
+"""One supervised child process: started, watched, stopped within a bound, never left behind.
+
+`children.json` says which processes a supervisor has started, so that the next one can end what is left of them. The
+kernel ends the children of a killed supervisor (see `launch`); the file is for where it cannot: other systems than
+Linux, and the moments between.
+"""
 
 import os
 import signal
@@ -7,19 +12,100 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from tamis_schemas import ConfigurationError
 from tamis_schemas.shared_library import missing_library
 from tamis_worker.liveness.watchdog import EXIT_STALLED
 
 from . import launch
-from .orphans import ChildrenFile
 
 SLICE = 0.05  # seconds between two looks at a wish to hurry
 LOG_LIMIT = 20_000_000  # bytes: a longer log is put aside at the next start, in place of the one before
 KILL_WITHIN = 10.0  # seconds for the kernel to take down what was killed
+SAME_START = 1.0  # seconds: the same start read twice differs by as much as the system clock was set meanwhile
+GRACE = 10.0  # seconds for a left-over process to end on its own signal
+
+
+class ChildRecord(BaseModel):
+    """One child process: enough to recognise it by pid and start time, and to end it the way it likes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    pid: int
+    create_time: float
+    stop_signal: int
+
+    def find(self) -> psutil.Process | None:
+        """The process, where it still runs; None where it is gone or its pid now belongs to another."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.create_time) < SAME_START
+            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+        except psutil.NoSuchProcess:
+            return None
+
+
+_RECORDS = TypeAdapter(list[ChildRecord])
+
+
+class ChildrenFile:
+    """The children of one supervisor, written through to `path` at every change."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._records: dict[int, ChildRecord] = {}
+        self._lock = threading.Lock()  # parts start and stop from more than one thread
+
+    def add(self, name: str, pid: int, stop_signal: int) -> None:
+        """Record a child that has just been started; one that has ended already is not recorded."""
+        try:
+            create_time = psutil.Process(pid).create_time()
+        except psutil.NoSuchProcess:
+            return
+        with self._lock:
+            self._records[pid] = ChildRecord(name=name, pid=pid, create_time=create_time, stop_signal=stop_signal)
+            self._write()
+
+    def remove(self, pid: int) -> None:
+        """Forget a child that has ended."""
+        with self._lock:
+            if self._records.pop(pid, None) is not None:
+                self._write()
+
+    def end_survivors(self, grace: float = GRACE) -> list[str]:
+        """End what an earlier supervisor left running, forget the file; the names of what was ended.
+
+        Each gets its own stop signal first, and is killed after `grace` seconds.
+        """
+        survivors = {record: process for record in self._read() if (process := record.find())}
+        for record, process in survivors.items():
+            with suppress(psutil.NoSuchProcess):  # it ended in the meantime, which is what was wanted
+                process.send_signal(record.stop_signal)
+        _, stubborn = psutil.wait_procs(list(survivors.values()), timeout=grace)
+        for process in stubborn:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(stubborn, timeout=grace)
+        self.path.unlink(missing_ok=True)
+        return [record.name for record in survivors]
+
+    def _read(self) -> list[ChildRecord]:
+        try:
+            return _RECORDS.validate_json(self.path.read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return []  # a damaged file names nobody whom it would be safe to end
+
+    def _write(self) -> None:
+        draft = self.path.with_suffix(".draft")
+        draft.write_bytes(_RECORDS.dump_json(list(self._records.values()), indent=2))
+        draft.replace(self.path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,14 +133,10 @@ class Process:
         self._children = children
         _put_long_log_aside(command.log)
         self._log_start = command.log.stat().st_size if command.log.exists() else 0
-        launcher = (
-            *(sys.executable, "-I", "-S", str(Path(launch.__file__))),
-            *(str(os.getpid()), str(int(command.death_signal)), command.user or ""),
-        )
         try:
             with command.log.open("ab") as log:
                 self._popen = subprocess.Popen(
-                    [*launcher, *command.argv],
+                    [*launcher(command.death_signal, command.user), *command.argv],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -126,6 +208,12 @@ class Process:
             log.seek(self._log_start)
             text = log.read().decode("utf-8", "replace")
         return "\n".join(text.strip().splitlines()[-lines:])
+
+
+def launcher(death_signal: signal.Signals = signal.SIGKILL, user: str | None = None) -> tuple[str, ...]:
+    """Return the words before a command by which the kernel ends it with this process (Linux); `user`: runs it."""
+    words = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
+    return (*words, str(os.getpid()), str(int(death_signal)), user or "")
 
 
 def how_it_ended(returncode: int) -> str:

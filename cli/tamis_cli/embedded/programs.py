@@ -1,12 +1,13 @@
 """The programs of Tamis in a stack: its workers, Flower, and the gateway with its page."""
 
 import getpass
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from tamis_producer.config.private_file import read_private, write_private
+from tamis_producer.config.private_file import kept_secret, read_private, write_private
 from tamis_producer.gateway import api_keys
 from tamis_producer.ledger import connect
 from tamis_schemas import ConfigurationError
@@ -14,11 +15,9 @@ from tamis_worker.config.settings import is_loopback
 from tamis_worker.liveness.watchdog import EXIT_STALLED, AliveFile
 
 from .flower_options import FLOWER, FLOWER_PORT, PASSWORD_FILE, USER, flower_environment
-from .orphans import ChildrenFile
-from .part import Program, WebPart
+from .part import Part, WebPart
 from .ports import HOST
-from .process import Command
-from .secret_file import kept_secret
+from .process import ChildrenFile, Command
 
 STOP_WITHIN = 30.0  # seconds for calls in flight to come back
 EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - told apart, not listened on
@@ -26,7 +25,7 @@ PAGE_PORT = 8080
 KEY_FILE = "page.key"
 
 
-class Worker(Program):
+class Worker(Part):
     """`python -m tamis_cli worker`; it does its work once it has made its ready file."""
 
     title: ClassVar[str] = "a worker"
@@ -51,7 +50,8 @@ class Worker(Program):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.unlink(missing_ok=True)
         files = ("--ready-file", str(self._ready), "--alive-file", str(self._alive))
-        return replace(self.module("tamis_cli", "worker", *files), stop_within=self._stop_within)
+        command = self.command(sys.executable, "-m", "tamis_cli", "worker", *files)
+        return replace(command, stop_within=self._stop_within)
 
     def how_it_ended(self) -> str:
         alive = AliveFile.read(self._alive) if self.process.returncode == EXIT_STALLED else None
@@ -109,7 +109,7 @@ class Flower(WebPart):
         options = flower_environment(
             self._home, self._environment, address=self._address, port=port, password=self.password
         )
-        return replace(self.module(*FLOWER), env=options)
+        return replace(self.command(sys.executable, "-m", *FLOWER), env=options)
 
 
 class Gateway(WebPart):
@@ -144,7 +144,8 @@ class Gateway(WebPart):
         return f"{self.url}#key={read_private(self._home / KEY_FILE).strip()}"
 
     def prepare(self) -> Command:
-        return self.module("tamis_cli", "serve", "--host", HOST, "--port", str(self.choose_port()))
+        address = ("--host", HOST, "--port", str(self.choose_port()))
+        return self.command(sys.executable, "-m", "tamis_cli", "serve", *address)
 
 
 def keep_key(database_url: str, path: Path) -> None:

@@ -12,61 +12,48 @@ import re
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeAlias
 
 from .ports import HOST
 
 MODEL_NAME = "recorded-answers"
 LATENCY = 0.7  # seconds that an answer takes: progress is visible, and nobody waits for long
 CHARACTERS_OF_A_TOKEN = 4
+Body: TypeAlias = dict[str, Any]
+READABLE: dict[str, Body] = {  # by GET
+    "/health": {"status": "ok"},
+    "/v1/models": {"object": "list", "data": [{"id": MODEL_NAME, "object": "model"}]},
+}
 
 _TITLE = re.compile(r"^title: (.+)$", re.MULTILINE)  # as `source_data` shows a record
 
 
-@dataclass(frozen=True)
-class Recording:
-    """The answer about one record."""
-
-    answer: str  # as the model is recorded to write it: JSON
-    cut_off: int = 0  # the answers, from the first on, that end in the middle
-
-
 class Recordings:
-    """The answers by title, and how often each was given."""
+    """The answers by title, and how often each was given; `rows` are those of `tamis_review/example/answers.json`."""
 
-    def __init__(self, recordings: dict[str, Recording]) -> None:
-        self._recordings = recordings
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self._rows = {row["title"]: row for row in rows}
         self._given: Counter[str] = Counter()
         self._counting = threading.Lock()
-
-    @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read a file such as `tamis_review/example/answers.json`."""
-        rows = json.loads(path.read_text("utf-8"))
-        return cls(
-            {
-                row["title"]: Recording(json.dumps(row["answer"], ensure_ascii=False), row.get("cut_off", 0))
-                for row in rows
-            }
-        )
 
     def answer(self, prompt: str) -> str | None:
         """Return the next answer about the record of a prompt; None where none is recorded."""
         title = match[1] if (match := _TITLE.search(prompt)) else ""
-        recording = self._recordings.get(title)
-        if recording is None:
+        row = self._rows.get(title)
+        if row is None:
             return None
         with self._counting:
             self._given[title] += 1
-            whole = self._given[title] > recording.cut_off
-        return recording.answer if whole else recording.answer[: len(recording.answer) // 2]
+            whole = self._given[title] > row.get("cut_off", 0)
+        answer = json.dumps(row["answer"], ensure_ascii=False)
+        return answer if whole else answer[: len(answer) // 2]
 
 
-def completion(recordings: Recordings, request: Any) -> tuple[HTTPStatus, dict[str, Any]]:
+def completion(recordings: Recordings, request: Any) -> tuple[HTTPStatus, Body]:
     """Return status and body of the response to a request for a chat completion."""
     try:
         prompt = "\n".join(message["content"] for message in request["messages"])
@@ -94,18 +81,13 @@ def serve(recordings: Recordings, port: int, *, latency: float = LATENCY) -> Thr
         wbufsize = -1  # head and body leave together
 
         def do_GET(self) -> None:
-            match self.path:
-                case "/health":
-                    self._send(HTTPStatus.OK, {"status": "ok"})
-                case "/v1/models":
-                    self._send(HTTPStatus.OK, {"object": "list", "data": [{"id": MODEL_NAME, "object": "model"}]})
-                case _:
-                    self._send(*_error(f"there is no {self.path}", HTTPStatus.NOT_FOUND))
+            body = READABLE.get(self.path)
+            self._send(*(_missing(self.path) if body is None else (HTTPStatus.OK, body)))
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if self.path != "/v1/chat/completions":
-                return self._send(*_error(f"there is no {self.path}", HTTPStatus.NOT_FOUND))
+                return self._send(*_missing(self.path))
             try:
                 request = json.loads(body)
             except ValueError:
@@ -113,7 +95,7 @@ def serve(recordings: Recordings, port: int, *, latency: float = LATENCY) -> Thr
             time.sleep(latency)
             return self._send(*completion(recordings, request))
 
-        def _send(self, status: HTTPStatus, body: dict[str, Any]) -> None:
+        def _send(self, status: HTTPStatus, body: Body) -> None:
             written = json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
@@ -130,11 +112,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--answers", type=Path, required=True, help="the file of the recorded answers")
     parser.add_argument("--port", type=int, required=True)
     options = parser.parse_args(arguments)
-    with serve(Recordings.read(options.answers), options.port) as server:
+    recordings = Recordings(json.loads(options.answers.read_text("utf-8")))
+    with serve(recordings, options.port) as server:
         server.serve_forever()
 
 
-def _error(message: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> tuple[HTTPStatus, dict[str, Any]]:
+def _missing(path: str) -> tuple[HTTPStatus, Body]:
+    return _error(f"there is no {path}", HTTPStatus.NOT_FOUND)
+
+
+def _error(message: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> tuple[HTTPStatus, Body]:
     return status, {"error": {"message": message, "type": "invalid_request_error"}}
 
 

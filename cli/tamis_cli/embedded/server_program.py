@@ -75,7 +75,6 @@ def choose(
     candidates: Iterable[Candidate],
     *,
     unfit: Callable[[Version], str | None] = lambda version: None,
-    version_of: Callable[[Path], Version | str] | None = None,
 ) -> ServerProgram:
     """The first of the candidates that runs, is new enough and not unfit.
 
@@ -83,7 +82,6 @@ def choose(
         server: what is looked for.
         candidates: in the order of preference.
         unfit: says why a version does not do; None: it does.
-        version_of: asks a program for its version, or says why it has none; `ask_version` unless given.
 
     Raises:
         ConfigurationError: where none does; says why each does not, and what to install.
@@ -95,7 +93,7 @@ def choose(
         remedies.insert(0, f"install {server.package} (it is in tamis[demo])")
     for candidate in candidates:
         named = f"{candidate.path} of {candidate.origin}"
-        version = (version_of or ask_version)(candidate.path)
+        version = ask_version(candidate.path)
         if isinstance(version, str):
             reasons.append(f"{named} does not run: {version}")
         elif version < server.at_least:

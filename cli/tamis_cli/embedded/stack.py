@@ -17,9 +17,9 @@ from tamis_worker.config.settings import WorkerSettings
 from .endpoint import Endpoint, Llm, RecordedAnswers, need_server
 from .flower_options import FLOWER_PORT
 from .model import fetch_model, model_folder
-from .orphans import ChildrenFile
 from .part import Part
 from .postgres import Postgres
+from .process import ChildrenFile
 from .programs import KEY_FILE, PAGE_PORT, STOP_WITHIN, Flower, Gateway, Worker, keep_key
 from .valkey import Valkey
 from .watch import Watch
@@ -52,8 +52,7 @@ def lock_home(home: Path) -> IO[str]:
             f"a stack is running from {str(home)!r} already (process {owner}): use that one, stop it with Ctrl-C in "
             "its terminal, or name another folder with TAMIS_HOME"
         ) from error
-    file.seek(0)
-    file.truncate()
+    file.truncate(0)
     file.write(str(os.getpid()))
     file.flush()
     return file
@@ -196,7 +195,10 @@ class Stack:
         make_home(self.home)
         self._lock = lock_home(self.home)
         try:
-            self._clean_up_after_the_dead()
+            # We hold the lock: whatever an earlier supervisor left here belongs to nobody.
+            if ended := self._children.end_survivors():
+                self._announce(f"ended what a killed stack had left running: {', '.join(ended)}")
+            StackFile.remove(self.home)
             self._start_servers()
             self._start_workers()
             self._stack_file().write(self.home)
@@ -249,12 +251,6 @@ class Stack:
             self.stop()
         finally:
             self._signals.__exit__(None, None, None)
-
-    def _clean_up_after_the_dead(self) -> None:
-        """We hold the lock: whatever an earlier supervisor left here belongs to nobody."""
-        if ended := self._children.end_survivors():
-            self._announce(f"ended what a killed stack had left running: {', '.join(ended)}")
-        StackFile.remove(self.home)
 
     def _start_servers(self) -> None:
         from tamis_schemas.ledger.migrate import upgrade  # alembic loads for a while
@@ -315,17 +311,15 @@ class Stack:
 
     def _environment(self) -> Mapping[str, str]:
         """Ours, and where everything is; an empty value counts as not set."""
-        environment = dict(os.environ)
-        environment |= {
+        return {
+            **os.environ,
             "TAMIS_HOME": str(self.home),
             "TAMIS_BROKER_URL": self.broker_url,
             "TAMIS_DATABASE_URL": self.database_url,
             "TAMIS_RESULT_BACKEND_URL": self.settings.result_backend_url or "",
             "TAMIS_LIMITER_URL": self.settings.limiter_url or "",
+            **(self.llm.environment if self.llm else {}),
         }
-        if self.llm is not None:
-            environment |= self.llm.environment
-        return environment
 
     def _stack_file(self) -> StackFile:
         return StackFile(

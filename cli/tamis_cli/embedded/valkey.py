@@ -3,6 +3,7 @@
 Usable alone: `with Valkey(folder) as valkey: ... valkey.url`.
 """
 
+import json
 import shutil
 from collections.abc import Iterator
 from functools import cached_property
@@ -13,14 +14,12 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tamis_producer.config.private_file import write_private
+from tamis_producer.config.private_file import kept_secret, write_private
 from tamis_schemas import ConfigurationError, OperationFailed
 
-from .orphans import ChildrenFile
 from .part import Part
 from .ports import HOST, free_port
-from .process import Command, server_environment
-from .secret_file import kept_secret
+from .process import ChildrenFile, Command
 from .server_program import SYSTEM, Candidate, Server, ServerProgram, brought_along, choose
 
 CONNECT_WITHIN = 2.0  # seconds
@@ -64,13 +63,11 @@ class Valkey(Part):
     The port is the one of last time where that is still free.
     """
 
-    start_within: ClassVar[float] = 60.0  # reading a large append-only file takes its time
     title: ClassVar[str] = "Valkey, a Redis-protocol server"
 
     def __init__(self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None) -> None:
-        super().__init__("valkey", children)
         self.folder = folder.absolute()
-        self._log = (log or self.folder / "valkey.log").absolute()
+        super().__init__("valkey", (log or self.folder / "valkey.log").absolute(), children=children)
 
     @cached_property
     def program(self) -> ServerProgram:
@@ -90,17 +87,17 @@ class Valkey(Part):
         program = self.program  # before anything is written
         data = self.folder / "data"
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._choose_port()
+        if self._port is None:  # chosen once for as long as this object lives: others have been told
+            kept = self.folder / "port"
+            wish = kept.read_text("ascii").strip() if kept.exists() else ""
+            self._port = free_port(int(wish) if wish.isdigit() else None)
+            kept.write_text(str(self._port), "ascii")
         configuration = self.folder / "valkey.conf"
-        lines = PARAMETERS | {"port": str(self.port), "requirepass": self.password, "dir": _quoted(str(data))}
+        folder = json.dumps(str(data), ensure_ascii=False)  # a quoted value of the file is written as one of JSON
+        lines = PARAMETERS | {"port": str(self.port), "requirepass": self.password, "dir": folder}
         # It holds the password.
         write_private(configuration, "".join(f"{name} {value}\n" for name, value in lines.items()))
-        return Command(
-            name=self.name,
-            argv=(str(program.path), str(configuration)),
-            log=self._log,
-            env=server_environment(),
-        )
+        return self.command(str(program.path), str(configuration))
 
     def healthy(self) -> bool:
         try:
@@ -137,18 +134,3 @@ class Valkey(Part):
                 f"the data in {self.folder / 'data'} were written by a newer server than {self.program}: delete them "
                 "(the ledger knows every item, and sends again what was waiting), or install that server again"
             ) from error
-
-    def _choose_port(self) -> None:
-        """Choose a port once for as long as this object lives: others have been told."""
-        if self._port is not None:
-            return
-        kept = self.folder / "port"
-        wish = kept.read_text("ascii").strip() if kept.exists() else ""
-        self._port = free_port(int(wish) if wish.isdigit() else None)
-        kept.write_text(str(self._port), "ascii")
-
-
-def _quoted(text: str) -> str:
-    """A value as the configuration file takes it, whatever characters it has."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

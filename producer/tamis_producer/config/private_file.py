@@ -1,4 +1,4 @@
-"""A file for its owner's eyes alone."""
+"""A file for its owner's eyes alone, such as one with a random secret."""
 
 import os
 import tempfile
@@ -22,3 +22,15 @@ def read_private(path: Path) -> str:
         if os.fstat(stream.fileno()).st_mode & 0o077:  # copied, or taken out of an archive
             os.fchmod(stream.fileno(), 0o600)
         return stream.read()
+
+
+def kept_secret(path: Path) -> str:
+    """The secret in `path`; made at the first call, the same ever after. Letters, digits, `-` and `_` only."""
+    try:
+        return read_private(path).strip()
+    except FileNotFoundError:
+        from secrets import token_urlsafe  # most commands make no secret, and need not wait for it
+
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_private(path, token_urlsafe(24))
+        return read_private(path).strip()

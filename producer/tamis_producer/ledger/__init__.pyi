@@ -9,6 +9,7 @@ from .connection import connect as connect
 from .connection import connect_on_loop as connect_on_loop
 from .connection import connected as connected
 from .connection import ledger_errors as ledger_errors
+from .connection import single_connection as single_connection
 from .finding import find_audit as find_audit
 from .finding import find_batch as find_batch
 from .finding import find_either as find_either

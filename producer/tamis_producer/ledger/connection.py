@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from sqlalchemy import URL, Engine, create_engine
+from sqlalchemy import URL, Connection, Engine, create_engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from tamis_schemas import ConfigurationError
@@ -97,6 +97,17 @@ def _readable() -> Iterator[None]:
         raise ConfigurationError(
             "TAMIS_DATABASE_URL cannot be used: it looks like postgresql+psycopg://user:password@host:5432/tamis"
         ) from error
+
+
+@contextmanager
+def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Connection]:
+    """Yield one connection to the ledger, and close its pool behind it; errors are those of `connect` and the seam."""
+    engine = connect(database_url, kind)
+    try:
+        with ledger_errors(), engine.connect() as connection:
+            yield connection
+    finally:
+        engine.dispose()
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 Prompts are rendered where they are sent from, on the worker's floor; a producer knows what goes in and what comes out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Self
@@ -124,10 +124,16 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class PanelRehearsal:
-    """A panel's questions, model by model."""
+    """A batch's questions, model by model."""
 
-    policy: PanelPolicy
+    policy: PanelPolicy | None  # None: one model alone is asked
     models: tuple[Rehearsal, ...]
+
+    @classmethod
+    def of(cls, planned: Planned, rehearse: Callable[[Planned], Rehearsal]) -> Self:
+        """Rehearse a batch for each of its models. Raises what `rehearse` and `Planned.by_model` raise."""
+        panel = panel_of(planned.operation)
+        return cls(None if panel is None else panel.policy, tuple(map(rehearse, planned.by_model)))
 
     @property
     def calls(self) -> int:

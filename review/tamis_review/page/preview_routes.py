@@ -24,7 +24,6 @@ from tamis_producer.gateway.result_forms import TableForm
 from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal
 from tamis_schemas import ConfigurationError, InvalidParameters, Item, PanelPolicy, SourceKind
 from tamis_schemas.batches.review_plan import ReviewStage
-from tamis_schemas.operations import panel_of
 from tamis_schemas.values.frozen import Frozen
 
 from ..filter.duplicate_pairs import PairKind, PlacedRecord, find_pairs, write_pairs
@@ -121,15 +120,13 @@ def rehearsable(asked: Iterable[Item]) -> list[Item]:
 
 def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse: Rehearse) -> Estimate:
     """Return the estimate of a batch of so many records. Raises what submitting it would raise."""
-    each = [rehearse(one) for one in planned.by_model]
-    models = (each[0], *(replace(one, samples=()) for one in each[1:]))  # every model gets the same prompts
-    panel = panel_of(planned.operation)
-    together = PanelRehearsal(PanelPolicy.ANY if panel is None else panel.policy, models)
+    together = PanelRehearsal.of(planned, rehearse)
+    first, *others = together.models
     return Estimate(
         records=records,
         asked=len(planned.items),
-        models=models,
-        policy=None if panel is None else panel.policy,
+        models=(first, *(replace(other, samples=()) for other in others)),  # every model gets the same prompts
+        policy=together.policy,
         calls=together.calls,
         cost=together.cost,
         most_cost=together.most_cost,

@@ -168,7 +168,9 @@ def test_where_this_terminal_names_no_llm_that_of_the_running_stack_is_asked(
     here: dict[str, object] = {"llm_base_url": None, "llm_api_key": None, "model": None}
     assert found(laptop, **here)["model"][0].what.startswith("m-of-stack answers")
     double.script(api_key="of-the-stack")
-    (keyless,) = found(laptop, **here)["LLM"]
+    said = found(laptop, **here)
+    assert "LLM key" not in said  # there is none
+    (keyless,) = said["LLM"]
     assert keyless.level is Level.WARNING
     assert "the workers of the running stack have their own" in keyless.what
     first = found(laptop, llm_base_url="http://127.0.0.1:1/v1")["LLM"][0]

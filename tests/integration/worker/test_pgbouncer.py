@@ -13,7 +13,7 @@ from stage import WorkerProcess, abstracts
 from stage.pgbouncer import PgBouncer, needs_pgbouncer
 from stage.proven_dialect import prove_dialect
 from stage.restored import restore
-from tamis_cli.doctor.examination import LedgerReading, Revisions, judge_ledger_server, read_ledger_server
+from tamis_cli.doctor.examination import LedgerReading, judge_ledger_server, read_ledger_server
 from tamis_cli.doctor.finding import Level
 from tamis_producer import Client, ProducerSettings
 from tamis_producer.ledger import connect
@@ -79,7 +79,7 @@ def test_a_transaction_through_it_has_its_bounds_and_leaves_none_behind(pgbounce
 
 def test_the_doctor_finds_it_and_says_how_to_tell(pgbouncer: PgBouncer, database_url: str) -> None:
     readings = [read_ledger_server(url) for url in (database_url, pgbouncer.url(), pgbouncer.url(said=False))]
-    revisions = Revisions("0", frozenset())
+    revisions = ("0",)
     said = []
     for reading in readings:
         assert isinstance(reading, LedgerReading)

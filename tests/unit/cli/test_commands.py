@@ -18,10 +18,9 @@ from typer.testing import CliRunner
 
 from stage.command_words import parse
 from stage.imports import imported_by, imported_by_command
-from tamis_cli.commands.app import NAME, app, know_the_shells, load_commands
+from tamis_cli.commands.app import EXIT_CODES, EXIT_INTERRUPTED, EXIT_STALLED, NAME, app, know_the_shells, load_commands
 from tamis_cli.commands.command_list import COMMANDS, Listed, Theme
 from tamis_cli.commands.commands import Page, pages
-from tamis_cli.commands.exit_codes import EXIT_CODES, EXIT_INTERRUPTED, EXIT_STALLED
 from tamis_cli.embedded import commands as embedded_commands
 from tamis_schemas.release import described
 from tamis_worker.liveness import watchdog

@@ -6,15 +6,15 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import psutil
 import pytest
 
-from tamis_cli.embedded.orphans import ChildrenFile
 from tamis_cli.embedded.part import Part
-from tamis_cli.embedded.process import Command, Process, server_environment
+from tamis_cli.embedded.process import ChildrenFile, Command, Process, server_environment
 from tamis_cli.embedded.watch import Watch
 from tamis_schemas import OperationFailed
 
@@ -34,14 +34,8 @@ class Waiter(Part):
     start_within: ClassVar[float] = 20.0
 
     def __init__(self, folder: Path, *words: str, stop_within: float = 10.0) -> None:
-        super().__init__("waiter", ChildrenFile(folder / "children.json"))
-        self._command = Command(
-            name="waiter",
-            argv=(sys.executable, "-c", WAITER, *words),
-            log=folder / "log" / "waiter.log",
-            env=server_environment(),
-            stop_within=stop_within,
-        )
+        super().__init__("waiter", folder / "log" / "waiter.log", children=ChildrenFile(folder / "children.json"))
+        self._command = replace(self.command(sys.executable, "-c", WAITER, *words), stop_within=stop_within)
 
     def prepare(self) -> Command:
         return self._command

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tamis_cli.embedded.recorded_server import Recording, Recordings, serve
+from tamis_cli.embedded.recorded_server import Recordings, serve
 
 QUESTION = json.dumps({"messages": [{"role": "user", "content": "title: Known"}]})
 
@@ -16,7 +16,7 @@ QUESTION = json.dumps({"messages": [{"role": "user", "content": "title: Known"}]
 @pytest.fixture(scope="module")
 def connection() -> Iterator[HTTPConnection]:
     """One connection, which stays open from one request to the next."""
-    with serve(Recordings({"Known": Recording('{"a": 1}')}), 0, latency=0) as server:
+    with serve(Recordings([{"title": "Known", "answer": {"a": 1}}]), 0, latency=0) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         connection = HTTPConnection("127.0.0.1", server.server_port, timeout=20)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tamis_cli.commands.panel import panel_of_options
+from tamis_cli.commands.submit import panel_of_options
 from tamis_schemas import InvalidParameters, PanelPolicy
 
 

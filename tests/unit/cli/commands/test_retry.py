@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from tamis_cli.commands import retry
-from tamis_cli.commands.exit_codes import EXIT_FAILED, EXIT_OK
+from tamis_cli.commands.app import EXIT_FAILED, EXIT_OK
 from tamis_producer import Client
 from tamis_producer.client.client import Retried
 from tamis_producer.runs.rounds import Retryable

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tamis_cli.doctor.examination import Learned, LedgerReading, Revisions, judge_learned, judge_ledger_server
+from tamis_cli.doctor.examination import Learned, LedgerReading, judge_learned, judge_ledger_server
 from tamis_cli.doctor.finding import Finding, Level
 from tamis_cli.doctor.redis_server import RedisReading, Unreachable, judge_redis_server
 from tamis_cli.doctor.surroundings import REPAIRED, judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers
@@ -23,7 +23,7 @@ LEDGER = LedgerReading(
     version="18.6", latency=0.001, ahead=0.0, revision="2", size=8_000_000, connections=20, connections_at_most=97,
     read_only=False,
 )  # fmt: skip
-REVISIONS = Revisions(head="2", known=frozenset({"1", "2"}))
+REVISIONS = ("1", "2")
 
 
 def worst(findings: list[Finding]) -> Finding:

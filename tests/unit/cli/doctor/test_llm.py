@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_cli.doctor.finding import Level
-from tamis_cli.doctor.llm import KeyOrigin, expiry_of, judge_key
+from tamis_cli.doctor.llm import _renewal_of, expiry_of, judge_key
+from tamis_worker.config.settings import WorkerSettings
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -56,28 +57,25 @@ def test_no_key_is_too_odd_to_be_looked_at(key: str) -> None:
 @pytest.mark.parametrize(
     ("source", "left", "level", "says"),
     [
-        (KeyOrigin.SETTING, None, Level.OK, "it does not say when it expires"),
+        ("llm_api_key", None, Level.OK, "it does not say when it expires"),
         (
-            KeyOrigin.SETTING,
+            "llm_api_key",
             timedelta(minutes=58),
             Level.WARNING,
             "in 58 minutes, at 2026-11-22 12:58 UTC, and nothing",
         ),
-        (KeyOrigin.SETTING, timedelta(hours=24), Level.WARNING, "in 24 hours"),
-        (KeyOrigin.SETTING, timedelta(hours=24, seconds=1), Level.OK, "in 24 hours"),
-        (KeyOrigin.SETTING, timedelta(days=3), Level.OK, "in 3 days"),
-        (KeyOrigin.FILE, timedelta(minutes=58), Level.OK, "TAMIS_LLM_API_KEY_FILE is read again when it changes"),
-        (KeyOrigin.COMMAND, timedelta(seconds=90), Level.OK, "in 90 seconds"),
-        (KeyOrigin.SETTING, timedelta(0), Level.WARNING, "it expired at 2026-11-22 12:00 UTC"),
-        (KeyOrigin.FILE, timedelta(hours=-1), Level.WARNING, "it expired at 2026-11-22 11:00 UTC"),
+        ("llm_api_key", timedelta(hours=24), Level.WARNING, "in 24 hours"),
+        ("llm_api_key", timedelta(hours=24, seconds=1), Level.OK, "in 24 hours"),
+        ("llm_api_key", timedelta(days=3), Level.OK, "in 3 days"),
+        ("llm_api_key_file", timedelta(minutes=58), Level.OK, "TAMIS_LLM_API_KEY_FILE is read again when it changes"),
+        ("llm_api_key_command", timedelta(seconds=90), Level.OK, "in 90 seconds"),
+        ("llm_api_key", timedelta(0), Level.WARNING, "it expired at 2026-11-22 12:00 UTC"),
+        ("llm_api_key_file", timedelta(hours=-1), Level.WARNING, "it expired at 2026-11-22 11:00 UTC"),
     ],
 )
 def test_a_key_is_judged_by_what_is_left_of_it_and_whether_it_is_renewed(
-    source: KeyOrigin, left: timedelta | None, level: Level, says: str
+    source: str, left: timedelta | None, level: Level, says: str
 ) -> None:
-    (found,) = judge_key(source, None if left is None else NOW + left, NOW)
+    renewed = _renewal_of(WorkerSettings(**{source: "x"}))
+    found = judge_key(None if left is None else NOW + left, NOW, renewed=renewed)
     assert (found.level, says in found.what) == (level, True), found
-
-
-def test_where_there_is_no_key_nothing_is_said_of_it() -> None:
-    assert judge_key(KeyOrigin.NONE, None, NOW) == []

@@ -47,15 +47,15 @@ def test_the_model_that_will_be_asked_is_the_one_that_is_rehearsed(
     else:
         StackFile(**SERVERS, **stack).write(tmp_path)
         settings = WorkerSettings(model=here, home=tmp_path)
-    found = workers_model(named, settings, lambda: answered)
-    assert found.name == name
-    assert (found.note is None) is (note is None)
-    assert (note or "") in (found.note or "")
+    model, model_note = workers_model(named, settings, lambda: answered)
+    assert model == name
+    assert (model_note is None) is (note is None)
+    assert (note or "") in (model_note or "")
 
 
 def test_the_ledger_is_asked_only_where_nothing_else_says_it() -> None:
     def latest() -> str:
         raise AssertionError
 
-    assert workers_model("given", WorkerSettings(**SERVERS), latest).name == "given"
-    assert workers_model(None, WorkerSettings(model="here", **SERVERS), latest).name == "here"
+    assert workers_model("given", WorkerSettings(**SERVERS), latest)[0] == "given"
+    assert workers_model(None, WorkerSettings(model="here", **SERVERS), latest)[0] == "here"

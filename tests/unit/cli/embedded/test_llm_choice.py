@@ -6,7 +6,6 @@ import pytest
 from rich.console import Console
 
 from tamis_cli.embedded import commands
-from tamis_cli.embedded.commands import LocalEndpoint
 from tamis_cli.embedded.stack import LlmChoice
 from tamis_worker.config.settings import WorkerSettings
 
@@ -38,7 +37,7 @@ def test_an_llm_that_is_named_is_taken_else_the_small_model_where_it_can_be_serv
 def test_without_one_the_settings_are_named_and_so_is_an_endpoint_that_answers_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    endpoint = LocalEndpoint("Ollama", "http://127.0.0.1:11434/v1", ("qwen3:8b",))
+    endpoint = "TAMIS_LLM_BASE_URL=http://127.0.0.1:11434/v1 TAMIS_MODEL=qwen3:8b (Ollama's usual port)"
     monkeypatch.setattr(commands, "why_no_server", lambda: WHY)
     for found in ([], [endpoint]):
         monkeypatch.setattr(commands, "local_endpoints", lambda found=found: found)

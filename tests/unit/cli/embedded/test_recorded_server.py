@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tamis_cli.embedded.recorded_server import MODEL_NAME, Recording, Recordings, completion
+from tamis_cli.embedded.recorded_server import MODEL_NAME, Recordings, completion
 from tamis_review.example import ANSWERS, CITATIONS, CRITERIA
 from tamis_review.intake import read_records
 from tamis_review.plans.criteria_file import read_criteria
@@ -34,9 +34,13 @@ def content(answer: tuple[HTTPStatus, dict[str, Any]]) -> str:
     return str(body["choices"][0]["message"]["content"])
 
 
+def example() -> Recordings:
+    return Recordings(json.loads(ANSWERS.read_text("utf-8")))
+
+
 def whole() -> Recordings:
     """The recordings, after those answers that are cut off."""
-    recordings = Recordings.read(ANSWERS)
+    recordings = example()
     for _ in range(2):
         asked(recordings, RECORDS[CUT_OFF])
     return recordings
@@ -58,7 +62,7 @@ def test_every_record_has_the_decision_of_a_careful_reviewer_and_each_quote_is_i
 
 
 def test_two_answers_about_one_record_are_cut_off_and_the_third_is_whole() -> None:
-    recordings = Recordings.read(ANSWERS)
+    recordings = example()
     for _ in range(2):
         with pytest.raises(json.JSONDecodeError):
             json.loads(content(asked(recordings, RECORDS[CUT_OFF])))
@@ -66,7 +70,7 @@ def test_two_answers_about_one_record_are_cut_off_and_the_third_is_whole() -> No
 
 
 def test_usage_is_counted_and_the_model_says_that_it_is_none() -> None:
-    _, body = asked(Recordings.read(ANSWERS), RECORDS["DEMO-01"])
+    _, body = asked(example(), RECORDS["DEMO-01"])
     assert body["model"] == MODEL_NAME == "recorded-answers"
     usage = body["usage"]
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
@@ -84,6 +88,6 @@ def test_usage_is_counted_and_the_model_says_that_it_is_none() -> None:
     ],
 )
 def test_what_is_not_recorded_is_refused(request_: Any, said: str) -> None:
-    status, body = completion(Recordings({"Known": Recording("{}")}), request_)
+    status, body = completion(Recordings([{"title": "Known", "answer": {}}]), request_)
     assert status == HTTPStatus.BAD_REQUEST
     assert said in body["error"]["message"]

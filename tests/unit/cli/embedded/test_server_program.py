@@ -1,5 +1,6 @@
 """Which program serves: the package's, else the system's, each only where it runs and is not too old."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,11 @@ MISSING = Server("Thing", "thing-embedded", "no_such_module", "thing-server", (6
 PACKAGE, OWN, OTHER = Path("/venv/bin/thing"), Path("/usr/bin/thing"), Path("/usr/local/bin/thing")
 CANDIDATES = [Candidate("thing-embedded", PACKAGE), Candidate(SYSTEM, OWN), Candidate(SYSTEM, OTHER)]
 NOT_INSTALLED = "the package thing-embedded is not installed"
+
+
+def let_programs_answer(monkeypatch: pytest.MonkeyPatch, versions: Mapping[Path, Version | str]) -> None:
+    """Let these programs say these versions; any other that is asked is an error."""
+    monkeypatch.setattr("tamis_cli.embedded.server_program.ask_version", versions.__getitem__)
 
 
 @pytest.mark.parametrize(
@@ -43,21 +49,30 @@ NOT_INSTALLED = "the package thing-embedded is not installed"
     ],
 )
 def test_the_first_that_runs_and_is_new_enough_is_chosen_and_the_others_are_named(
-    server: Server, versions: dict[Path, Version | str], chosen: Path, passed_over: tuple[str, ...]
+    monkeypatch: pytest.MonkeyPatch,
+    server: Server,
+    versions: dict[Path, Version | str],
+    chosen: Path,
+    passed_over: tuple[str, ...],
 ) -> None:
     candidates = [candidate for candidate in CANDIDATES if candidate.path in versions]
-    program = choose(server, candidates, version_of=versions.__getitem__)
+    let_programs_answer(monkeypatch, versions)
+    program = choose(server, candidates)
     assert (program.path, program.passed_over) == (chosen, passed_over)
     assert program.of_system == (chosen != PACKAGE)
 
 
-def test_no_program_after_the_chosen_one_is_run() -> None:
-    assert choose(INSTALLED, CANDIDATES, version_of={PACKAGE: (7,)}.__getitem__).path == PACKAGE
+def test_no_program_after_the_chosen_one_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_programs_answer(monkeypatch, {PACKAGE: (7,)})
+    assert choose(INSTALLED, CANDIDATES).path == PACKAGE
 
 
-def test_where_none_serves_the_error_says_why_and_names_package_extra_debians_package_and_settings() -> None:
+def test_where_none_serves_the_error_says_why_and_names_package_extra_debians_package_and_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    let_programs_answer(monkeypatch, {OWN: (5, 0)})
     with pytest.raises(ConfigurationError) as raised:
-        choose(MISSING, CANDIDATES[1:2], version_of={OWN: (5, 0)}.__getitem__)
+        choose(MISSING, CANDIDATES[1:2])
     message = str(raised.value)
     for part in (
         NOT_INSTALLED,
@@ -131,8 +146,7 @@ def programs(monkeypatch: pytest.MonkeyPatch, **versions: Version) -> None:
     paths = {name: Path(f"/{name}/postgres") for name in versions}
     found = [Candidate(POSTGRES.package if name == "package" else SYSTEM, path) for name, path in paths.items()]
     monkeypatch.setattr(postgres, "candidates", lambda: iter(found))
-    answers = {paths[name]: version for name, version in versions.items()}
-    monkeypatch.setattr("tamis_cli.embedded.server_program.ask_version", answers.__getitem__)
+    let_programs_answer(monkeypatch, {paths[name]: version for name, version in versions.items()})
 
 
 def data_of(folder: Path, version: str) -> Path:

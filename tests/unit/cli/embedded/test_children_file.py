@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tamis_cli.embedded.orphans import ChildRecord, ChildrenFile
+from tamis_cli.embedded.process import ChildRecord, ChildrenFile
 
 ME = os.getpid()
 MY_START = psutil.Process(ME).create_time()

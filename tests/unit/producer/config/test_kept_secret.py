@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from tamis_cli.embedded.secret_file import kept_secret
+from tamis_producer.config.private_file import kept_secret
 
 
 def test_a_secret_is_made_once_and_kept(tmp_path: Path) -> None:
