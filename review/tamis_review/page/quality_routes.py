@@ -24,10 +24,10 @@ from tamis_producer.runs.dry_run import Planned
 from tamis_review.evaluation import measure_agreement, measure_panel
 from tamis_review.records import read_failures
 from tamis_review.stages import judge_items
-from tamis_schemas import HumanStage, Judge, RetryBias
+from tamis_schemas import Judge, RetryBias
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.human_agreement import AgreementAmong, AgreementFigures, AgreementRecords, CellQuery, read_cell
+from ..decisions.human_agreement import AgreementFigures, AgreementRecords, CellQuery, read_cell
 from ..plans.judge_items import judgement_label
 from ..quality.panel_figures import PanelFigures
 from ..report.sections import MEMBERS, PAIRS, panel_part
@@ -65,12 +65,6 @@ class PanelView(PanelFigures):
 
 router = APIRouter(prefix="/v1/batches/{batch_id}", responses=problems.KEYED | problems.UNKNOWN)
 
-MOST = 500  # records of one page
-Word = Annotated[str, Query(max_length=100, description="As a cell of the table says it.")]
-Name = Annotated[
-    str | None, Query(max_length=100, description="Of people: whose table it is, as `agreement` has them.")
-]
-
 
 @router.get(
     "/agreement",
@@ -89,20 +83,9 @@ def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
     dependencies=[Depends(check_open)],
 )
 def get_agreement_records(
-    batch_id: BatchId,
-    client: Of,
-    _: Reader,
-    among: Annotated[AgreementAmong, Query(description="The figure of `agreement` whose table it is.")],
-    first_said: Word,
-    second_said: Word,
-    stage: Annotated[HumanStage, Query(description="Of people.")] = HumanStage.OWN,
-    first: Name = None,
-    second: Name = None,
-    after: Annotated[int | None, Query(ge=0, lt=2**31, description="`next` of the page before.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST)] = 50,
+    batch_id: BatchId, client: Of, _: Reader, query: Annotated[CellQuery, Query()]
 ) -> AgreementRecords:
     """The software is the first of its tables, people are the second."""
-    query = CellQuery(among, first_said, second_said, stage, first, second, after, limit)
     with ledger_errors(), client.snapshot() as connection:
         return read_cell(connection, client.batch(batch_id).uuid, query)
 
