@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tamis_review.order.exploration import EXPLORE
+from tamis_review.order.exploration import EXPLORE, with_exploration
 from tamis_review.order.ranking import rank
 from tamis_review.order.text_features import TextFeatures
 from tamis_review.quality.certificate import Reading, certify
@@ -30,8 +30,9 @@ class PureDesk:
         waiting = self._waiting()
         if len(waiting) >= n:
             return waiting[:n]
-        ranking = rank(self._features, self._scores, self._decided, seed=self._seed, explore=self._explore)
-        return list(dict.fromkeys([*waiting, *(one.row for one in ranking.records)]))[:n]
+        best = [record.row for record in rank(self._features, self._scores, self._decided, seed=self._seed).records]
+        rows, _ = with_exploration(best, read=len(self._decided), share=self._explore, seed=self._seed)
+        return list(dict.fromkeys([*waiting, *rows]))[:n]
 
     def decide(self, decisions: Mapping[int, bool]) -> None:
         self._decided.update(decisions)

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import TypeAlias
 
-from tamis_review.order.exploration import EXPLORE
+from tamis_review.order.exploration import EXPLORE, with_exploration
 from tamis_review.order.ranking import rank
 from tamis_review.order.text_features import TextFeatures
 
@@ -47,9 +47,11 @@ def read(
     order = [start.included, start.excluded]
     known = {row: labels[row] for row in order}
     while sum(known.values()) < sum(labels):
-        ranking = rank(features, scores, known if learns else {}, seed=seed, explore=explore)
+        learned = known if learns else {}
+        best = [record.row for record in rank(features, scores, learned, seed=seed).records]
+        rows, _ = with_exploration(best, read=len(learned), share=explore, seed=seed)
         page = 1 if len(known) < ONE_BY_ONE else THEN
-        new = [one.row for one in ranking.records if one.row not in known]
+        new = [row for row in rows if row not in known]
         for row in new[: page if learns else None]:
             known[row] = labels[row]
             order.append(row)

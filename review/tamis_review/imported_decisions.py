@@ -2,13 +2,17 @@
 
 from pathlib import Path
 
-from tamis_producer.client.batch import Batch
-from tamis_schemas import HumanStage
+from sqlalchemy import func, select
 
-from .decisions import import_decisions as imports
-from .decisions.decision_words import NamedWords
-from .decisions.foreign_file import TableColumns
-from .decisions.import_decisions import Imported, ImportTerms
+from tamis_producer.client.batch import Batch
+from tamis_producer.ledger import read_operation
+from tamis_producer.ledger.overrides import one_at_a_time, standing
+from tamis_schemas import HumanStage, InputError, InvalidParameters, InvalidRequest
+
+from .decisions.decision_words import NamedWords, meaning_by_word, meanings_of
+from .decisions.foreign_file import ForeignFile, TableColumns, read_foreign
+from .decisions.import_decisions import Everything, Imported, Sorting, read_finder
+from .decisions.record_overrides import RefusedDecision, Written, record
 
 
 def import_decisions(
@@ -45,16 +49,66 @@ def import_decisions(
         InvalidRequest: the operation decides nothing.
         LedgerUnavailable: the ledger does not answer.
     """
-    terms = ImportTerms(
-        reviewer,
-        stage,
-        settles,
-        columns=columns or TableColumns(),
-        words=words or NamedWords(),
-        everything=everything,
-        dry_run=dry_run,
-    )
     with batch.session.writing() as connection:
-        return imports.import_decisions(
-            connection, batch.uuid, path, terms, max_bytes=batch.session.settings.max_file_bytes
+        operation = read_operation(connection, batch.uuid)
+        if stage is HumanStage.OWN and not operation.decides():
+            raise InvalidRequest(
+                f"batch {batch.id} is of {operation.operation}: only `tamis filter` and `tamis screen` decide about "
+                "records"
+            )
+        word = None if everything is None else Everything(everything).value
+        file = read_foreign(path, columns, everything=word, max_bytes=batch.session.settings.max_file_bytes)
+        reviewers = _reviewers(file, reviewer, path)
+        said = [(row, [word for word in row.said if (word.reviewer or reviewer) in reviewers]) for row in file.rows]
+        counts = meanings_of((word.word for _, those in said for word in those), stage, words or NamedWords())
+        retrieval_words = (word.retrieval for _, those in said for word in those if word.retrieval)
+        retrieval = meanings_of(retrieval_words, HumanStage.RETRIEVAL, NamedWords())
+        one_at_a_time(connection, batch.uuid)
+        finder, meanings = read_finder(connection, batch.uuid), meaning_by_word(counts)
+        sorting = Sorting(finder, operation, meanings, meaning_by_word(retrieval), reviewer or "", stage, settles)
+        for row, those in said:
+            sorting.add(row, those)
+        kept = sorting.kept
+        written = Written((), new=0, changed=0)
+        if not dry_run:
+            try:
+                written = record(connection, batch.uuid, [decision for _, decision in kept])
+            except RefusedDecision as refused:
+                raise InputError(f"{kept[refused.number][0]}: {refused}", path=path) from refused
+        human = standing(batch.uuid, stage=stage)
+        conflicts = connection.execute(select(func.count()).select_from(human).where(human.c.conflict)).scalar_one()
+    return Imported(
+        kind=file.kind,
+        stage=stage,
+        columns=dict(file.columns),
+        words=counts,
+        retrieval_words=retrieval,
+        reviewers=reviewers,
+        rows=len(file.rows),
+        undecided=sorting.undecided,
+        decisions=len(kept),
+        new=written.new,
+        changed=written.changed,
+        found_by=dict(sorting.found_by),
+        unmatched=tuple(sorting.unmatched),
+        ambiguous=tuple(sorting.ambiguous),
+        conflicts=conflicts,
+        recorded=not dry_run,
+    )
+
+
+def _reviewers(file: ForeignFile, reviewer: str | None, path: Path | str) -> tuple[str, ...]:
+    """Return whose decisions are read: those of everybody whom the file names, or of the one that is asked for."""
+    named = tuple(dict.fromkeys(word.reviewer for row in file.rows for word in row.said if word.reviewer is not None))
+    if not named:
+        if not (reviewer or "").strip():
+            raise InputError("who decided? the file names nobody: say --reviewer NAME", path=path)
+        return (str(reviewer),)
+    if reviewer is None:
+        return named
+    if reviewer not in named:
+        raise InvalidParameters(
+            f"the file has decisions of {', '.join(named)}, and none of {reviewer!r}: name one of them, or leave "
+            "--reviewer out for all"
         )
+    return (reviewer,)

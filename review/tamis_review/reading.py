@@ -129,13 +129,7 @@ def draw_stop_sample(
     """
     with batch.session.writing() as connection:
         stop_samples.draw_sample(
-            connection,
-            batch.uuid,
-            recall=recall,
-            confidence=confidence,
-            seed=seed,
-            audit=audit,
-            human_errors=human_errors,
+            connection, batch.uuid, recall, confidence, seed=seed, audit=audit, human_errors=human_errors
         )
     return may_stop(batch, recall, confidence, human_errors=human_errors)
 

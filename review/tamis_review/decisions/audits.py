@@ -1,4 +1,4 @@
-"""Audits of exclusions: draw a random sample for a human, keep what they say, include what was missed.
+"""Audits of exclusions: what a sample is drawn from, what a human says of it, and what was missed.
 
 The verdict is what an audit says of all exclusions: how many records were missed at most.
 """
@@ -6,11 +6,11 @@ The verdict is what an audit says of all exclusions: how many records were misse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from sqlalchemy import Connection, Select, insert, select
 
-from tamis_producer.ledger import insert_audit, read_audit, read_audits
+from tamis_producer.ledger import read_audit
 from tamis_producer.ledger.overrides import one_at_a_time, read_operation_name, standing
 from tamis_schemas import (
     Audit,
@@ -22,7 +22,6 @@ from tamis_schemas import (
 )
 from tamis_schemas.ledger import audit_decisions, batches
 from tamis_schemas.operations import kind_of
-from tamis_schemas.records.random_order import check_draw, sample
 from tamis_schemas.records.record_number import indexed_words
 from tamis_schemas.values.frozen import Frozen
 
@@ -131,54 +130,8 @@ class Recorded:
     overrides: tuple[Override, ...] = ()  # of the records that should have been included
 
 
-def draw(connection: Connection, batch_id: UUID, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
-    """A simple random sample, without replacement, of `n` excluded records of a batch; all where there are fewer.
-
-    The population is what the software excluded and no human has decided about: by the rules of the initial filter, by
-    the model, or both. Copies of other records are not in it, for the copy that stays was screened. The same seed draws
-    the same sample as long as the population is the same; an audit that is there already is given back as it is.
-
-    Raises:
-        InvalidParameters: `n` below 1, or a seed that is none.
-        InvalidRequest: the batch does not decide about records, is not completed, or excluded none.
-    """
-    check_draw(n, seed)
-    one_at_a_time(connection, batch_id)
-    population = _population(connection, batch_id, stratum)
-    places = sample(population, n, seed=seed)
-    for audit in read_audits(connection, batch_id):
-        same = (audit.seed, audit.stratum, audit.population) == (seed, stratum, len(population))
-        if same and [item.index for item in audit.items] == places:
-            return audit
-    audit_id = uuid4()
-    insert_audit(connection, audit_id, batch_id, seed=seed, stratum=stratum, population=len(population), places=places)
-    return read_audit(connection, audit_id)
-
-
-def record(
-    connection: Connection,
-    audit_id: UUID,
-    decisions: Sequence[AuditDecision],
-    *,
-    correct: bool = False,
-    include_missed: bool = False,
-) -> Recorded:
-    """Keep what a human says of records of a sample; all of it is written, or nothing.
-
-    What is there already adds nothing. A decision that says the opposite of the one before is written with `correct`
-    alone; both stay in the ledger. With `include_missed`, every record of the sample that should have been included is:
-    by an override of the same reviewer and note, unless a human's decision stands on it already.
-
-    Raises `RefusedDecision`: a record that is not of the sample, no reviewer, two decisions on one record, or a changed
-    one without `correct`.
-    """
-    new = _write(connection, audit_id, decisions, correct=correct)
-    audit = read_audit(connection, audit_id)
-    included = _include(connection, audit) if include_missed else []
-    return Recorded(audit, new, tuple(included))
-
-
-def _include(connection: Connection, audit: Audit) -> list[Override]:
+def include_missed_records(connection: Connection, audit: Audit) -> tuple[Override, ...]:
+    """Include what the audit missed, by an override of the same reviewer and note, where no human's decision stands."""
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
     value = kind_of(read_operation_name(connection, batch_id)).includes
@@ -189,10 +142,11 @@ def _include(connection: Connection, audit: Audit) -> list[Override]:
         for item in audit.missed
         if item.index not in there
     ]
-    return list(record_overrides(connection, batch_id, decisions).overrides)
+    return record_overrides(connection, batch_id, decisions).overrides
 
 
-def _population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
+def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
+    """Return the records that an audit of this stratum is drawn from. Raises `InvalidRequest` where there is none."""
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if not kind_of(batch.operation).decides():
         raise InvalidRequest(
@@ -227,8 +181,10 @@ def _excluded(batch_id: UUID, operation: str, stratum: Stratum) -> Select[Any]:
     return select(each.c.idx).where(each.c.outcome.in_(wanted), each.c.human.is_(None))
 
 
-def _write(connection: Connection, audit_id: UUID, decisions: Sequence[AuditDecision], *, correct: bool) -> int:
-    """Write the decisions; return how many are new."""
+def write_decisions(
+    connection: Connection, audit_id: UUID, decisions: Sequence[AuditDecision], *, correct: bool
+) -> int:
+    """Write the decisions; return how many are new. Raises `RefusedDecision`."""
     one_at_a_time(connection, audit_id)
     before = {item.index: item for item in read_audit(connection, audit_id).items}
     rows: list[dict[str, object]] = []

@@ -41,22 +41,20 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
     said: dict[tuple[int, str], list[Override]] = {}
     for one in read_overrides(connection, batch_id, places=sorted({row.idx for row in rows})):
         said.setdefault((one.index, one.stage.value), []).append(one)
-    found = []
-    for row in rows:
-        decisions = said[row.idx, row.stage]
-        found.append(
-            Conflict(
-                index=row.idx,
-                item_id=decisions[0].item_id,
-                title=row.title,
-                stage=HumanStage(row.stage),
-                decisions=tuple(decisions),
-                system_decided=decisions[0].system_decided,
-                system_value=decisions[0].system_value,
-                system_differs=row.stage == HumanStage.OWN and row.idx in differing,
-            )
+    return [
+        Conflict(
+            index=row.idx,
+            item_id=decisions[0].item_id,
+            title=row.title,
+            stage=decisions[0].stage,
+            decisions=tuple(decisions),
+            system_decided=decisions[0].system_decided,
+            system_value=decisions[0].system_value,
+            system_differs=row.stage == HumanStage.OWN and row.idx in differing,
         )
-    return found
+        for row in rows
+        if (decisions := said[row.idx, row.stage])
+    ]
 
 
 def read_differing(connection: Connection, batch_id: UUID) -> set[int]:

@@ -50,7 +50,7 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         conflict = {DECISION: CONFLICT, REASON: f"{row.decision_words} [{_system(row)}]"}
         return _own(row) | conflict | _beside(row)
     if row.override is not None and row.overridden:
-        added = {DECISION: decision_of(row), REASON: _human_reason(row, row.override)}
+        added = {DECISION: decision_of(row), REASON: f"decided by {_person(row.override)} [{_system(row)}]"}
     elif row.exclusion is not None:
         added |= {CONFIDENCE: row.exclusion.confidence, REASON: row.exclusion.reason}
     elif row.result is not None and row.result.error is not None:
@@ -58,12 +58,15 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         added[REASON] = f"{kind}{row.result.error}"
     elif row.result is not None:
         added |= {CONFIDENCE: row.result.confidence, REASON: row.result.reasoning}
-    if row.decision is not None and row.decision.uncertain_reason is not None and not row.overridden:
-        added[REASON] = f"{added.get(REASON) or ''} [uncertain: {row.decision.uncertain_reason}]".lstrip()
-    if row.override is not None and not row.overridden:
-        added[REASON] = f"{added.get(REASON) or ''} [{_confirmed(row.override)}]".lstrip()
-    if row.cut_words is not None and not row.overridden:
-        added[REASON] = f"{added.get(REASON) or ''} [not sent whole: {row.cut_words}]".lstrip()
+    remarks = []
+    if row.decision is not None and row.decision.uncertain_reason is not None:
+        remarks.append(f"[uncertain: {row.decision.uncertain_reason}]")
+    if row.override is not None:
+        remarks.append(f"[confirmed by {_person(row.override)}]")
+    if row.cut_words is not None:
+        remarks.append(f"[not sent whole: {row.cut_words}]")
+    if remarks and not row.overridden:
+        added[REASON] = " ".join([added.get(REASON) or "", *remarks]).lstrip()
     return _own(row) | {name: value for name, value in added.items() if value is not None} | _beside(row)
 
 
@@ -101,13 +104,8 @@ def _system(row: ItemResult) -> str:
     return f"the software: {decision_of(row.model_copy(update={'override': None, 'decisions': ()}))}"
 
 
-def _human_reason(row: ItemResult, human: Override) -> str:
-    note = f": {human.note}" if human.note else ""
-    return f"decided by {human.reviewer}{note} [{_system(row)}]"
-
-
-def _confirmed(human: Override) -> str:
-    return f"confirmed by {human.reviewer}" + (f": {human.note}" if human.note else "")
+def _person(human: Override) -> str:
+    return f"{human.reviewer}: {human.note}" if human.note else human.reviewer
 
 
 def _text(value: object) -> str:

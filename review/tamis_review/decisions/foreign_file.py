@@ -69,10 +69,6 @@ class Header:
         return [_plain(cell) for cell in self.cells]
 
     @property
-    def width(self) -> int:
-        return len(self.cells)
-
-    @property
     def known(self) -> int:
         """How many of the columns have a name that says what they hold."""
         ours = {name for names in _NAMES.values() for name in names} | {_ASREVIEW}
@@ -80,16 +76,6 @@ class Header:
             canonical_name(cell) is not None or plain in ours
             for cell, plain in zip(self.cells, self.plain, strict=True)
         )
-
-    @property
-    def repeated(self) -> str | None:
-        """A name that stands twice, if one does."""
-        return next((name for name in self.plain if name and self.plain.count(name) > 1), None)
-
-    @property
-    def notes(self) -> int | None:
-        """The place of the column in which Rayyan keeps decisions."""
-        return next((place for place, name in enumerate(self.plain) if name in ("notes", "note")), None)
 
     def record_places(self, named: TableColumns, path: Path) -> dict[str, int]:
         """The columns by which a row's record is found: id, title, doi, pmid. Raises `InputError` as `places`."""
@@ -320,7 +306,8 @@ def _read(text: str, path: Path, named: TableColumns, everything: str | None, ma
         cells = {role: row.cells[place].strip() for role, place in record.items()}
         return ForeignRow(f"line {row.line}", {role: cell for role, cell in cells.items() if cell}, said)
 
-    notes = header.notes
+    # The column in which Rayyan keeps decisions.
+    notes = next((place for place, name in enumerate(header.plain) if name in ("notes", "note")), None)
     if named.decision is None and notes is not None and is_rayyan(row.cells[notes] for row in rows):
         found = tuple(row_of(row, read_notes(row.cells[notes])) for row in rows)
         return ForeignFile("Rayyan", found, header.shown(record | {DECISION: notes}))
@@ -372,12 +359,12 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
     table = rows_of_table(text, delimiter, path)
     top = next(table)
     header = Header(top.cells)
-    if repeated := header.repeated:
+    if repeated := next((name for name in header.plain if name and header.plain.count(name) > 1), None):
         raise InputError(f"the column {repeated!r} stands there twice", path=path, line=top.line)
     rows = []
     for row in table:
-        cells = [unguarded(cell) for cell in row.cells[: header.width]]
-        rows.append(CellRow(row.line, cells + [""] * (header.width - len(cells))))
+        cells = [unguarded(cell) for cell, _ in zip(row.cells, top.cells, strict=False)]
+        rows.append(CellRow(row.line, cells + [""] * (len(top.cells) - len(cells))))
     return header, rows
 
 
@@ -387,8 +374,3 @@ def _covidence(note: str) -> tuple[str | None, str | None]:
     reasons = [part.removeprefix(_EXCLUSION_REASON).strip() for part in parts if part.startswith(_EXCLUSION_REASON)]
     others = [part for part in parts if not part.startswith(_EXCLUSION_REASON)]
     return "; ".join(reasons) or None, "; ".join(others) or None
-
-
-def reviewers_of(rows: Sequence[ForeignRow]) -> tuple[str, ...]:
-    """Return who is named in a file, in the order of their first words."""
-    return tuple(dict.fromkeys(word.reviewer for row in rows for word in row.said if word.reviewer is not None))

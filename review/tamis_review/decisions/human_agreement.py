@@ -3,12 +3,13 @@
 Of a table of agreement, the records behind a cell; of a panel of models, its figures beside what people decided.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from itertools import combinations
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import BaseModel, Field
 from sqlalchemy import ARRAY, Connection, Integer, any_, literal, select
 
 from tamis_producer.ledger import read_audits, read_operation, read_overrides
@@ -23,6 +24,7 @@ from ..quality.panel_figures import PanelFigures, panel_figures
 from ..quality.panel_record import read_panel_records
 from .final_outcome import Outcome, outcomes
 
+MOST = 500  # records of one page
 INCLUDE, EXCLUDE = InclusionStatus.INCLUDE.value, InclusionStatus.EXCLUDE.value
 _SAID = {Outcome.PASSED: INCLUDE, Outcome.EXCLUDED: EXCLUDE, Outcome.INELIGIBLE: EXCLUDE}
 
@@ -34,6 +36,15 @@ DRAWN = (
     "Audited records are a random sample, of exclusions alone: the software says the same of all of them, so kappa "
     "cannot tell agreement from chance there; the observed agreement, AC1 and the audit's own bound can be read."
 )
+
+
+class AgreementAmong(StrEnum):
+    """The table that a cell is of: the name of a figure of `AgreementFigures`."""
+
+    OVERRIDES = "overrides"
+    AUDITS = "audits"
+    TOGETHER = "together"
+    PEOPLE = "people"
 
 
 class PairAgreement(Frozen):
@@ -55,37 +66,29 @@ class AgreementFigures(Frozen):
     people: tuple[PairAgreement, ...] = ()  # of each two people; decisions that settle others' are left out
 
 
-@dataclass(frozen=True)
-class Compared:
-    """What was said of records by the software, and by humans beside it: `include` or `exclude`, by place."""
+def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], dict[int, str], list[Audit]]:
+    """Return what the software said of records, what people's decisions say of them, and the audits.
 
-    system: dict[int, str]
-    overridden: dict[int, str]
-    audits: list[Audit]
-
-    @property
-    def audited(self) -> dict[int, str]:
-        """Return what humans said in audits."""
-        return _audited(self.audits)
-
-
-def read_compared(connection: Connection, batch_id: UUID) -> Compared:
-    """What was said of a filter's or an inclusion's records. Raises `InvalidRequest` for other operations."""
+    Raises `InvalidRequest` where the operation neither includes nor excludes.
+    """
     operation = read_operation_name(connection, batch_id)
     if not kind_of(operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} is of {operation}: only `tamis filter` and `tamis screen` decide about records"
         )
-    overridden, audits = _overridden(connection, batch_id), read_audits(connection, batch_id)
+    decided, audits = _decided(connection, batch_id), read_audits(connection, batch_id)
+    overridden = {index: INCLUDE if includes else EXCLUDE for index, includes in decided.items()}
     places = set(overridden) | {item.index for audit in audits for item in audit.items}
-    return Compared(_system(connection, batch_id, operation, places), overridden, audits)
+    each = outcomes(batch_id, operation).subquery("each")
+    there = each.c.idx == any_(literal([*places], ARRAY(Integer)))
+    rows = connection.execute(select(each.c.idx, each.c.system).where(there, each.c.system.in_(list(_SAID))))
+    return {row.idx: _SAID[row.system] for row in rows}, overridden, audits
 
 
 def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
     """The figures of a filter or an inclusion. Raises `InvalidRequest` for other operations, which decide nothing."""
-    said = read_compared(connection, batch_id)
-    found = figures(said.system, said.overridden, said.audits)
-    return found.model_copy(update={"people": between_people(read_overrides(connection, batch_id))})
+    of_software = figures(*_compared(connection, batch_id))
+    return of_software.model_copy(update={"people": between_people(read_overrides(connection, batch_id))})
 
 
 def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
@@ -95,8 +98,7 @@ def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
     for stage in HumanStage:
         known = stage.values[:2] or (INCLUDE, EXCLUDE)
         for first, second in combinations(sorted(said.get(stage, {})), 2):
-            both = both_said(said[stage][first], said[stage][second])
-            if both:
+            if both := both_said(said[stage][first], said[stage][second]):
                 found = agreement([*both.values()], categories=known)
                 pairs.append(PairAgreement(stage=stage, first=first, second=second, agreement=found))
     return tuple(pairs)
@@ -122,14 +124,13 @@ def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
     """The figures from decisions by place: the software's, those of overrides, and the audits."""
-    audited = _audited(audits)
-    together = audited | overridden
-    return AgreementFigures(
-        overrides=_agreement(system, overridden),
-        audits=_agreement(system, audited),
-        together=_agreement(system, together),
-        undecided=sum(index not in system for index in together),
-    )
+    human = _human(overridden, audits)
+    agreements = {
+        among: agreement([*both_said(system, said).values()], categories=(INCLUDE, EXCLUDE))
+        for among, said in human.items()
+    }
+    undecided = sum(index not in system for index in human[AgreementAmong.TOGETHER])
+    return AgreementFigures.model_validate({**agreements, "undecided": undecided})
 
 
 def two_places(value: float) -> str:
@@ -137,52 +138,39 @@ def two_places(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-def _agreement(system: dict[int, str], human: dict[int, str]) -> Agreement:
-    return agreement([*both_said(system, human).values()], categories=(INCLUDE, EXCLUDE))
-
-
-def _audited(audits: Iterable[Audit]) -> dict[int, str]:
-    return {
+def _human(overridden: dict[int, str], audits: Iterable[Audit]) -> dict[AgreementAmong, dict[int, str]]:
+    """Return what people said of which record, for each figure that compares them with the software."""
+    audited = {
         item.index: INCLUDE if item.include else EXCLUDE
         for audit in audits
         for item in audit.items
         if item.include is not None
     }
+    return {
+        AgreementAmong.OVERRIDES: overridden,
+        AgreementAmong.AUDITS: audited,
+        AgreementAmong.TOGETHER: audited | overridden,
+    }
 
 
-def _system(connection: Connection, batch_id: UUID, operation: str, places: Collection[int]) -> dict[int, str]:
-    each = outcomes(batch_id, operation).subquery("each")
-    there = each.c.idx == any_(literal([*places], ARRAY(Integer)))
-    rows = connection.execute(select(each.c.idx, each.c.system).where(there, each.c.system.in_(list(_SAID))))
-    return {row.idx: _SAID[row.system] for row in rows}
+Word = Annotated[str, Field(max_length=100, description="As a cell of the table says it.")]
+Name = Annotated[
+    str | None,
+    Field(default=None, max_length=100, description="Of people: whose table it is, as `agreement` has them."),
+]
 
 
-def _overridden(connection: Connection, batch_id: UUID) -> dict[int, str]:
-    said = _decided(connection, batch_id)
-    return {index: INCLUDE if includes else EXCLUDE for index, includes in said.items()}
-
-
-class AgreementAmong(StrEnum):
-    """The table that a cell is of: the name of a figure of `AgreementFigures`."""
-
-    OVERRIDES = "overrides"
-    AUDITS = "audits"
-    TOGETHER = "together"
-    PEOPLE = "people"
-
-
-@dataclass(frozen=True)
-class CellQuery:
+class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a model that is built at once
     """A cell, and the page of its records that is wanted."""
 
-    among: AgreementAmong
-    first_said: str
-    second_said: str
-    stage: HumanStage = HumanStage.OWN  # of people
-    first: str | None = None  # of people: whose the rows are; None: the software's
-    second: str | None = None  # of people: whose the columns are
-    after: int | None = None  # place of the last record of the page before
-    limit: int = 50  # records
+    among: AgreementAmong = Field(description="The figure of `agreement` whose table it is.")
+    first_said: Word
+    second_said: Word
+    stage: HumanStage = Field(default=HumanStage.OWN, description="Of people.")
+    first: Name  # whose the rows are
+    second: Name  # whose the columns are
+    after: int | None = Field(default=None, ge=0, lt=2**31, description="`next` of the page before.")
+    limit: int = Field(default=50, ge=1, le=MOST)
 
 
 class AgreementRecord(Frozen):
@@ -227,19 +215,13 @@ def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> Agree
 
 def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[int, tuple[str, str]]:
     """Return what both said of each record that both judged."""
-    said = read_compared(connection, batch_id)
-    match query.among:
-        case AgreementAmong.OVERRIDES:
-            return both_said(said.system, said.overridden)
-        case AgreementAmong.AUDITS:
-            return both_said(said.system, said.audited)
-        case AgreementAmong.TOGETHER:
-            return both_said(said.system, said.audited | said.overridden)
-        case AgreementAmong.PEOPLE:
-            if query.first is None or query.second is None:
-                raise InvalidParameters("first, second: the names of the two people whose table it is")
-            people = said_by_people(read_overrides(connection, batch_id, stage=query.stage)).get(query.stage, {})
-            return both_said(people.get(query.first, {}), people.get(query.second, {}))
+    system, overridden, audits = _compared(connection, batch_id)
+    if query.among is not AgreementAmong.PEOPLE:
+        return both_said(system, _human(overridden, audits)[query.among])
+    if query.first is None or query.second is None:
+        raise InvalidParameters("first, second: the names of the two people whose table it is")
+    people = said_by_people(read_overrides(connection, batch_id, stage=query.stage)).get(query.stage, {})
+    return both_said(people.get(query.first, {}), people.get(query.second, {}))
 
 
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:

@@ -22,7 +22,6 @@ from tamis_schemas import (
     HumanStage,
     IdempotencyConflict,
     InvalidParameters,
-    InvalidRequest,
     Operation,
     Override,
     ReviewPlan,
@@ -40,21 +39,12 @@ STANDS = {Outcome.CONFLICT: "in conflict"}  # where the outcome is no word for h
 MOST_NAMED = 5  # records in one error
 
 
-@dataclass(frozen=True)
-class Unpassed:
-    """A record with a decision on its report that has not passed the screening."""
-
-    index: int  # place in the batch, from 0
-    item_id: str
-    outcome: Outcome
-
-
 def unpassed(
     connection: Connection, batch_id: UUID, operation: str, places: Collection[int] | None = None
-) -> list[Unpassed]:
-    """The records with a decision on their report that did not pass the screening, in their order.
+) -> Sequence[Any]:
+    """Return `idx`, `outcome` and `item_id` of the records with a decision on their report that did not pass.
 
-    `places`: among these alone; None: among all.
+    They come in their order. `places`: among these alone; None: among all.
     """
     view = standing_decisions.c
     decided = select(view.idx).distinct().where(view.batch_id == batch_id, view.stage != HumanStage.OWN.value)
@@ -70,14 +60,14 @@ def unpassed(
         .where(each.c.idx == any_(_array(there)), each.c.outcome != Outcome.PASSED.value)
         .order_by(each.c.idx)
     )
-    return [Unpassed(row.idx, row.item_id, Outcome(row.outcome)) for row in connection.execute(statement)]
+    return connection.execute(statement).all()
 
 
-def unpassed_words(others: Sequence[Unpassed]) -> str:
+def unpassed_words(others: Sequence[Any]) -> str:
     """Which records these are, what is wrong with them, and how it may be mended."""
     named = [
-        f"{record_words(one.index, one.item_id)}, which is {STANDS.get(one.outcome, one.outcome)}"
-        for one in others[:MOST_NAMED]
+        f"{record_words(row.idx, row.item_id)}, which is {STANDS.get(row.outcome, row.outcome)}"
+        for row in others[:MOST_NAMED]
     ]
     if len(others) > MOST_NAMED:
         named.append(f"{len(others) - MOST_NAMED:,} more")
@@ -90,9 +80,12 @@ def unpassed_words(others: Sequence[Unpassed]) -> str:
 def check_screens_last(connection: Connection, batch_id: UUID) -> None:
     """Raise `InvalidParameters` where a batch is not the last screening of its review, naming the batch that is."""
     row = connection.execute(
-        select(batches.c.operation, batches.c.review_id, batches.c.stage).where(batches.c.id == batch_id)
+        select(batches.c.operation, batches.c.review_id, batches.c.stage, reviews.c.plan)
+        .outerjoin(reviews, reviews.c.id == batches.c.review_id)
+        .where(batches.c.id == batch_id)
     ).one()
-    last = _last_screening(connection, row.review_id) if row.review_id is not None else None
+    stages = () if row.plan is None else ReviewPlan.model_validate(row.plan).stages
+    last = max((place for place, stage in enumerate(stages) if kind_of(stage.name).decides()), default=None)
     if not kind_of(row.operation).decides():
         raise InvalidParameters(
             f"batch {batch_id} screens nothing, it is of {row.operation}: reports are sought of what passed a screening"
@@ -102,12 +95,6 @@ def check_screens_last(connection: Connection, batch_id: UUID) -> None:
         raise InvalidParameters(
             f"batch {batch_id} is not the last screening of its review. {_where(connection, row.review_id, last)}"
         )
-
-
-def _last_screening(connection: Connection, review_id: UUID) -> int | None:
-    plan: dict[str, Any] = connection.execute(select(reviews.c.plan).where(reviews.c.id == review_id)).scalar_one()
-    stages = ReviewPlan.model_validate(plan).stages
-    return max((place for place, stage in enumerate(stages) if kind_of(stage.name).decides()), default=None)
 
 
 def _where(connection: Connection, review_id: UUID, stage: int) -> str:
@@ -182,24 +169,21 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     rows: dict[_Voice, dict[str, Any]] = {}
     answers: list[Override | _Voice] = []
     for number, decision in enumerate(decisions):
+        record_name = indexed_words(decision.index)
+        if decision.index not in there:
+            raise RefusedDecision(number, f"the batch has no record {record_name}: `tamis results` lists them")
         try:
-            if decision.index not in there:
-                raise InvalidParameters(
-                    f"the batch has no record {indexed_words(decision.index)}: `tamis results` lists them"
-                )
             row = _row(operation, decision)
-            if (repeated := _repeated(connection, batch_id, decision, row)) is not None:
-                answers.append(repeated)
-                continue
-            voice = (decision.index, decision.stage, row["reviewer"])
-            if voice in rows:
-                raise InvalidParameters(f"a second decision on {indexed_words(decision.index)}: say one of them")
-            if decision.withdraw and voice not in before:
-                raise InvalidParameters(_not_yours(voice, before.values()))
-        except IdempotencyConflict:
-            raise
-        except InvalidRequest as refused:
+        except InvalidParameters as refused:
             raise RefusedDecision(number, str(refused)) from refused
+        if (repeated := _repeated(connection, batch_id, decision, row)) is not None:
+            answers.append(repeated)
+            continue
+        voice = (decision.index, decision.stage, row["reviewer"])
+        if voice in rows:
+            raise RefusedDecision(number, f"a second decision on {record_name}: say one of them")
+        if decision.withdraw and voice not in before:
+            raise RefusedDecision(number, _not_yours(voice, before.values()))
         rows[voice] = row
         answers.append(voice)
     new = [voice for voice, row in rows.items() if not _same(before.get(voice), row)]
@@ -210,7 +194,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
         ]
         connection.execute(insert(overrides), added)
         if others := unpassed(connection, batch_id, operation.operation, places):
-            number = next(number for number, one in enumerate(decisions) if one.index == others[0].index)
+            number = next(number for number, one in enumerate(decisions) if one.index == others[0].idx)
             raise RefusedDecision(number, unpassed_words(others))
     changed = sorted({index for index, _, _ in new})
     last = {_voice(one): one for one in read_overrides(connection, batch_id, history=True, places=changed)}

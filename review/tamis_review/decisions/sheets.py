@@ -101,7 +101,9 @@ def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, wi
     filled = {}
     for item in audit.items:
         row = by_index[item.index]
-        why = [_excluded_by(row), row.exclusion_reason or _rationale(row)] if with_reasons else []
+        excluded_by = "model" if row.exclusion is None else row.exclusion.rule
+        rationale = row.exclusion_reason or (row.result and row.result.reasoning) or ""
+        why = [excluded_by, rationale] if with_reasons else []
         answer = "" if item.include is None else "yes" if item.include else "no"
         filled[item.index] = [*why, answer, item.reviewer or "", item.note or ""]
     columns = (*REASONS, *FILLED_IN) if with_reasons else FILLED_IN
@@ -139,14 +141,6 @@ def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
     if not audit_ids:
         raise InputError("a header, but no row below it", path=path)
     return FilledIn(audit_ids.pop(), tuple(decisions), tuple(lines), tuple(ids), blank)
-
-
-def _excluded_by(row: ItemResult) -> str:
-    return "model" if row.exclusion is None else row.exclusion.rule
-
-
-def _rationale(row: ItemResult) -> str:
-    return "" if row.result is None else row.result.reasoning or ""
 
 
 @dataclass(frozen=True)
@@ -230,19 +224,17 @@ def read_decisions(
     places: dict[str, list[int]] = {}
     for index, item_id in enumerate(item_ids):
         places.setdefault(item_id, []).append(index)
-    decisions, lines, blank = [], [], 0
-    for row in read_table(path, DECISION_COLUMNS, required=("decision",)):
-        if not row["decision"]:
-            blank += 1
-            continue
+    rows = read_table(path, DECISION_COLUMNS, required=("decision",))
+    filled = [row for row in rows if row["decision"]]
+    decisions = []
+    for row in filled:
         try:
             index = _index(row, places, item_ids)
             value = operation.value_of_text(row["decision"])
         except InvalidParameters as error:
             raise InputError(str(error), path=path, line=row.line) from error
         decisions.append(HumanDecision(index, value, reviewer_of(row, path, reviewer), row["note"] or None))
-        lines.append(row.line)
-    return DecisionFile(tuple(decisions), tuple(lines), blank)
+    return DecisionFile(tuple(decisions), tuple(row.line for row in filled), len(rows) - len(filled))
 
 
 def find_record(text: str, item_ids: Sequence[str]) -> int:

@@ -208,9 +208,9 @@ USUAL = Promise(recall=0.95, confidence=0.95)
 def draw_sample(
     connection: Connection,
     batch_id: UUID,
-    *,
     recall: float | None = None,
     confidence: float | None = None,
+    *,
     seed: int | None = None,
     audit: str | None = None,
     human_errors: bool = True,
@@ -234,7 +234,13 @@ def draw_sample(
             audit does not speak for all that nobody has read.
     """
     one_at_a_time(connection, batch_id)
-    operation = _drawable(connection, batch_id)
+    batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
+    operation = checked_operation(batch_id, batch.operation)
+    if not BatchStatus(batch.state).terminal:
+        raise InvalidRequest(
+            f"batch {batch_id} is {batch.state}: a sample is drawn from all that nobody has read, when it is finished: "
+            f"`tamis status {batch_id} --watch` follows it"
+        )
     promise = promise_of(read_frames(connection, batch_id), recall, confidence)
     _check_seed(open_frame(read_frames(connection, batch_id)), seed, audit)
     if audit is not None:
@@ -371,18 +377,6 @@ def _frame(frame: StoredFrame, state: ReadingState) -> Frame:
         found_outside=state.found - found_inside,
         unread_outside=sum(place not in inside for place in state.unread),
     )
-
-
-def _drawable(connection: Connection, batch_id: UUID) -> str:
-    """Return the operation of a batch from which a sample can be drawn. Raises `InvalidRequest`."""
-    batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
-    operation = checked_operation(batch_id, batch.operation)
-    if not BatchStatus(batch.state).terminal:
-        raise InvalidRequest(
-            f"batch {batch_id} is {batch.state}: a sample is drawn from all that nobody has read, when it is finished: "
-            f"`tamis status {batch_id} --watch` follows it"
-        )
-    return operation
 
 
 def checked_operation(batch_id: UUID, operation: str) -> str:

@@ -11,10 +11,9 @@ from uuid import UUID
 from sqlalchemy import Connection, select
 
 from tamis_producer.ledger.overrides import read_operation_name
-from tamis_producer.ledger.stop_samples import Promise, StoredFrame, read_frames
+from tamis_producer.ledger.stop_samples import StoredFrame, read_frames
 from tamis_schemas import (
     DoubleReading,
-    ExpectedIncludes,
     StopAnswer,
     StopEstimate,
     StopFigure,
@@ -168,12 +167,8 @@ def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
 
 
 def _left_by_software(answer: StopAnswer) -> str:
-    parts = []
-    if answer.excluded_by_rules:
-        parts.append(f"{answer.excluded_by_rules:,} that rules excluded")
-    if answer.excluded_by_model:
-        parts.append(f"{answer.excluded_by_model:,} that the model excluded")
-    return " and ".join(parts)
+    left = {"that rules excluded": answer.excluded_by_rules, "that the model excluded": answer.excluded_by_model}
+    return " and ".join(f"{n:,} {words}" for words, n in left.items() if n)
 
 
 def _sample(sample: StopSample) -> StopFigure:
@@ -274,6 +269,8 @@ def read_stop(
     reading = reading_of(state, frames, number, human_errors=human_errors)
     certificate = certify(reading, promise.recall, promise.confidence)
     double, hoped = state.double, _probabilities(connection, batch_id, state)
+    in_order = [*state.included.values()]
+    p = missed_recall_p(in_order, state.records, promise.recall)
     return in_words(
         StopAnswer(
             **certificate.model_dump(exclude={"reason"}),
@@ -286,17 +283,12 @@ def read_stop(
             excluded_by_rules=state.unread_by_software[Outcome.INELIGIBLE],
             excluded_by_model=state.unread_by_software[Outcome.EXCLUDED],
             double_reading=double and double.model_copy(update={"counts": double.counts and human_errors}),
-            estimate=_estimate(state, promise),
-            expected=_expected(state, hoped),
+            estimate=StopEstimate(p=p, stops=p < 1 - promise.confidence),
+            expected=expected_from_probabilities(hoped) if hoped else expected_from_yield(in_order, len(state.unread)),
             prices=_prices(reading, frames, hoped) if priced else (),
             samples=samples_of(connection, batch_id, frames, state),
         )
     )
-
-
-def _estimate(state: ReadingState, promise: Promise) -> StopEstimate:
-    p = missed_recall_p([*state.included.values()], state.records, promise.recall)
-    return StopEstimate(p=p, stops=p < 1 - promise.confidence)
 
 
 def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) -> list[float]:
@@ -308,12 +300,6 @@ def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) 
     likely = dict(zip(row.places, row.probabilities, strict=True))
     known = [likely.get(place) for place in state.unread]
     return [] if None in known else [one for one in known if one is not None]
-
-
-def _expected(state: ReadingState, probabilities: Sequence[float]) -> ExpectedIncludes:
-    if probabilities:
-        return expected_from_probabilities(probabilities)
-    return expected_from_yield([*state.included.values()], len(state.unread))
 
 
 def _prices(reading: Reading, frames: Sequence[StoredFrame], probabilities: Sequence[float]) -> tuple[StopPrice, ...]:

@@ -53,26 +53,17 @@ class Candidate:
     conflict: bool = False  # people decided differently and nobody has settled it: it counts as undecided
 
 
-def stream_candidates(connection: Connection, batch_id: UUID, *, texts: bool = True) -> Iterator[Candidate]:
+def stream_candidates(
+    connection: Connection, batch_id: UUID, *, texts: bool = True, places: Collection[int] | None = None
+) -> Iterator[Candidate]:
     """Yield every record of a batch but the copies, in item order; no record is held longer than a page.
 
     All of one moment where the connection is that of a snapshot. `texts=False` leaves titles and abstracts empty, and
-    is several times as fast.
+    is several times as fast. `places`: only the records at these places of the batch.
 
     Raises `InvalidRequest` where the batch's operation includes and excludes nothing.
     """
-    yield from _stream(connection, batch_id, texts=texts)
-
-
-def read_candidates(connection: Connection, batch_id: UUID, places: Collection[int]) -> dict[int, Candidate]:
-    """Return the records at some places of a batch by their place, copies left out; raises as `stream_candidates`."""
-    wanted = any_(literal(sorted(places), ARRAY(Integer)))
-    return {one.index: one for one in _stream(connection, batch_id, wanted=wanted)}
-
-
-def _stream(
-    connection: Connection, batch_id: UUID, *, texts: bool = True, wanted: ColumnElement[Any] | None = None
-) -> Iterator[Candidate]:
+    wanted = None if places is None else any_(literal(sorted(places), ARRAY(Integer)))
     kind = kind_of(checked_operation(connection, batch_id).operation)
     scale = read_score_basis(connection, batch_id, kind).scale
     human = read_human(connection, batch_id, *([] if wanted is None else [standing_decisions.c.idx == wanted]))
@@ -131,7 +122,7 @@ def read_score_basis(connection: Connection, batch_id: UUID, kind: type[Operatio
     return ScoreBasis.counted(*connection.execute(scores).one())
 
 
-def _statement(batch_id: UUID, *, texts: bool = True, wanted: ColumnElement[Any] | None = None) -> Select[Any]:
+def _statement(batch_id: UUID, *, texts: bool, wanted: ColumnElement[Any] | None) -> Select[Any]:
     """Return the columns of every record, or of those at the wanted places: each table is asked for these alone."""
 
     def of(table: Table) -> ColumnElement[bool]:

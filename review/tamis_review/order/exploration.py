@@ -4,16 +4,12 @@ A model that looks only where it has found something never learns of a topic tha
 """
 
 import random
-from collections.abc import Iterable, Sequence
-from hashlib import sha256
+from collections.abc import Sequence
 from math import floor
 
+from tamis_schemas.records.random_order import sample
+
 EXPLORE = 0.02  # the share of places: one in fifty
-
-
-def by_chance(rows: Iterable[int], seed: int) -> list[int]:
-    """Return rows in the order that a seed draws: that of the SHA-256 of `seed:row`, whatever other rows there are."""
-    return sorted(rows, key=lambda row: sha256(f"{seed}:{row}".encode()).digest())
 
 
 def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
@@ -37,7 +33,7 @@ def with_exploration(best: Sequence[int], *, read: int, share: float, seed: int)
     """
     if not share:
         return list(best), frozenset()
-    orders = {False: iter(best), True: iter(by_chance(best, seed))}
+    orders = {False: iter(best), True: iter(sample(best, len(best), seed=seed))}
     placed: dict[int, bool] = {}
     for by_lot in explored_places(read, len(best), share, seed):
         placed[next(row for row in orders[by_lot] if row not in placed)] = by_lot

@@ -12,7 +12,6 @@ from tamis_schemas import (
     InvalidRequest,
     NextRecord,
     NextRecords,
-    Operation,
     ReadingBy,
     ReadingReason,
     UnknownBatch,
@@ -21,7 +20,7 @@ from tamis_schemas.operations import panel_of
 from tamis_schemas.records.random_order import check_draw
 
 from ..quality.panel_record import read_disputed
-from .candidates import Candidate, HumanSays, checked_operation, read_candidates, read_human
+from .candidates import Candidate, HumanSays, checked_operation, read_human, stream_candidates
 from .exploration import EXPLORE
 from .order_refits import OrderRefits
 from .order_store import OrderTerms, ReadingOrder, StoredOrder, count_items, read_basis, read_order, read_stored
@@ -219,12 +218,15 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
     if stored is None or order is None:
         raise UnknownBatch(f"batch {batch_id} is being purged: nothing is kept of it")
     human = read_human(connection, batch_id)
-    disputed = _disputed(connection, batch_id, operation) if query.by is ReadingBy.DISAGREEMENT else ()
+    if query.by is ReadingBy.DISAGREEMENT and panel_of(operation) is None:
+        raise InvalidRequest(f"batch {batch_id} asks one model: only the models of a panel can differ on a record")
+    disputed = read_disputed(connection, batch_id) if query.by is ReadingBy.DISAGREEMENT else ()
     may_be_read = offered(order, human, reviewer=query.reviewer, first=first, disputed=disputed)
     if query.blind:
         may_be_read = by_number(may_be_read)
     chosen = may_be_read[: query.n]
-    records = read_candidates(connection, batch_id, [one.index for one in chosen])
+    places = [offer.index for offer in chosen]
+    records = {record.index: record for record in stream_candidates(connection, batch_id, places=places)}
     decided = sum(not one.conflict for one in human.values())
     current = is_current(connection, batch_id, stored, query.terms)
     return NextRecords(
@@ -243,12 +245,6 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
         text_weight=stored.text_weight,
         meaning=BLIND if query.blind else meaning(stored, decided=decided, unread=len(may_be_read), current=current),
     )
-
-
-def _disputed(connection: Connection, batch_id: UUID, operation: Operation) -> Sequence[int]:
-    if panel_of(operation) is None:
-        raise InvalidRequest(f"batch {batch_id} asks one model: only the models of a panel can differ on a record")
-    return read_disputed(connection, batch_id)
 
 
 def _record(one: Offered, record: Candidate, included: int, *, blind: bool) -> NextRecord:

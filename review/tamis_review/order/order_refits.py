@@ -42,19 +42,46 @@ class _Child:
     asked: "deque[tuple[dict[str, object], Future[None]]]" = field(default_factory=deque)  # the first one is under way
 
 
-class RefitProcess:
-    """Works orders out, one after the other, in a child that is started when one is first asked for.
+class OrderRefits:
+    """Works orders out for a client. Thread-safe.
 
-    Thread-safe. A child that dies is started again by the next request.
+    `beside`: never in this process, whose event loop would stand still meanwhile. Otherwise what a caller waits for is
+    done in the caller's thread, and the rest beside. The child works out one order after the other. It is started when
+    one is first asked for, and again by the next request where it has died.
     """
 
-    def __init__(self, database_url: str) -> None:
+    def __init__(self, engine: Engine, database_url: str, *, beside: bool) -> None:
+        self._engine = engine
         self._database_url = database_url
+        self._beside = beside
+        self._cache = FeatureCache()
         self._lock = Lock()
         self._child: _Child | None = None
 
+    def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
+        """Return True once the order is up to date; False where that takes longer and the caller is not `patient`.
+
+        Raises what `refit` raises, and `OperationFailed` where the process beside has died.
+        """
+        if not self._beside:
+            refit(self._engine, batch_id, terms, self._cache)
+            return True
+        try:
+            self.ask(batch_id, terms).result(None if patient else PATIENCE)
+        except TimeoutError:
+            return False
+        return True
+
+    def begin(self, batch_id: UUID, terms: OrderTerms) -> None:
+        """Have the order brought up to date beside; where that fails, a log line says so."""
+        self.ask(batch_id, terms).add_done_callback(lambda done: _tell(batch_id, done))
+
+    def cold(self, batch_id: UUID, terms: OrderTerms) -> None:
+        """Keep the order before any decision, where none of these terms is kept; raises as `refit`."""
+        refit(self._engine, batch_id, terms, self._cache, cold=True)
+
     def ask(self, batch_id: UUID, terms: OrderTerms) -> "Future[None]":
-        """Have the order brought up to date; the future has no result, or the error.
+        """Have the order brought up to date beside; the future has no result, or the error.
 
         Who asks for the same before it is begun shares it; one that is under way may have read the ledger already.
         """
@@ -144,50 +171,6 @@ def _raised(name: str, message: str) -> TamisError:
         with suppress(TypeError):  # one that is made of more than its message
             return kind(message)
     return OperationFailed(f"{message} ({name})")
-
-
-class OrderRefits:
-    """Works orders out for a client.
-
-    `beside`: never in this process, whose event loop would stand still meanwhile. Otherwise what a caller waits for is
-    done in the caller's thread, and the rest beside.
-    """
-
-    def __init__(self, engine: Engine, database_url: str, *, beside: bool) -> None:
-        self._engine = engine
-        self._beside = beside
-        self._process = RefitProcess(database_url)
-        self._cache = FeatureCache()
-
-    def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
-        """Return True once the order is up to date; False where that takes longer and the caller is not `patient`.
-
-        Raises what `refit` raises, and `OperationFailed` where the process beside has died.
-        """
-        if not self._beside:
-            refit(self._engine, batch_id, terms, self._cache)
-            return True
-        try:
-            self._process.ask(batch_id, terms).result(None if patient else PATIENCE)
-        except TimeoutError:
-            return False
-        return True
-
-    def begin(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Have the order brought up to date beside; where that fails, a log line says so."""
-        self._process.ask(batch_id, terms).add_done_callback(lambda done: _tell(batch_id, done))
-
-    def cold(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Keep the order before any decision, where none of these terms is kept; raises as `refit`."""
-        refit(self._engine, batch_id, terms, self._cache, cold=True)
-
-    def wait(self) -> None:
-        """Return once nothing is worked out beside any more."""
-        self._process.wait()
-
-    def close(self) -> None:
-        """Give up what is worked out beside."""
-        self._process.close()
 
 
 def _tell(batch_id: UUID, done: "Future[None]") -> None:

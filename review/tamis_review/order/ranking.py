@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from tamis_schemas import ReadingReason
 from tamis_schemas.extras import needs
+from tamis_schemas.records.random_order import sample
 
-from .exploration import EXPLORE, by_chance, with_exploration
 from .text_features import EXTRA, TextFeatures, train
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ class Ranking:
 
     records: tuple[Ranked, ...]
     text_weight: float  # the text model's share in the order, 0 to 1; the rest is the model's score
-    decided: int
     included: int
 
 
@@ -72,53 +71,35 @@ class Unseen:
 
 
 def rank(
-    features: TextFeatures,
-    scores: Sequence[float | None],
-    labels: Mapping[int, bool],
-    *,
-    seed: int = 0,
-    explore: float = EXPLORE,
+    features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], *, seed: int = 0
 ) -> Ranking:
     """Return the records without a label in the order in which a person should read them.
 
     As long as people have not included one and excluded another: by score, highest first; without any score as the seed
-    draws. Then by the probability of inclusion that score and text model together give (`fuse`). Of the places a
-    share of `explore` goes to records that chance draws. The same seed and labels give the same order.
+    draws. Then by the probability of inclusion that score and text model together give (`fuse`). The same seed and
+    labels give the same order.
 
     Args:
         features: of all records.
         scores: for inclusion, of all records, 0 to 1; None where a record has none, which counts as 0.5.
         labels: by row, True for included: what people decided.
-        seed: draws what chance decides: the order of equals, folds, and exploration.
-        explore: the share of places that go to chance, 0 to 1.
+        seed: draws what chance decides: the order of equals, and folds.
 
     Raises:
         ValueError: the arguments do not belong together.
         ConfigurationError: the extra `order` is not installed.
     """
-    _check(features, scores, labels, explore)
-    with needs(EXTRA):
-        import numpy as np
+    _check(features, scores, labels)
     fused = fuse(features, scores, labels, seed=seed)
     unread = fused.rows.tolist()
     at = {row: place for place, row in enumerate(unread)}
-    equals = np.empty(len(unread), dtype=np.int64)  # equals are read in an order that chance draws, not in the file's
-    equals[[at[row] for row in by_chance(unread, seed)]] = np.arange(len(unread))
-    best = fused.rows[np.lexsort((equals, -fused.order))].tolist()
-    order, drawn = with_exploration(best, read=len(labels), share=explore, seed=seed)
-    probability = None if fused.probability is None else fused.probability.tolist()
+    drawn = [at[row] for row in sample(unread, len(unread), seed=seed)]  # equals stay in the order that chance draws
+    best = sorted(drawn, key=(-fused.order).tolist().__getitem__)
+    probability = [None] * len(unread) if fused.probability is None else fused.probability.tolist()
     why = _why(fused)
     return Ranking(
-        records=tuple(
-            Ranked(
-                row,
-                ReadingReason.EXPLORATION if row in drawn else why[at[row]],
-                None if probability is None else probability[at[row]],
-            )
-            for row in order
-        ),
+        records=tuple(Ranked(unread[place], why[place], probability[place]) for place in best),
         text_weight=fused.text_weight,
-        decided=len(labels),
         included=sum(labels.values()),
     )
 
@@ -139,7 +120,7 @@ def _larger(text: float, model: float) -> ReadingReason:
     return ReadingReason.TEXT if text > model else ReadingReason.MODEL
 
 
-def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], explore: float) -> None:
+def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool]) -> None:
     if len(scores) != len(features):
         raise ValueError(f"{len(scores)} scores for {len(features)} texts: give None where a record has no score")
     if outside := [row for row in labels if not 0 <= row < len(features)]:
@@ -147,8 +128,6 @@ def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mappi
     for row, score in enumerate(scores):
         if score is not None and not 0 <= score <= 1:
             raise ValueError(f"the score of row {row} is {score!r}, but it lies between 0 and 1")
-    if not 0 <= explore <= 1:
-        raise ValueError(f"explore is {explore!r}, but it is a share of places: 0 to 1")
 
 
 def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], *, seed: int = 0) -> Fused:
@@ -170,33 +149,23 @@ def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping
         return Fused(rows, np.zeros(len(rows)) if of_rows is None else of_rows, of_rows, None, 0.0, None)
     margins = train(features, labels)
     text = normal_scores(-margins.places(rows, len(labels)))
-    if fewest == 1:
-        weight = 1.0 if model is None else _expected(included)
-        order = text if of_rows is None else weight * text + (1 - weight) * of_rows
-        return Fused(rows, order, of_rows, text, weight, None)
-    unseen = judge_unseen(features, rows, labels, folds=min(FOLDS, fewest), seed=seed)
+    unseen = None if fewest == 1 else judge_unseen(features, rows, labels, folds=min(FOLDS, fewest), seed=seed)
     weight = 1.0 if model is None else _text_weight(unseen, model, included)
     order = text if of_rows is None else weight * text + (1 - weight) * of_rows
-    return Fused(
-        rows=rows,
-        order=order,
-        model=of_rows,
-        text=text,
-        text_weight=weight,
-        probability=_probability(unseen, rows, model) if fewest >= FEWEST else None,
-    )
+    probability = None if unseen is None or fewest < FEWEST else _probability(unseen, rows, model)
+    return Fused(rows, order, of_rows, text, weight, probability)
 
 
-def _expected(included: int) -> float:
-    """Return the text model's weight that is expected after so many includes, whatever they say of it."""
-    return included / (included + HALF_WAY)
+def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> float:
+    """Return the weight of text beside model, by what tells the included records from the excluded ones.
 
-
-def _text_weight(unseen: Unseen, model: "np.ndarray", included: int) -> float:
-    """Return the weight of text beside model, by what tells the included records from the excluded ones."""
+    Without records to learn it from, it is the weight that is expected after so many includes.
+    """
     import numpy as np
 
-    expected = _expected(included)
+    expected = included / (included + HALF_WAY)
+    if unseen is None:
+        return expected
     columns = np.column_stack([unseen.text, model[unseen.rows]])
     _, *weights = regress(columns, unseen.included, expected=[expected, 1 - expected], spread=SPREAD)
     text, score = (max(0.0, float(weight)) for weight in weights)
@@ -230,7 +199,7 @@ def judge_unseen(
     """
     import numpy as np
 
-    dealt = [by_chance([row for row in labels if labels[row] is kind], seed) for kind in (True, False)]
+    dealt = [sample((row for row in labels if labels[row] is kind), len(labels), seed=seed) for kind in (True, False)]
     parts, unread_margins = [], np.zeros(len(unread))
     for fold in range(folds):
         held = np.asarray([row for kind in dealt for row in kind[fold::folds]], dtype=np.int64)

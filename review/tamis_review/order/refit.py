@@ -70,11 +70,8 @@ def _worked_out(
     if len({*labels.values()}) < 2:  # nothing to learn from: texts have no part in it
         features = TextFeatures.of([""] * len(records))
     else:
-
-        def make() -> TextFeatures:
-            return TextFeatures.of(f"{one.title}\n{one.abstract}" for one in stream_candidates(connection, batch_id))
-
-        features = cache.features(batch_id, make)
+        texts = (f"{record.title}\n{record.abstract}" for record in stream_candidates(connection, batch_id))
+        features = cache.features(batch_id, lambda: TextFeatures.of(texts))
     return reading_order(features, records, labels, terms)
 
 
@@ -85,7 +82,7 @@ def reading_order(
 
     `labels`: by place in `records`, True for included. Chance draws from what no rule excluded.
     """
-    ranking = rank(features, [one.score for one in records], labels, seed=terms.seed, explore=0)
+    ranking = rank(features, [one.score for one in records], labels, seed=terms.seed)
     ranked = {one.row: one for one in ranking.records}
     unread = [row for row in ranked if not records[row].decided]
     decided = [row for row, one in enumerate(records) if one.decided]

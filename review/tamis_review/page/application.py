@@ -22,25 +22,17 @@ from ..example import CITATIONS, CRITERIA
 from ..report.flow_svg import STYLE
 from ..report.page import ASSETS as REPORT_ASSETS
 from ..report.page import policy_hash, template
-from . import (
-    decision_routes,
-    files,
-    gold_routes,
-    preview_routes,
-    quality_routes,
-    record_routes,
-    review_routes,
-    sample_routes,
-)
+from . import files, gold_routes, preview_routes
+from .decision_routes import decision_router, label_router
 from .preview_routes import Rehearse, nothing_renders
+from .quality_routes import figure_router, judgement_router
+from .record_routes import record_router, work_router
+from .review_routes import report_router, review_router
+from .sample_routes import audit_router, stop_router
 from .sight import check_batch_open
 from .upload import LONGEST_TERMS
-from .written import ReportWriters
+from .written import WRITTEN_AT_ONCE
 
-PARTS = (
-    *(decision_routes, files, gold_routes, preview_routes),
-    *(quality_routes, record_routes, review_routes, sample_routes),
-)
 FILES_OF_BATCH = ("decisions", "evaluation", "calibration")
 FORMS = ("/v1/files", "/v1/dry-run", "/v1/duplicates", *(f"/v1/batches/{{batch_id}}/{name}" for name in FILES_OF_BATCH))
 
@@ -123,7 +115,11 @@ def _page() -> str:
 class Screening:
     """What the screening application adds to the gateway: see `tamis_producer.gateway.extension.Application`."""
 
-    routers: ClassVar[Sequence[APIRouter]] = (*(part.router for part in PARTS), router)
+    routers: ClassVar[Sequence[APIRouter]] = (
+        *(decision_router, label_router, files.router, gold_routes.router, preview_routes.router),
+        *(figure_router, judgement_router, work_router, record_router, review_router, report_router),
+        *(audit_router, stop_router, router),
+    )
 
     def __init__(self, rehearse: Rehearse = nothing_renders) -> None:
         """`rehearse`: what a planned batch would ask and cost; prompts are rendered where they are sent from."""
@@ -134,8 +130,8 @@ class Screening:
         return dict.fromkeys(FORMS, client.settings.max_file_bytes + 2 * LONGEST_TERMS)
 
     def prepare(self, app: FastAPI, client: Client) -> None:
-        """Set up report writers, dry runs and previews."""
-        app.state.writers = ReportWriters()
+        """Set up how many reports, dry runs and previews are made at once."""
+        app.state.writers = anyio.CapacityLimiter(WRITTEN_AT_ONCE)
         app.state.rehearse = self._rehearse
         app.state.dry_runs = anyio.CapacityLimiter(preview_routes.RENDERED_AT_ONCE)
         app.state.previews = anyio.CapacityLimiter(preview_routes.PAIRED_AT_ONCE)

@@ -15,7 +15,6 @@ from tamis_producer.gateway.access import Of, Reader, Reviewer
 from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.description import BatchId, Index
 from tamis_review import imported_decisions, overrides
-from tamis_review.overrides import override
 from tamis_review.remarks import count_labels, remark
 from tamis_schemas import Blinded, HumanStage, InvalidParameters
 from tamis_schemas.answers.override import Override
@@ -27,7 +26,9 @@ from ..decisions.import_decisions import Everything, Imported
 from .sight import sight_of
 from .upload import answered_by_file, form_body
 
-router = APIRouter(prefix="/v1/batches/{batch_id}", responses=problems.KEYED | problems.UNKNOWN)
+PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
+decision_router = APIRouter(prefix=PREFIX, tags=["human decisions"], responses=RESPONSES)
+label_router = APIRouter(prefix=PREFIX, tags=["labels and notes"], responses=RESPONSES)
 MOST_REMARKS = 20  # texts of one request
 Reviewing = Annotated[
     str | None, Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
@@ -85,14 +86,13 @@ class DecisionForm(BaseModel):
     file: Annotated[bytes, Field(description="CSV or TSV, an export of Rayyan or Covidence, a project of ASReview.")]
 
 
-@router.get("/overrides", tags=["human decisions"], summary="What people decided, each reviewer's latest decision")
+@decision_router.get("/overrides", summary="What people decided, each reviewer's latest decision")
 def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
     return sight_of(client, batch_id, key).overrides(overrides.list_overrides(client.batch(batch_id)))
 
 
-@router.get(
+@decision_router.get(
     "/conflicts",
-    tags=["human decisions"],
     summary="Records on which people decided differently, and who said what",
 )
 def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
@@ -100,9 +100,8 @@ def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]
     return [one for one in overrides.list_conflicts(client.batch(batch_id)) if one.index not in hidden]
 
 
-@router.post(
+@decision_router.post(
     "/decisions",
-    tags=["human decisions"],
     status_code=HTTPStatus.CREATED,
     summary="Record decisions made elsewhere: a form with their file, and with terms that say whose they are",
     openapi_extra=form_body(DecisionForm),
@@ -135,9 +134,8 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, key:
     return await answered_by_file(request, client, DecisionTerms, "decisions", imported)
 
 
-@router.post(
+@decision_router.post(
     "/items/{index}/override",
-    tags=["human decisions"],
     status_code=HTTPStatus.CREATED,
     summary="Decide an item, beside the model's decision and other people's",
     responses=problems.CONFLICT | problems.OF_BODIES,
@@ -146,7 +144,7 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
     sight = sight_of(client, batch_id, key)
     sight.check_name(decision.reviewer)
     sight.check_decision(index, decision.stage, settles=decision.settles)
-    made = override(
+    made = overrides.override(
         client.batch(batch_id),
         index,
         _value(client, batch_id, decision),
@@ -160,9 +158,8 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
     return sight_of(client, batch_id, key).own(made)
 
 
-@router.delete(
+@decision_router.delete(
     "/items/{index}/override",
-    tags=["human decisions"],
     status_code=HTTPStatus.NO_CONTENT,
     summary="Withdraw what you decided of an item",
 )
@@ -211,16 +208,15 @@ class Changed(BaseModel):
     changed: int = Field(description="How many were not so already.")
 
 
-@router.get("/labels", tags=["labels and notes"], summary="The labels on a batch's items, and how many bear each")
+@label_router.get("/labels", summary="The labels on a batch's items, and how many bear each")
 def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
     """Of records that are still read blind, the caller's own labels alone are counted."""
     sight = sight_of(client, batch_id, key)
     return dict(count_labels(client.batch(sight.batch_id), reviewer=sight.me, hidden=sight.hidden))
 
 
-@router.post(
+@label_router.post(
     "/items/{index}/remarks",
-    tags=["labels and notes"],
     status_code=HTTPStatus.CREATED,
     summary="Put labels and notes on an item, or take them off",
     responses=problems.OF_BODIES,

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -240,8 +240,7 @@ def _submitted(
             api_key_id=key.id,
         )
         standing = answer(begun.stages()[0], response, replayed=begun.replayed)
-    skipped, lost, notes = notes_of(identified)
-    return FileBatchView(**dict(standing), skipped=skipped, lost=lost, notes=notes)
+    return FileBatchView(**dict(standing), **notes_of(identified))
 
 
 def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile]) -> Identified:
@@ -261,11 +260,11 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
         )
 
 
-def notes_of(identified: Identified) -> tuple[int, int, tuple[FileNote, ...]]:
-    """What became no record: lines skipped, records lost, and the first of the notes."""
+def notes_of(identified: Identified) -> dict[str, Any]:
+    """Return the fields on what became no record: lines skipped, records lost, and the first of the notes."""
     notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
-    skipped = sum(file.intake.skipped for file in identified.files)
-    return skipped, sum(file.intake.lost for file in identified.files), tuple(notes[:NOTES_TOLD])
+    counts = {name: sum(getattr(file.intake, name) for file in identified.files) for name in ("skipped", "lost")}
+    return {**counts, "notes": tuple(notes[:NOTES_TOLD])}
 
 
 def names_of(files: Sequence[UploadFile]) -> list[str]:

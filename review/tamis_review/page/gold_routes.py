@@ -6,7 +6,7 @@ from enum import StrEnum
 from http import HTTPStatus
 from io import StringIO
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
@@ -18,7 +18,6 @@ from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import evaluation
-from tamis_review.evaluation import calibrate, evaluate
 from tamis_schemas import InvalidRequest
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
@@ -28,8 +27,8 @@ from ..decisions.stop_samples import RANDOM_SEED_BITS
 from ..quality import words
 from ..quality.gold_evaluation import GoldEvaluation
 from ..quality.matching import check_decides
-from ..quality.pilot import Calibrated, Calibration
-from ..quality.words import FigureRow, holds_for, threshold_rows
+from ..quality.pilot import Calibration
+from ..quality.words import FigureRow
 from ..report.charts import draw_reliability
 from ..report.gold_page import EvaluationWords, write_gold_page
 from .upload import answered_by_file, form_body
@@ -54,17 +53,6 @@ class CalibrationWords(Frozen):
     holds: str | None = Field(description="What the threshold holds for; null where there is none.")
     score: str
 
-    @classmethod
-    def of(cls, found: Calibration) -> Self:
-        """The words of a calibration."""
-        return cls(
-            rows=tuple(threshold_rows(found)),
-            remarks=tuple(words.remarks(found.matching)),
-            sampling=words.sampling_remark(found.sampling),
-            holds=holds_for(found.sampling) if found.refusal is None else None,
-            score=words.score_remark(found.score),
-        )
-
 
 class CalibrationView(Calibration):
     """A calibration, of which batch and by which labels."""
@@ -74,20 +62,6 @@ class CalibrationView(Calibration):
     labels: str  # the name of their file
     below_ids: tuple[str, ...]
     words: CalibrationWords
-
-    @classmethod
-    def of_calibrated(cls, found: Calibrated, *, batch: str, finished: bool, labels: str) -> Self:
-        """The view of a calibration by a file of labels."""
-        one = found.calibration
-        below = (record.item_id for record in found.records if not found.kept(record))
-        return cls(
-            **dict(one),
-            batch=batch,
-            finished=finished,
-            labels=labels,
-            below_ids=tuple(below) if one.refusal is None else (),
-            words=CalibrationWords.of(one),
-        )
 
 
 router = APIRouter(
@@ -219,7 +193,7 @@ async def evaluate_batch(
 
     def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
         batch = client.batch(batch_id)
-        view, found = batch.status(), evaluate(batch, path, terms.column)
+        view, found = batch.status(), evaluation.evaluate(batch, path, terms.column)
         if form is EvaluationForm.SVG:
             return Response(draw_reliability(found.reliability), media_type="image/svg+xml", headers=SEALED)
         if form is EvaluationForm.HTML:
@@ -247,11 +221,26 @@ async def calibrate_batch(
 
     def calibrated(terms: CalibrationTerms, path: Path, name: str) -> CalibrationView | Response:
         batch = client.batch(batch_id)
-        view, found = batch.status(), calibrate(batch, path, terms.recall, terms.delta, column=terms.column)
+        view, pilot = batch.status(), evaluation.calibrate(batch, path, terms.recall, terms.delta, column=terms.column)
+        figures = pilot.calibration
+        refused = figures.refusal is not None
         if form is TableForm.CSV:
-            if found.calibration.refusal is not None:
-                raise InvalidRequest(found.calibration.refusal)
-            return csv_table(lambda stream: write_kept(found, stream))
-        return CalibrationView.of_calibrated(found, batch=view.id, finished=view.finished, labels=name)
+            if figures.refusal is not None:
+                raise InvalidRequest(figures.refusal)
+            return csv_table(lambda stream: write_kept(pilot, stream))
+        return CalibrationView(
+            **dict(figures),
+            batch=view.id,
+            finished=view.finished,
+            labels=name,
+            below_ids=() if refused else tuple(one.item_id for one in pilot.records if not pilot.kept(one)),
+            words=CalibrationWords(
+                rows=tuple(words.threshold_rows(figures)),
+                remarks=tuple(words.remarks(figures.matching)),
+                sampling=words.sampling_remark(figures.sampling),
+                holds=None if refused else words.holds_for(figures.sampling),
+                score=words.score_remark(figures.score),
+            ),
+        )
 
     return await answered_by_file(request, client, CalibrationTerms, "labels", calibrated)

@@ -139,7 +139,6 @@ def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], re
     asked = rehearsable(identified.asked)
     operation = client.with_examples(terms.operation)
     planned = Planned(operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
-    skipped, lost, notes = notes_of(identified)
 
     def pair(index: int, of: int, reason: str) -> DoubtfulPair:
         one, other = identified.records[index], identified.records[of]
@@ -160,9 +159,7 @@ def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], re
         rejected=identified.rejected,
         doubts=len(identified.doubts),
         doubtful=tuple(pair(one.index, one.of, one.reason) for one in identified.doubts[:DOUBTS_TOLD]),
-        skipped=skipped,
-        lost=lost,
-        notes=notes,
+        **notes_of(identified),
         stages=() if terms.plan is None else terms.plan.each(further, skip=1),
     )
 

@@ -4,7 +4,7 @@ Also the judgement: is the reasoning behind a finished batch's results evidence 
 """
 
 from http import HTTPStatus
-from typing import Annotated, Self
+from typing import Annotated
 
 import anyio
 from anyio import to_thread
@@ -19,15 +19,14 @@ from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.submission_body import Terms
 from tamis_producer.gateway.submission_terms import SUBMITTED, submit_terms
-from tamis_producer.ledger import ledger_errors
 from tamis_producer.runs.dry_run import Planned
 from tamis_review.evaluation import measure_agreement, measure_panel
 from tamis_review.records import read_failures
 from tamis_review.stages import judge_items
-from tamis_schemas import HumanStage, Judge, RetryBias
+from tamis_schemas import Judge, RetryBias
 from tamis_schemas.values.frozen import Frozen
 
-from ..decisions.human_agreement import AgreementAmong, AgreementFigures, AgreementRecords, CellQuery, read_cell
+from ..decisions.human_agreement import AgreementFigures, AgreementRecords, CellQuery, read_cell
 from ..plans.judge_items import judgement_label
 from ..quality.panel_figures import PanelFigures
 from ..report.sections import MEMBERS, PAIRS, panel_part
@@ -49,32 +48,14 @@ class PanelView(PanelFigures):
 
     words: PanelWords
 
-    @classmethod
-    def of(cls, found: PanelFigures) -> Self:
-        """The view of a panel's figures."""
-        part = panel_part(found)
-        words = PanelWords(
-            sentences=part.sentences,
-            member_heads=MEMBERS,
-            members=part.members,
-            pair_heads=PAIRS,
-            pairs=part.pairs,
-        )
-        return cls(**dict(found), words=words)
+
+PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
+figure_router = APIRouter(prefix=PREFIX, tags=["figures"], responses=RESPONSES)
+judgement_router = APIRouter(prefix=PREFIX, tags=["batches"], responses=RESPONSES)
 
 
-router = APIRouter(prefix="/v1/batches/{batch_id}", responses=problems.KEYED | problems.UNKNOWN)
-
-MOST = 500  # records of one page
-Word = Annotated[str, Query(max_length=100, description="As a cell of the table says it.")]
-Name = Annotated[
-    str | None, Query(max_length=100, description="Of people: whose table it is, as `agreement` has them.")
-]
-
-
-@router.get(
+@figure_router.get(
     "/agreement",
-    tags=["figures"],
     summary="How far the software agrees with the people who decided about the same records, and they among themselves",
     dependencies=[Depends(check_open)],
 )
@@ -82,34 +63,21 @@ def get_agreement(batch_id: BatchId, client: Of, _: Reader) -> AgreementFigures:
     return measure_agreement(client.batch(batch_id))
 
 
-@router.get(
+@figure_router.get(
     "/agreement/records",
-    tags=["figures"],
     summary="The records behind a cell of a table of agreement, in the order of the batch, page by page",
     dependencies=[Depends(check_open)],
 )
 def get_agreement_records(
-    batch_id: BatchId,
-    client: Of,
-    _: Reader,
-    among: Annotated[AgreementAmong, Query(description="The figure of `agreement` whose table it is.")],
-    first_said: Word,
-    second_said: Word,
-    stage: Annotated[HumanStage, Query(description="Of people.")] = HumanStage.OWN,
-    first: Name = None,
-    second: Name = None,
-    after: Annotated[int | None, Query(ge=0, lt=2**31, description="`next` of the page before.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MOST)] = 50,
+    batch_id: BatchId, client: Of, _: Reader, query: Annotated[CellQuery, Query()]
 ) -> AgreementRecords:
     """The software is the first of its tables, people are the second."""
-    query = CellQuery(among, first_said, second_said, stage, first, second, after, limit)
-    with ledger_errors(), client.snapshot() as connection:
+    with client.snapshot() as connection:
         return read_cell(connection, client.batch(batch_id).uuid, query)
 
 
-@router.get(
+@figure_router.get(
     "/failures",
-    tags=["figures"],
     summary="What failed in each round, and whether it depends on length, year or neighbours",
 )
 def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
@@ -117,15 +85,19 @@ def get_failures(batch_id: BatchId, client: Of, _: Reader) -> RetryBias:
     return read_failures(client.batch(batch_id))
 
 
-@router.get(
+@figure_router.get(
     "/panel",
-    tags=["figures"],
     summary="How far the models of a batch's panel agree, whether they err together, and what each of them brought",
     dependencies=[Depends(check_open)],
 )
 def get_panel_figures(batch_id: BatchId, client: Of, _: Reader) -> PanelView:
     """Errors are measured by what people decided about the batch. 422 where it asks one model."""
-    return PanelView.of(measure_panel(client.batch(batch_id)))
+    figures = measure_panel(client.batch(batch_id))
+    part = panel_part(figures)
+    words = PanelWords(
+        sentences=part.sentences, member_heads=MEMBERS, members=part.members, pair_heads=PAIRS, pairs=part.pairs
+    )
+    return PanelView(**dict(figures), words=words)
 
 
 class JudgementTerms(Terms):
@@ -136,10 +108,9 @@ class JudgementTerms(Terms):
     operation: Judge = Field(description="Which evidence counts, and below which quality it blocks a result.")
 
 
-@router.post(
+@judgement_router.post(
     "/judgement",
     operation_id="judge_batch",
-    tags=["batches"],
     status_code=HTTPStatus.CREATED,
     summary="Judge the reasoning of each result of a finished batch against its record, as a batch of its own",
     responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
@@ -166,10 +137,9 @@ def judge(
     )
 
 
-@router.post(
+@judgement_router.post(
     "/judgement/dry-run",
     operation_id="dry_run_judgement",
-    tags=["batches"],
     summary="Say what judging a batch's results would ask and cost; nothing is submitted",
     responses=problems.OF_BODIES,
     dependencies=[Depends(check_open)],

@@ -16,7 +16,6 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from tamis_producer.client.batch import Batch
 from tamis_producer.gateway import problems
 from tamis_producer.gateway.access import Of, Operator, Reader
 from tamis_producer.gateway.description import BatchId, Index
@@ -24,7 +23,6 @@ from tamis_producer.gateway.etag import tagged
 from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.streams import Stream
 from tamis_review import reading
-from tamis_review.reading import next_records, order_refits
 from tamis_review.records import explain
 from tamis_review.remarks import labelled_places
 from tamis_schemas import Blinded, InvalidParameters, NextRecords, ReadingBy, ScreeningMode, ScreeningModeSet
@@ -45,9 +43,11 @@ from ..report.table import read_table
 from ..report.work_filter import LONGEST_SEARCH, MOST, USUAL, WorkOrder, WorkQuery, WorkShow
 from ..report.work_list import WorkList, read_work
 from .sight import check_record_open, sight_of
-from .written import ReportWriters
+from .written import written
 
-router = APIRouter(prefix="/v1/batches/{batch_id}", responses=problems.KEYED | problems.UNKNOWN)
+PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
+work_router = APIRouter(prefix=PREFIX, tags=["human decisions"], responses=RESPONSES)
+record_router = APIRouter(prefix=PREFIX, tags=["batches"], responses=RESPONSES)
 
 
 class NewMode(BaseModel):
@@ -58,14 +58,13 @@ class NewMode(BaseModel):
     mode: ScreeningMode
 
 
-@router.get("/mode", tags=["human decisions"], summary="How people read a batch, and who set it when")
+@work_router.get("/mode", summary="How people read a batch, and who set it when")
 def get_screening_mode(batch_id: BatchId, client: Of, _: Reader) -> ScreeningModeSet:
     return reading.get_screening_mode(client.batch(batch_id))
 
 
-@router.put(
+@work_router.put(
     "/mode",
-    tags=["human decisions"],
     summary="Set how people read a batch: openly, in pairs, beside the model, or a sample of what it excluded",
     responses=problems.OF_BODIES,
 )
@@ -73,9 +72,8 @@ def set_screening_mode(batch_id: BatchId, wanted: NewMode, client: Of, key: Oper
     return reading.set_screening_mode(client.batch(batch_id), wanted.mode, set_by=key.label)
 
 
-@router.get(
+@work_router.get(
     "/next",
-    tags=["human decisions"],
     summary="The records that a person should read next, each with the reason for its place",
 )
 def get_next_records(
@@ -104,21 +102,20 @@ def get_next_records(
     """
     sight = sight_of(client, batch_id, key)
     if not sight.blind:
-        return next_records(
+        return reading.next_records(
             client.batch(batch_id), n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by
         )
     sight.check_name(reviewer)
     if by is not ReadingBy.ORDER:
         raise Blinded("people read blind: where the models of a panel differ is what they said")
-    return next_records(client.batch(batch_id), n, reviewer=sight.me, seed=seed, blind=True)
+    return reading.next_records(client.batch(batch_id), n, reviewer=sight.me, seed=seed, blind=True)
 
 
 LONGEST = 2_000  # characters of a reason
 
 
-@router.get(
+@work_router.get(
     "/work",
-    tags=["human decisions"],
     summary="The records that whoever asks reads, with what is said of them: filtered, in order, page by page",
 )
 def get_work(
@@ -148,7 +145,7 @@ def get_work(
     records the last, else the last one.
     """
     query = WorkQuery(order, show, outcome, reason or None, label or None, flagged, q or None, after, limit)
-    return read_work(client.engine, client.batch(batch_id).uuid, key.label, query, order_refits(client))
+    return read_work(client.engine, client.batch(batch_id).uuid, key.label, query, reading.order_refits(client))
 
 
 MOST_PLACES = 500
@@ -156,9 +153,8 @@ MOST_PLACES = 500
 Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
 
 
-@router.get(
+@record_router.get(
     "/records",
-    tags=["batches"],
     summary="Every record as the table of the report shows it: outcome, reason, verdicts, quotes and their places",
     response_class=StreamingResponse,
     responses=problems.UNCHANGED | {200: {"content": {"application/json": {}}}},
@@ -188,9 +184,8 @@ async def get_records(
     return Stream(told(), of=request.app.state.streams, key=key, media_type="application/json")
 
 
-@router.get(
+@record_router.get(
     "/records/{index}/explanation",
-    tags=["batches"],
     summary="One record's whole story: prompts as sent, answers, rules and formulas, human decisions, and the bill",
     response_model=Explanation,
     responses={HTTPStatus.OK: {"content": {"text/plain": {}}}},
@@ -223,25 +218,8 @@ SENT_AS = {
 }
 
 
-class _Export:
-    """One export; its format is known once it is written."""
-
-    format: Format
-
-    def __init__(self, batch: Batch, wanted: str | None, only: list[str] | None, label: str | None) -> None:
-        self._batch, self._wanted, self._only, self._label = batch, wanted, only, label
-
-    def write(self, stream: TextIO) -> None:
-        """Write all of it. Raises `InvalidRequest` where there is no such record, or no format to write."""
-        places = None if self._label is None else labelled_places(self._batch, " ".join(self._label.split()))
-        with decided_records(self._batch.id, self._batch.results(places), self._only) as records:
-            self.format = format_to_write(records, "format", self._wanted)
-            WRITERS[self.format](records, stream)
-
-
-@router.get(
+@record_router.get(
     "/export",
-    tags=["batches"],
     summary="The records with their decisions, as reference managers read them: every field of the file they came from",
     response_class=Response,
     responses={200: {"content": {media_type: {} for media_type, _ in SENT_AS.values()}}},
@@ -264,9 +242,16 @@ async def export_records(
     label: Annotated[str | None, Query(max_length=200, description="Records with this label alone.")] = None,
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    writers: ReportWriters = request.app.state.writers
-    exported = _Export(batch, wanted, only, label)
-    written = await writers.written(exported.write)
-    media_type, ending = SENT_AS[exported.format]
+    form = Format.RIS
+
+    def write(stream: TextIO) -> None:
+        nonlocal form
+        places = None if label is None else labelled_places(batch, " ".join(label.split()))
+        with decided_records(batch.id, batch.results(places), only) as records:
+            form = format_to_write(records, "format", wanted)
+            WRITERS[form](records, stream)
+
+    writing = await written(write, request.app.state.writers)
+    media_type, ending = SENT_AS[form]
     named = {"Content-Disposition": f'attachment; filename="decided-{batch.id[:SHORT_ID]}.{ending}"'}
-    return Stream(written, of=request.app.state.streams, key=key, media_type=media_type, headers=named)
+    return Stream(writing, of=request.app.state.streams, key=key, media_type=media_type, headers=named)

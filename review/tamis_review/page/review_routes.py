@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -23,7 +23,7 @@ from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.etag import tagged
 from tamis_producer.gateway.extension import check_open
 from tamis_producer.gateway.streams import Stream
-from tamis_producer.ledger import ledger_errors, read_reviews
+from tamis_producer.ledger import read_reviews
 from tamis_producer.ledger.batch_view import ReviewView
 from tamis_review.plans.reviews import find_review
 from tamis_schemas import BatchStatus, cost_words
@@ -32,7 +32,7 @@ from tamis_schemas.values.frozen import Frozen
 from ..report import ReportForm, write_report
 from ..report.work_list import WorkLeft, read_left
 from .sight import sight_of
-from .written import ReportWriters
+from .written import written
 
 
 class ReviewStageView(BatchStatusView):
@@ -56,16 +56,6 @@ class ReviewStatusView(Frozen):
     paid: str  # what its stages have cost up to now, in words
     next_step: str  # in a few words, for the key's holder
 
-    @classmethod
-    def of(cls, view: ReviewView, left: Sequence[WorkLeft]) -> Self:
-        """Return the view of one read, and what is left in each of its stages."""
-        stages = tuple(
-            ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, todo=here.todo, conflicts=here.conflicts)
-            for stage, name, here in zip(view.stages, view.planned, left, strict=False)
-        )
-        words = {"paid": cost_words(view.cost, view.unpriced), "next_step": next_step(view.state, left)}
-        return cls(**dict(view) | {"state": view.state, "stages": stages} | words)
-
 
 def next_step(state: str, left: Sequence[WorkLeft]) -> str:
     """Return what comes next in a review of this state: what people have to do goes before what the software does."""
@@ -83,7 +73,8 @@ def next_step(state: str, left: Sequence[WorkLeft]) -> str:
     return "cancelled" if state == BatchStatus.CANCELLED else "finished"
 
 
-router = APIRouter(prefix="/v1", responses=problems.KEYED)
+review_router = APIRouter(prefix="/v1", tags=["reviews"], responses=problems.KEYED | problems.UNKNOWN)
+report_router = APIRouter(prefix="/v1", tags=["batches"], responses=problems.KEYED)
 MOST_LISTED = 100
 ReviewId = Annotated[str, Path(description="A review's id, or its beginning.", examples=["3f2a"])]
 REPORT_TYPES = {
@@ -98,11 +89,9 @@ REPORTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get(
+@review_router.get(
     "/reviews",
-    tags=["reviews"],
     summary="The latest reviews, newest first, each with what comes next",
-    responses=problems.UNKNOWN,
 )
 def list_reviews(
     client: Of,
@@ -115,22 +104,19 @@ def list_reviews(
     return _read(client, key.label, limit=limit, after=after)
 
 
-@router.get(
+@review_router.get(
     "/reviews/{review_id}",
-    tags=["reviews"],
     summary="How a review stands, and what comes next",
-    responses=problems.UNKNOWN,
 )
 def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
     return _read(client, key.label, review_id=UUID(find_review(client, review_id).id))[0]
 
 
-@router.get(
+@review_router.get(
     "/reviews/{review_id}/report",
-    tags=["reviews"],
     summary="The report of all stages of a review, in the forms that a batch's has",
     response_class=Response,
-    responses=REPORTS | problems.UNKNOWN,
+    responses=REPORTS,
 )
 async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
@@ -150,26 +136,32 @@ def _open_review(client: Client, review_id: str, key: ApiKey) -> str:
 def _read(
     client: Client, me: str, *, review_id: UUID | None = None, limit: int = 1, after: str | None = None
 ) -> list[ReviewStatusView]:
-    with ledger_errors(), client.snapshot() as connection:
+    with client.snapshot() as connection:
         behind = None if after is None else ledger.find_review(connection, after)
-        views = read_reviews(connection, review_id=review_id, limit=limit, after=behind)
-        return [
-            ReviewStatusView.of(view, [read_left(connection, stage, me) for stage in view.stages]) for view in views
-        ]
+        reviews = read_reviews(connection, review_id=review_id, limit=limit, after=behind)
+        return [_view(review, [read_left(connection, stage, me) for stage in review.stages]) for review in reviews]
+
+
+def _view(review: ReviewView, left: Sequence[WorkLeft]) -> ReviewStatusView:
+    """Return the view of one read, and what is left in each of its stages."""
+    stages = tuple(
+        ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, todo=here.todo, conflicts=here.conflicts)
+        for stage, name, here in zip(review.stages, review.planned, left, strict=False)
+    )
+    words = {"paid": cost_words(review.cost, review.unpriced), "next_step": next_step(review.state, left)}
+    return ReviewStatusView(**dict(review) | {"state": review.state, "stages": stages} | words)
 
 
 async def report_stream(request: Request, client: Client, key: ApiKey, subject_id: str, form: ReportForm) -> Stream:
     """Return the report of the batch or review with this id. Raises as `write_report` does."""
-    writers: ReportWriters = request.app.state.writers
-    written = await writers.written(partial(write_report, client.engine, subject_id, form))
+    writing = await written(partial(write_report, client.engine, subject_id, form), request.app.state.writers)
     # Its scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}
-    return Stream(written, of=request.app.state.streams, key=key, media_type=REPORT_TYPES[form], headers=sandbox)
+    return Stream(writing, of=request.app.state.streams, key=key, media_type=REPORT_TYPES[form], headers=sandbox)
 
 
-@router.get(
+@report_router.get(
     "/batches/{batch_id}/report",
-    tags=["batches"],
     summary="The report: one page, its flow as SVG or PNG, its text as Markdown, or its figures as JSON",
     response_class=Response,
     responses=REPORTS | problems.UNCHANGED | problems.UNKNOWN,

@@ -18,8 +18,6 @@ from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.description import BatchId
 from tamis_producer.gateway.result_forms import TableForm
 from tamis_review import audits, reading
-from tamis_review.audits import record_audit
-from tamis_review.reading import may_stop
 from tamis_schemas import Audit, InvalidRequest, StopAnswer, Stratum
 from tamis_schemas.records.random_order import LARGEST_SEED
 from tamis_schemas.values.frozen import Frozen
@@ -29,7 +27,9 @@ from ..decisions.sheets import write_stop_sample
 from .sight import check_audit_open, check_batch_open, sight_of
 from .written import csv_table
 
-router = APIRouter(prefix="/v1", responses=problems.KEYED | problems.UNKNOWN)
+RESPONSES = problems.KEYED | problems.UNKNOWN
+audit_router = APIRouter(prefix="/v1", tags=["audits"], responses=RESPONSES)
+stop_router = APIRouter(prefix="/v1", tags=["stop rule"], responses=RESPONSES)
 
 MOST_DRAWN = 100_000  # records of one sample
 MOST_DECISIONS = 1_000  # of one request
@@ -77,12 +77,6 @@ class VerdictView(AuditVerdict):
 
     words: str
 
-    @classmethod
-    def of(cls, audit: Audit) -> Self:
-        """The verdict of an audit as it stands."""
-        found = verdict(audit)
-        return cls(**dict(found), words=found.sentence)
-
 
 class AuditView(Audit):
     """An audit with its verdict."""
@@ -92,7 +86,8 @@ class AuditView(Audit):
     @classmethod
     def of(cls, audit: Audit) -> Self:
         """The view of an audit as it stands."""
-        return cls(**dict(audit), verdict=VerdictView.of(audit))
+        numbers = verdict(audit)
+        return cls(**dict(audit), verdict=VerdictView(**dict(numbers), words=numbers.sentence))
 
 
 class AuditRecorded(Frozen):
@@ -103,9 +98,8 @@ class AuditRecorded(Frozen):
     included: tuple[int, ...] = Field(description="Places of the records that an override includes now.")
 
 
-@router.post(
+@audit_router.post(
     "/batches/{batch_id}/audits",
-    tags=["audits"],
     status_code=HTTPStatus.CREATED,
     summary="Draw a random sample of the excluded records, for a person to judge",
     responses=problems.OF_BODIES,
@@ -115,9 +109,8 @@ def draw_audit(batch_id: BatchId, wanted: NewAudit, client: Of, key: Reviewer) -
     return AuditView.of(audits.draw_audit(client.batch(batch_id), wanted.n, seed=wanted.seed, stratum=wanted.stratum))
 
 
-@router.get(
+@audit_router.get(
     "/batches/{batch_id}/audits",
-    tags=["audits"],
     summary="The audits of a batch, the first first",
     dependencies=[Depends(check_audit_open)],
 )
@@ -125,18 +118,16 @@ def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
     return [AuditView.of(audit) for audit in audits.list_audits(client.batch(batch_id))]
 
 
-@router.get(
+@audit_router.get(
     "/audits/{audit_id}",
-    tags=["audits"],
     summary="How far an audit is, and how many records were missed at most, in figures and in words",
 )
 def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
     return AuditView.of(_open_audit(client, audit_id, key))
 
 
-@router.post(
+@audit_router.post(
     "/audits/{audit_id}/decisions",
-    tags=["audits"],
     status_code=HTTPStatus.CREATED,
     summary="Decide records of a sample: all of the decisions count, or none",
     responses=problems.OF_BODIES,
@@ -146,7 +137,7 @@ def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, 
     decisions = [AuditDecision(one.index, one.include, reviewer, one.note) for one in said.decisions]
     found = _open_audit(client, audit_id, key)
     sight_of(client, found.batch_id, key).check_name(said.reviewer)
-    done = record_audit(client, found.id, decisions, correct=said.correct, include_missed=said.include_missed)
+    done = audits.record_audit(client, found.id, decisions, correct=said.correct, include_missed=said.include_missed)
     included = tuple(one.index for one in done.overrides)
     return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
 
@@ -179,9 +170,8 @@ class NewStopSample(BaseModel):
     human_errors: StrictBool = Field(default=True, description=HUMAN_ERRORS)
 
 
-@router.get(
+@stop_router.get(
     "/batches/{batch_id}/stop",
-    tags=["stop rule"],
     summary="Whether people may stop reading with a promise, and what it costs",
     response_model=StopAnswer,
     responses=problems.OF_BODIES | {200: {"content": {"text/csv": {}}}},
@@ -197,7 +187,9 @@ def get_stop_answer(
 ) -> StopAnswer | Response:
     """As CSV it is the records of the open sample that are still to be read, a table to fill in; 422 where none is."""
     batch = client.batch(batch_id)
-    answer = sight_of(client, batch_id, key).stop(may_stop(batch, recall, confidence, human_errors=human_errors))
+    answer = sight_of(client, batch_id, key).stop(
+        reading.may_stop(batch, recall, confidence, human_errors=human_errors)
+    )
     if form is TableForm.JSON:
         return answer
     sample = answer.sample
@@ -207,9 +199,8 @@ def get_stop_answer(
     return csv_table(lambda stream: write_stop_sample(sample, waiting, stream))
 
 
-@router.post(
+@stop_router.post(
     "/batches/{batch_id}/stop-samples",
-    tags=["stop rule"],
     status_code=HTTPStatus.CREATED,
     summary="Draw as many unread records as the promise needs, or more of the sample that is open",
     responses=problems.OF_BODIES,
@@ -226,9 +217,8 @@ def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: 
     return sight_of(client, batch_id, key).stop(answer)
 
 
-@router.post(
+@stop_router.post(
     "/batches/{batch_id}/stop-samples/close",
-    tags=["stop rule"],
     summary="Draw nothing more from the sample that is open; the next is another attempt",
     responses=problems.OF_BODIES,
 )

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from tamis_producer.client.client import Client
 from tamis_producer.gateway.access import Of, Reader
 from tamis_producer.gateway.api_keys import ApiKey
 from tamis_producer.gateway.description import BatchId, Index
-from tamis_producer.ledger import ledger_errors
 from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode, StopAnswer
 from tamis_schemas.batches.wire import SHORT_ID
 from tamis_schemas.ledger import batches, payloads
@@ -88,7 +87,7 @@ class Sight:
 def sight_of(client: Client, batch_id: str, key: ApiKey) -> Sight:
     """The sight of the holder of a key. Raises `UnknownBatch`, `LedgerUnavailable`."""
     found = client.batch(batch_id).uuid
-    with ledger_errors(), client.snapshot() as connection:
+    with client.snapshot() as connection:
         hidden = hidden_from(connection, found, key.label)
         return Sight(str(found), read_mode(connection, found), key.label, frozenset(hidden))
 
@@ -113,8 +112,8 @@ def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) 
     for stage in _stages(client, batch_id):
         sight = sight_of(client, str(stage), key)
         if sight.hidden:
-            with ledger_errors(), client.snapshot() as connection:
-                place = index if stage == found else _place_in(connection, stage, _record(connection, found, index))
+            with client.snapshot() as connection:
+                place = index if stage == found else _place_in(connection, stage, found, index)
             if place is not None:
                 sight.check_record(place)
 
@@ -124,20 +123,15 @@ def _stages(client: Client, batch_id: str) -> list[UUID]:
     found = client.batch(batch_id).uuid
     review = select(batches.c.review_id).where(batches.c.id == found).scalar_subquery()
     others = select(batches.c.id).where(batches.c.review_id == review, batches.c.id != found)
-    with ledger_errors(), client.snapshot() as connection:
+    with client.snapshot() as connection:
         return [found, *connection.execute(others).scalars()]
 
 
-def _record(connection: Connection, batch_id: UUID, index: int) -> int:
-    """Return an item's place in the first stage of its review."""
+def _place_in(connection: Connection, stage: UUID, batch_id: UUID, index: int) -> int | None:
+    """Return the place in a stage of the record at this place of the batch; None where it is not there."""
     origin = select(payloads.c.origin).where(payloads.c.batch_id == batch_id, payloads.c.idx == index)
-    place: int | None = connection.execute(origin).scalar()
-    return index if place is None else place
-
-
-def _place_in(connection: Connection, batch_id: UUID, record: int) -> int | None:
-    """Return the place in a stage of the record that has this one in the first; None where it is not there."""
-    first = payloads.c.origin.is_(None) & (payloads.c.idx == record)
-    statement = select(payloads.c.idx).where(payloads.c.batch_id == batch_id, (payloads.c.origin == record) | first)
+    record = func.coalesce(origin.scalar_subquery(), index)  # its place in the first stage
+    place_in_first = func.coalesce(payloads.c.origin, payloads.c.idx)
+    statement = select(payloads.c.idx).where(payloads.c.batch_id == stage, place_in_first == record)
     place: int | None = connection.execute(statement).scalar()
     return place

@@ -10,7 +10,7 @@ import anyio
 from anyio import to_thread
 from fastapi.responses import Response
 
-WRITERS = 2  # at once, for all callers
+WRITTEN_AT_ONCE = 2  # for all callers
 PIECE = 65_536  # bytes that are sent at once
 
 
@@ -21,19 +21,13 @@ def csv_table(write: Callable[[TextIO], object]) -> Response:
     return Response(table.getvalue(), media_type="text/csv")
 
 
-class ReportWriters:
-    """A few threads that write answers, for all callers."""
-
-    def __init__(self) -> None:
-        self._threads = anyio.CapacityLimiter(WRITERS)
-
-    async def written(self, write: Callable[[TextIO], object]) -> AsyncGenerator[str | bytes]:
-        """Yield in pieces what `write` writes to a file, as UTF-8 where it is text. Raises what `write` raises."""
-        with ExitStack() as stack:
-            file = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
-            await to_thread.run_sync(write, file, limiter=self._threads)
-            await to_thread.run_sync(file.seek, 0)
-            return _pieces(file, stack.pop_all())
+async def written(write: Callable[[TextIO], object], limiter: anyio.CapacityLimiter) -> AsyncGenerator[str | bytes]:
+    """Yield in pieces what `write` writes to a file, as UTF-8 where it is text. Raises what `write` raises."""
+    with ExitStack() as stack:
+        file = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
+        await to_thread.run_sync(write, file, limiter=limiter)
+        await to_thread.run_sync(file.seek, 0)
+        return _pieces(file, stack.pop_all())
 
 
 async def _pieces(file: TextIO, open_file: ExitStack) -> AsyncGenerator[str | bytes]:

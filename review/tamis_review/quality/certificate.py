@@ -29,10 +29,10 @@ S. E., McKibbon, K. A., Goldsmith, C. H. (2009), The capture-mark-recapture tech
 when searching in systematic reviews, Journal of Clinical Epidemiology 62, 149-157.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from math import floor
 
 from tamis_schemas import InvalidParameters, StopPrice, StopVerdict
@@ -108,11 +108,6 @@ class Reading:
         if self.readers < 1:
             raise ValueError(f"{self.readers!r} readers read nothing")
 
-    @property
-    def total(self) -> int:
-        """The includes of people and every record that might be one."""
-        return self.found + self.unread
-
     def with_new_frame(self) -> "Reading":
         """The reading with another frame, just opened, of all that is unread: for what a new sample would cost."""
         return replace(self, frames=(*self.frames, Frame(self.unread, (), self.found)))
@@ -141,6 +136,7 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
         InvalidParameters: not 0 < recall <= 1, or not 0 < confidence < 1.
     """
     promise = _Promise(reading, recall, confidence)
+    most_true = promise.most_true
     verdict, reason = StopVerdict.NOT_YET, promise.refusal()
     needed: tuple[int, ...] = ()
     if promise.kept:
@@ -157,30 +153,20 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
         found=reading.found,
         unread=reading.unread,
         missed=promise.most_seen - reading.found,
-        includes=promise.most_true,
-        promised=_share(reading.found, promise.most_true),
+        includes=most_true,
+        promised=0.0 if most_true is None else reading.found / most_true if most_true else 1.0,
         miss_rate=promise.miss_rate,
         needed=needed,
     )
 
 
-def price_list(
-    reading: Reading,
-    expected: float | None = None,
-    recalls: Sequence[float] = RECALLS,
-    confidences: Sequence[float] = CONFIDENCES,
-) -> tuple[StopPrice, ...]:
-    """What each promise costs: more records of the sample, or of a new one where no frame is open.
+def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPrice, ...]:
+    """Return what each of `RECALLS` costs with each of `CONFIDENCES`: more records of the sample.
 
-    Args:
-        reading: as it stands.
-        expected: includes that are thought to be among the unread.
-        recalls: to be priced, each with each of the confidences.
-        confidences: likewise.
+    They are those of a new sample where no frame is open. `expected`: includes that are thought to be among the unread.
     """
-    return tuple(
-        _price(_Promise(reading, recall, confidence), expected) for recall in recalls for confidence in confidences
-    )
+    promises = (_Promise(reading, recall, confidence) for recall, confidence in product(RECALLS, CONFIDENCES))
+    return tuple(_price(promise, expected) for promise in promises)
 
 
 def records_needed(reading: Reading, recall: float = 0.95, confidence: float = 0.95, further: int = 0) -> int:
@@ -228,7 +214,7 @@ class _Promise:
             frame.includes(frame_doubt(self.sample_doubt, number))
             for number, frame in enumerate(self.reading.frames, start=1)
         ]
-        return max(self.reading.found, min([self.reading.total, *bounds]))
+        return max(self.reading.found, min([self.reading.found + self.reading.unread, *bounds]))
 
     @cached_property
     def most_true(self) -> int | None:
@@ -252,9 +238,10 @@ class _Promise:
         if self.kept:
             return 0
         reading = self.reading if self.reading.frames else self.reading.with_new_frame()
-        allowed = self._most_allowed(reading.found + further)
-        if allowed is None:
+        found = reading.found + further
+        if not self.keeps(found, found):
             return reading.unread
+        allowed = largest(found, found + reading.unread, lambda seen: self.keeps(found, seen))
         frame = reading.frames[-1]
         most = allowed - frame.found_outside - frame.unread_outside
         if most < frame.found + further:
@@ -277,12 +264,6 @@ class _Promise:
             "rate is known better; or ask for less"
         )
 
-    def _most_allowed(self, found: int) -> int | None:
-        """The largest number of includes that the readers might see in all so that the promise is kept; None: none."""
-        if not self.keeps(found, found):
-            return None
-        return largest(found, found + self.reading.unread, lambda seen: self.keeps(found, seen))
-
 
 def _price(promise: _Promise, expected: float | None) -> StopPrice:
     reading = promise.reading
@@ -299,9 +280,3 @@ def _price(promise: _Promise, expected: float | None) -> StopPrice:
         finds += 1
         cost = promise.needed(finds)
     return StopPrice(**words, none_found=none_found, as_expected=cost, finds=finds)
-
-
-def _share(found: int, includes: int | None) -> float:
-    if includes is None:
-        return 0.0
-    return found / includes if includes else 1.0

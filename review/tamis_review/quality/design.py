@@ -85,7 +85,8 @@ class Design:
         """
         level = self.level(records, counted)
         made = make(LEVEL if level is None else level)
-        return made.without_interval(self._reason) if level is None else made.model_copy(update={"level": LEVEL})
+        reason = SELECTED if self.sampling.lie is Lie.SELECTED else ALIKE
+        return made.without_interval(reason) if level is None else made.model_copy(update={"level": LEVEL})
 
     def agreement(
         self, make: Callable[[float], Agreement], records: Sequence[Judged], counted: Callable[[Judged], bool]
@@ -120,7 +121,3 @@ class Design:
         deff = design_effect(blocks, [counted(one) for one in records])
         errors = NormalDist().inv_cdf((1 + LEVEL) / 2) * sqrt(deff)
         return None if errors > WIDEST else 2 * NormalDist().cdf(errors) - 1 if deff > 1 else LEVEL
-
-    @property
-    def _reason(self) -> str:
-        return SELECTED if self.sampling.lie is Lie.SELECTED else ALIKE

@@ -28,13 +28,14 @@ function for the Poisson binomial distribution, Computational Statistics and Dat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import reduce
 from heapq import nlargest
 from itertools import accumulate
 from math import floor
 
 from tamis_schemas import ExpectedIncludes, wilson
 
-from .exact import probability_up_to
+from .exact import convolved, probability_up_to
 
 NEXT = 100  # records
 RECENT = 100  # records read last
@@ -95,12 +96,7 @@ def expected_from_probabilities(probabilities: Iterable[float], records: int = N
     best = nlargest(records, probabilities)
     if any(not 0 <= one <= 1 for one in best):
         raise ValueError("a probability lies between 0 and 1")
-    shares = [1.0]
-    for one in best:
-        without = [share * (1 - one) for share in shares] + [0.0]
-        for found, share in enumerate(shares):
-            without[found + 1] += share * one
-        shares = without
+    shares = reduce(convolved, ([1 - probability, probability] for probability in best), [1.0])
     side = (1 - LEVEL) / 2
     return ExpectedIncludes(
         records=len(best),

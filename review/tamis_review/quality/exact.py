@@ -20,7 +20,7 @@ Finite Universes, Lecture Notes in Statistics 66, Springer.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, exp, expm1, lgamma, log, log1p
@@ -149,6 +149,15 @@ def probability_up_to(found: int, sample: int, population: int, kind: int, above
     if (found + 1) * (population + 2) > (sample + 1) * (kind + 1):  # beyond the mode: the other tail is the short one
         return 1 - _tail(found + 1, most, 1, sample, population, kind)
     return _tail(found, fewest, -1, sample, population, kind, above)
+
+
+def convolved(first: Sequence[float], second: Sequence[float]) -> list[float]:
+    """Return the distribution of the sum of two independent counts: the probabilities of 0, 1, 2, ..."""
+    whole = [0.0] * (len(first) + len(second) - 1)
+    for place, probability in enumerate(first):
+        for more, share in enumerate(second):
+            whole[place + more] += probability * share
+    return whole
 
 
 def log_probability(found: int, sample: int, population: int, kind: int) -> float:

@@ -43,15 +43,8 @@ class Figure(Frozen):
 def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Figure:
     """A share with its Wilson interval; of nothing it is None, and `nothing` is the reason."""
     share = wilson(count, total, level)
-    return Figure(
-        value=share.estimate,
-        low=share.low,
-        high=share.high,
-        level=share.level,
-        count=share.count,
-        total=share.total,
-        reason=nothing if share.estimate is None else None,
-    )
+    reason = nothing if share.estimate is None else None
+    return Figure(value=share.estimate, reason=reason, **share.model_dump(exclude={"estimate"}))
 
 
 class Matrix(Frozen):

@@ -41,7 +41,9 @@ class Rates(Frozen):
     @classmethod
     def of(cls, records: Sequence[Judged], design: Design) -> "Rates":
         """All of them, of records with labels."""
-        matrix = _matrix(records)
+        counts = Counter((_kept(one), one.included) for one in records)
+        tp, fp, fn, tn = (counts[kept, included] for kept in (True, False) for included in (True, False))
+        matrix = Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
         def figure(make: Callable[[Matrix, float], Figure], of: Callable[[Judged], bool] = lambda _: True) -> Figure:
             return design.figure(lambda level: make(matrix, level), [one for one in records if of(one)], _right)
@@ -106,7 +108,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
         sampling=design.sampling,
         included=_stands(records, human=True),
         excluded=_stands(records, human=False),
-        referred=dict(Counter(one.why for one in records if one.stand is Stand.REFERRED).most_common()),
+        referred=dict(Counter(one.reason for one in records if one.stand is Stand.REFERRED).most_common()),
         screening=Rates.of(records, design),
         decided=Rates.of(settled, design),
         unread=design.figure(
@@ -116,14 +118,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
         ),
         wss_95=wss([one.rank for one in records], [one.included for one in records]),
         lost=tuple(
-            Lost(
-                index=one.index,
-                item_id=one.item_id,
-                title=one.title,
-                reason=one.why,
-                confidence=one.confidence,
-                rule=one.rule,
-            )
+            Lost.model_validate(one, from_attributes=True)
             for one in records
             if one.human and one.stand is Stand.EXCLUDE
         ),
@@ -155,14 +150,8 @@ def evaluate(matched: Matched) -> GoldEvaluation:
 
 
 def _stands(records: Sequence[Judged], *, human: bool) -> Stands:
-    of = [one for one in records if one.human is human]
-    by_rule = sum(one.rule is not None for one in of)
-    return Stands(
-        include=sum(one.stand is Stand.INCLUDE for one in of),
-        referred=sum(one.stand is Stand.REFERRED for one in of),
-        exclude=sum(one.stand is Stand.EXCLUDE for one in of) - by_rule,
-        by_rule=by_rule,
-    )
+    stands = (one.stand.value if one.rule is None else "by_rule" for one in records if one.human is human)
+    return Stands.model_validate(Counter(stands))
 
 
 def _kept(record: Judged) -> bool:
@@ -172,8 +161,3 @@ def _kept(record: Judged) -> bool:
 def _right(record: Judged) -> bool:
     """Return whether the system keeps what the human includes, or excludes what the human does."""
     return _kept(record) is record.included
-
-
-def _matrix(records: Sequence[Judged]) -> Matrix:
-    counts = Counter((_kept(one), one.included) for one in records)
-    return Matrix(tp=counts[True, True], fp=counts[True, False], fn=counts[False, True], tn=counts[False, False])

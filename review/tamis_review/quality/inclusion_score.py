@@ -11,7 +11,6 @@ number on the batch's scale have no score, and count as referred to a human. No 
 is promised of a threshold on the score holds on each scale.
 """
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 from tamis_schemas.values.frozen import Frozen
@@ -36,13 +35,6 @@ class ScoreBasis(Frozen):
     decided: int = 0  # records that the model included or excluded
     with_probability: int = 0  # of them
     with_relevance: int = 0  # of them
-
-    @classmethod
-    def of(cls, decided: Iterable[tuple[float | None, float | None]]) -> "ScoreBasis":
-        """The scale of decided records, by the probability and the relevance of each."""
-        numbers = list(decided)
-        probabilities, relevances = (sum(number[kind] is not None for number in numbers) for kind in (0, 1))
-        return cls.counted(len(numbers), probabilities, relevances)
 
     @classmethod
     def counted(cls, decided: int, with_probability: int, with_relevance: int) -> "ScoreBasis":

@@ -29,7 +29,7 @@ class Judged:
     item_id: str
     title: str
     stand: Stand
-    why: str  # the reason of an exclusion; of a referred record: uncertain, failed, cancelled, pending, running
+    reason: str  # the reason of an exclusion; of a referred record: uncertain, failed, cancelled, pending, running
     confidence: float | None = None  # the model's, in its decision; None where no model decided
     rule: str | None = None  # that excluded it before any model was asked
     copy: bool = False  # of another record of the batch, and so not judged on its own
@@ -76,7 +76,7 @@ def judged(row: ItemResult) -> Judged:
 
     Raises `InvalidRequest`: the row is of an operation that does not include or exclude.
     """
-    stand, why, confidence = _stand(row)
+    stand, reason, confidence = _stand(row)
     kept_out = row.exclusion
     copy = kept_out is not None and kept_out.rule == DUPLICATE
     return Judged(
@@ -84,7 +84,7 @@ def judged(row: ItemResult) -> Judged:
         item_id=row.item_id,
         title=str(row.item.get("title") or ""),
         stand=stand,
-        why=why,
+        reason=reason,
         confidence=confidence,
         rule=None if kept_out is None else kept_out.rule,
         copy=copy,

@@ -65,7 +65,9 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     Raises `InvalidRequest`: no label has a record; two labels of one id contradict each other; or a label is of an id
     that several records share.
     """
-    everything, score = _on_one_scale([judged(row) for row in rows])
+    everything = [judged(row) for row in rows]
+    score = _score_basis(everything)
+    everything = [replace(record, scale=score.scale) for record in everything]
     indices = _indices(everything, gold)
     by_place = indices is None and [one.item_id for one in everything] == [label.item_id for label in gold.labels]
     strangers: list[str] = []
@@ -115,14 +117,11 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     )
 
 
-def _on_one_scale(records: Sequence[Judged]) -> tuple[list[Judged], ScoreBasis]:
-    """The records with the scale that the whole batch has, labelled or not."""
-    basis = ScoreBasis.of(
-        (one.probability, one.relevance)
-        for one in records
-        if one.confidence is not None and one.stand is not Stand.REFERRED
-    )
-    return [replace(one, scale=basis.scale) for one in records], basis
+def _score_basis(records: Sequence[Judged]) -> ScoreBasis:
+    """Return the basis of the scores of the whole batch, labelled or not."""
+    decided = [record for record in records if record.confidence is not None and record.stand is not Stand.REFERRED]
+    probabilities = sum(record.probability is not None for record in decided)
+    return ScoreBasis.counted(len(decided), probabilities, sum(record.relevance is not None for record in decided))
 
 
 def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool | None] | None:
@@ -133,8 +132,9 @@ def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool |
     ids = {one.index: one.item_id for one in everything}
     for label in gold.labels:
         if label.index is None or ids.get(label.index) != label.item_id or label.index in label_at:
+            record = "the record without an index" if label.index is None else indexed_words(label.index)
             raise InvalidRequest(
-                f"{_file(gold)}: line {label.line}: {_numbered(label.index)} of the batch is not "
+                f"{_file(gold)}: line {label.line}: {record} of the batch is not "
                 f"{_called(label.item_id)}, or stands there twice: is it the pilot of another batch, or were columns "
                 "sorted apart?"
             )
@@ -194,10 +194,6 @@ def _strangers(records: Sequence[Judged], gold: GoldLabels) -> str:
         )
     )
     return f"{_file(gold)}: no label is of a record of this batch; the labels are of {labels}, the batch holds {own}"
-
-
-def _numbered(index: int | None) -> str:
-    return "the record without an index" if index is None else indexed_words(index)
 
 
 def _called(item_id: str) -> str:

@@ -12,7 +12,7 @@ from tamis_schemas.operations.panel import Panel, PanelPolicy, disagreement
 from tamis_schemas.values.frozen import Frozen
 
 from .agreement import Agreement, agreement
-from .panel_record import PanelRecord, Word, both
+from .panel_record import PanelRecord, Word
 from .shared_errors import JointErrors, SharedErrors, shared_errors
 
 MOST_DIFFERING = 50  # records that are named
@@ -141,7 +141,8 @@ def _excludes(word: Word) -> bool:
 def _pair(
     panel: Panel, pair: tuple[int, int], records: Sequence[PanelRecord], human: Mapping[int, bool], pairs: int
 ) -> PanelPair:
-    judged = both(records, *pair)
+    words = [(record, record.words[pair[0]], record.words[pair[1]]) for record in records]
+    judged = [row for row in words if row[1].vote is not None and row[2].vote is not None]
     said = [(one.status.value, other.status.value) for _, one, other in judged if one.status and other.status]
     labels = dict.fromkeys(label for _, one, _ in judged for label in one.verdicts)
     labelled = [(human[record.index], one, other) for record, one, other in judged if record.index in human]
@@ -207,11 +208,7 @@ def _brought(panel: Panel, place: int, records: Sequence[PanelRecord], human: Ma
 
 
 def _differing(panel: Panel, records: Sequence[PanelRecord]) -> tuple[Differing, ...]:
-    ranked = []
-    for one in records:
-        share = disagreement([status for status in one.statuses if status is not None])
-        if share:
-            ranked.append((share, one))
+    ranked = [(share, one) for one in records if (share := disagreement([status for status in one.statuses if status]))]
     ranked.sort(key=lambda pair: (-pair[0], pair[1].index))
     return tuple(
         Differing(

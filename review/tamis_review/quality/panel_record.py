@@ -72,15 +72,6 @@ def panel_record(index: int, item_id: str, panel: PanelResult | Mapping[str, Any
     )
 
 
-def both(records: Sequence[PanelRecord], first: int, second: int) -> list[tuple[PanelRecord, Word, Word]]:
-    """The records that both models decided, with their words."""
-    return [
-        (one, one.words[first], one.words[second])
-        for one in records
-        if one.words[first].vote is not None and one.words[second].vote is not None
-    ]
-
-
 def _plain(verdict: Verdict) -> Verdict:
     return Verdict.NOT_MET if verdict is Verdict.SILENT else verdict
 

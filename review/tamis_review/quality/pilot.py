@@ -157,7 +157,13 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
         raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
     records = tuple(sorted((*matched.records, *matched.others), key=lambda one: one.index))
     sampling = examine(records, seed=matched.seed)
-    threshold = _threshold([one for one in matched.records if one.human], sampling, recall, delta)
+    included = [record for record in matched.records if record.human]
+    # A block counts as one record. What its records share is not known where hardly an include is missed: the worst is
+    # assumed (an ICC of 1).
+    weight = mean_block([sampling.block_of[one.index] for one in included]) if sampling.lie is Lie.BLOCKS else 1.0
+    threshold = choose_threshold([record.rank for record in included], recall, delta, weight)
+    if not sampling.promises:
+        threshold = Threshold(recall=recall, delta=delta, includes=threshold.includes, missed=threshold.missed)
     limit = threshold.value
     nothing = "there is no threshold"
     pilot_below = 0 if limit is None else sum(one.rank < limit for one in matched.records)
@@ -173,15 +179,3 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
         ),
         records,
     )
-
-
-def _threshold(included: Sequence[Judged], sampling: Sampling, recall: float, delta: float) -> Threshold:
-    """Return the threshold for the human's includes. A block counts as one record.
-
-    What its records share is not known where hardly an include is missed: the worst is assumed (an ICC of 1).
-    """
-    weight = mean_block([sampling.block_of[one.index] for one in included]) if sampling.lie is Lie.BLOCKS else 1.0
-    chosen = choose_threshold([one.rank for one in included], recall, delta, weight)
-    if sampling.promises:
-        return chosen
-    return Threshold(recall=recall, delta=delta, includes=chosen.includes, missed=chosen.missed)

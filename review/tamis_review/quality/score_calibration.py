@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import exp, log
-from typing import Protocol
+from typing import TypeAlias
 
 from tamis_schemas.records.random_order import sample
 from tamis_schemas.values.frozen import Frozen
@@ -50,13 +50,6 @@ class Method(StrEnum):
     ISOTONIC = "isotonic"
 
 
-class Calibrator(Protocol):
-    """A rising curve from a score to the probability of inclusion."""
-
-    def probability(self, score: float) -> float:
-        """The probability of inclusion of a record with this score."""
-
-
 @dataclass(frozen=True, slots=True)
 class Platt:
     """Platt's sigmoid: 1 / (1 + exp(-(slope x log-odds of the score + intercept)))."""
@@ -65,7 +58,7 @@ class Platt:
     intercept: float
 
     def probability(self, score: float) -> float:
-        """See `Calibrator`."""
+        """Return the probability of inclusion of a record with this score."""
         return _sigmoid(self.slope * _log_odds(score) + self.intercept)
 
 
@@ -77,7 +70,7 @@ class Isotonic:
     shares: tuple[float, ...]  # of the same places
 
     def probability(self, score: float) -> float:
-        """See `Calibrator`; beyond the first and the last score it is theirs."""
+        """Return the same; beyond the first and the last score it is theirs."""
         after = bisect_right(self.scores, score)
         if after == 0:
             return self.shares[0]
@@ -86,6 +79,9 @@ class Isotonic:
         low, high = self.scores[after - 1], self.scores[after]
         between = (score - low) / (high - low)
         return self.shares[after - 1] + between * (self.shares[after] - self.shares[after - 1])
+
+
+Calibrator: TypeAlias = Platt | Isotonic  # a rising curve from a score to the probability of inclusion
 
 
 def method_for(labels: Sequence[bool]) -> Method | None:

@@ -21,12 +21,13 @@ D. R. (1966), A simple example of a comparison involving quantal data, Biometrik
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 from itertools import accumulate
 from math import exp, fsum, sqrt
 
 from tamis_schemas.values.frozen import Frozen
 
-from .exact import log_probability
+from .exact import convolved, log_probability
 
 WRONG = 0.05  # probability of calling independent errors shared, over all pairs of a panel together
 
@@ -91,14 +92,7 @@ def _spread(one: JointErrors) -> float:
 
 def _upper_tail(strata: Sequence[JointErrors]) -> list[float]:
     """P(X >= k) of the joint errors of all strata, for k from 0 to the most that there can be."""
-    probabilities = [1.0]
-    for one in strata:
-        own = _hypergeometric(one)
-        longer = [0.0] * (len(probabilities) + len(own) - 1)
-        for place, probability in enumerate(probabilities):
-            for more, share in enumerate(own):
-                longer[place + more] += probability * share
-        probabilities = longer
+    probabilities = reduce(convolved, map(_hypergeometric, strata), [1.0])
     return [min(1.0, tail) for tail in accumulate(reversed(probabilities))][::-1]
 
 

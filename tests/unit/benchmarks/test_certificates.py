@@ -59,7 +59,7 @@ class _Looking(Team):
     def _decide(self, place: int) -> bool:
         include = super()._decide(place)
         reading = self._reading()
-        nearly_all_read = reading.found >= RECALL * reading.total
+        nearly_all_read = reading.found >= RECALL * (reading.found + reading.unread)
         self._looks.append(not nearly_all_read and not records_needed(reading, RECALL, CONFIDENCE))
         return include
 

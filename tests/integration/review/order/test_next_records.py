@@ -13,7 +13,7 @@ from tamis_review import decide, next_records, override, reading, withdraw_overr
 from tamis_review.decisions.record_overrides import HumanDecision
 from tamis_review.order import next_records as use_case
 from tamis_review.order import refit as refits
-from tamis_review.order.candidates import Candidate, read_candidates, stream_candidates
+from tamis_review.order.candidates import Candidate, stream_candidates
 from tamis_review.order.next_records import NextQuery
 from tamis_schemas import (
     ConfigurationError,
@@ -77,9 +77,9 @@ def places(answer: NextRecords) -> list[int]:
     return [one.index for one in answer.records]
 
 
-def candidates(client: Client, batch: Batch, **how: bool) -> list[Candidate]:
+def candidates(client: Client, batch: Batch, *, texts: bool = True, places: list[int] | None = None) -> list[Candidate]:
     with client.engine.connect() as connection:
-        return list(stream_candidates(connection, batch.uuid, **how))
+        return list(stream_candidates(connection, batch.uuid, texts=texts, places=places))
 
 
 def test_records_are_read_from_the_ledger_with_text_score_and_what_people_decided(client: Client, batch: Batch) -> None:
@@ -103,8 +103,7 @@ def test_records_are_read_from_the_ledger_with_text_score_and_what_people_decide
     assert (found[30].rule, found[34].title, found[34].abstract) == ("title_pattern", "", "no publication")
     without = candidates(client, batch, texts=False)
     assert without == [replace(one, title="", abstract="") for one in found.values()]
-    with client.engine.connect() as connection:
-        assert read_candidates(connection, batch.uuid, [34, 3, COPY]) == {3: found[3], 34: found[34]}
+    assert candidates(client, batch, places=[34, 3, COPY]) == [found[3], found[34]]
 
 
 def test_before_anybody_decides_the_order_is_the_models_and_rules_come_last(batch: Batch) -> None:

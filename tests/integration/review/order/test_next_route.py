@@ -69,7 +69,7 @@ def test_what_is_next_over_http_and_on_a_loop_is_what_it_is_here(
 
         # Whoever cannot wait has the order that is kept, and is told so.
         monkeypatch.setattr(order_refits, "PATIENCE", 0.0)
-        monkeypatch.setattr(reading.order_refits(client)._process, "ask", _never)
+        monkeypatch.setattr(reading.order_refits(client), "ask", _never)
         override(client.batch(batch_id), 7, "include", reviewer="Reviewer A")
         behind = asked(n=50, seed=3).json()
         assert (behind["current"], behind["made_after"], behind["decided"], behind["unread"]) == (False, 7, 8, 12)

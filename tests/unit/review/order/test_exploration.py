@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_review.order.exploration import by_chance, explored_places, with_exploration
+from tamis_review.order.exploration import explored_places, with_exploration
+from tamis_schemas.records.random_order import sample
 
 SHARES = st.floats(0, 1, allow_nan=False)
 SEEDS = st.integers(0, 1_000)
@@ -26,13 +27,13 @@ def test_whether_a_place_is_explored_does_not_depend_on_where_one_begins_to_read
 
 def test_seeds_draw_other_places_and_other_records() -> None:
     assert len({tuple(explored_places(0, 20, 0.05, seed)) for seed in range(40)}) > 10
-    assert by_chance(range(50), 1) != by_chance(range(50), 2)
+    assert sample(range(50), 50, seed=1) != sample(range(50), 50, seed=2)
 
 
 def test_the_order_of_chance_stays_as_it_is_when_records_leave() -> None:
-    everyone = by_chance(range(50), 1)
-    assert by_chance(range(10, 50), 1) == [row for row in everyone if row >= 10]
-    assert by_chance(reversed(range(50)), 1) == everyone
+    everyone = sample(range(50), 50, seed=1)
+    assert sample(range(10, 50), 40, seed=1) == [row for row in everyone if row >= 10]
+    assert sample(reversed(range(50)), 50, seed=1) == everyone
 
 
 @settings(max_examples=50, deadline=None)
@@ -46,6 +47,6 @@ def test_no_record_is_lost_and_those_that_are_not_drawn_keep_their_order(
     assert len(drawn) == sum(explored_places(read, len(rows), share, seed))
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0, [4, 2, 7]), (1, by_chance([4, 2, 7], 5))])
+@pytest.mark.parametrize(("share", "expected"), [(0, [4, 2, 7]), (1, sample([4, 2, 7], 3, seed=5))])
 def test_a_share_of_nothing_leaves_the_order_and_one_of_all_is_chance(share: float, expected: list[int]) -> None:
     assert with_exploration([4, 2, 7], read=9, share=share, seed=5)[0] == expected

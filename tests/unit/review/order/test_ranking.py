@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis_review.order.exploration import by_chance
+from tamis_review.order.candidates import Candidate
+from tamis_review.order.order_store import OrderTerms, ReadingOrder
 from tamis_review.order.ranking import Ranking, rank
+from tamis_review.order.refit import reading_order
 from tamis_review.order.text_features import TextFeatures
 from tamis_schemas import ReadingReason
+from tamis_schemas.records.random_order import sample
 
 NOISE = random.Random(7)
 FILLER = [f"filler{number}" for number in range(40)]
@@ -43,54 +46,54 @@ def by_score(scores: Sequence[float | None], labels: Mapping[int, bool]) -> list
 @pytest.mark.parametrize("labels", [{}, {0: True, 4: True}, {1: False, 2: False}])
 def test_before_an_include_and_an_exclude_the_order_is_that_of_the_models_scores(labels: dict[int, bool]) -> None:
     scores = [*GOOD[:79], None]  # of no score: between inclusions and exclusions
-    ranking = rank(FEATURES, scores, labels, explore=0)
+    ranking = rank(FEATURES, scores, labels)
     assert rows(ranking) == by_score(scores, labels)
     assert {(one.why, one.probability) for one in ranking.records} == {(ReadingReason.MODEL, None)}
-    assert (ranking.text_weight, ranking.decided, ranking.included) == (0, len(labels), sum(labels.values()))
+    assert (ranking.text_weight, ranking.included) == (0, sum(labels.values()))
 
 
 def test_without_scores_and_labels_chance_orders_the_records() -> None:
     ranking = rank(FEATURES, NONE, {}, seed=3)
     assert sorted(rows(ranking)) == list(range(80))
-    assert rows(ranking) == by_chance(range(80), 3)
+    assert rows(ranking) == sample(range(80), 80, seed=3)
     assert rows(rank(FEATURES, NONE, {}, seed=4)) != rows(ranking)
     assert {one.why for one in ranking.records} == {ReadingReason.EXPLORATION}
 
 
 def test_without_scores_the_text_of_what_people_included_leads() -> None:
-    ranking = rank(FEATURES, NONE, {0: True, 1: False}, explore=0)
+    ranking = rank(FEATURES, NONE, {0: True, 1: False})
     assert sum(INCLUDED[row] for row in rows(ranking)[:19]) >= 17
     assert {one.why for one in ranking.records} == {ReadingReason.TEXT}
     assert ranking.text_weight == 1
 
 
 def test_scores_that_are_all_the_same_leave_the_order_to_the_text() -> None:
-    assert rows(rank(FEATURES, [0.7] * 80, READ, explore=0)) == rows(rank(FEATURES, NONE, READ, explore=0))
+    assert rows(rank(FEATURES, [0.7] * 80, READ)) == rows(rank(FEATURES, NONE, READ))
 
 
 def test_texts_that_are_all_the_same_leave_the_order_to_the_score() -> None:
     same = TextFeatures.of(["one text for all"] * 79 + ["another text"])
     for labels in ({0: True, 1: False}, READ):
-        assert rows(rank(same, GOOD, labels, explore=0)) == by_score(GOOD, labels)
+        assert rows(rank(same, GOOD, labels)) == by_score(GOOD, labels)
 
 
 def test_the_weight_follows_what_tells_includes_from_excludes() -> None:
-    by_text = rank(FEATURES, CHANCE, READ, explore=0)
-    by_model = rank(NOTHING, GOOD, READ, explore=0)
+    by_text = rank(FEATURES, CHANCE, READ)
+    by_model = rank(NOTHING, GOOD, READ)
     expected = 8 / (8 + 10)  # of eight includes, whatever they say
     assert by_text.text_weight - 0.1 > expected > by_model.text_weight + 0.1
     for ranking in (by_text, by_model):
         assert sum(INCLUDED[row] for row in rows(ranking)[:12]) >= 10  # of the twelve that are left
     assert by_text.records[0].why is ReadingReason.TEXT
     assert by_model.records[0].why is ReadingReason.MODEL
-    assert ReadingReason.BOTH in {one.why for one in rank(FEATURES, GOOD, READ, explore=0).records[:12]}
+    assert ReadingReason.BOTH in {one.why for one in rank(FEATURES, GOOD, READ).records[:12]}
 
 
 def test_a_score_that_points_the_wrong_way_is_left_out_and_not_turned_round() -> None:
     read = {row: INCLUDED[row] for row in range(60)}
-    ranking = rank(NOTHING, [1 - score for score in GOOD], read, explore=0)
+    ranking = rank(NOTHING, [1 - score for score in GOOD], read)
     assert ranking.text_weight == 1
-    assert rows(ranking) == rows(rank(NOTHING, NONE, read, explore=0))
+    assert rows(ranking) == rows(rank(NOTHING, NONE, read))
 
 
 def test_the_first_include_moves_the_order_but_little() -> None:
@@ -107,19 +110,26 @@ def test_the_probability_is_there_from_five_of_each_kind_on() -> None:
         assert sum(one.probability or 0 for one in records if INCLUDED[one.row]) > 0.6 * likely
 
 
+def explored(labels: dict[int, bool], share: float) -> ReadingOrder:
+    records = [
+        Candidate(row, f"r{row}", "", "", score, None, None, row in labels, labels.get(row))
+        for row, score in enumerate(GOOD)
+    ]
+    return reading_order(FEATURES, records, labels, OrderTerms(2, share))
+
+
 def test_each_record_that_chance_drew_says_so() -> None:
-    plain, explored = (rank(FEATURES, GOOD, READ, seed=2, explore=share) for share in (0, 0.2))
-    drawn = [one.row for one in explored.records if one.why is ReadingReason.EXPLORATION]
+    plain, order = explored(READ, 0), explored(READ, 0.2)
+    drawn = [row for row, why in zip(order.places, order.reasons, strict=True) if why is ReadingReason.EXPLORATION]
     assert abs(len(drawn) - 10) <= 1
-    assert [row for row in rows(explored) if row not in drawn] == [row for row in rows(plain) if row not in drawn]
+    assert [row for row in order.places if row not in drawn] == [row for row in plain.places if row not in drawn]
 
 
 def test_what_chance_draws_stays_drawn_when_the_records_before_it_are_decided() -> None:
-    before = rank(FEATURES, GOOD, READ, seed=2, explore=0.2)
-    place = next(place for place, one in enumerate(before.records) if one.why is ReadingReason.EXPLORATION)
-    read = READ | {one.row: INCLUDED[one.row] for one in before.records[:place]}
-    after = rank(FEATURES, GOOD, read, seed=2, explore=0.2).records[0]
-    assert (after.row, after.why) == (before.records[place].row, ReadingReason.EXPLORATION)
+    before = explored(READ, 0.2)
+    place = before.reasons.index(ReadingReason.EXPLORATION)
+    after = explored(READ | {row: INCLUDED[row] for row in before.places[:place]}, 0.2)
+    assert (after.places[0], after.reasons[0]) == (before.places[place], ReadingReason.EXPLORATION)
 
 
 @settings(max_examples=15, deadline=None)
@@ -146,23 +156,22 @@ def test_order_is_the_same_for_the_same_seed_and_labels_and_holds_each_unread_re
 def test_places_of_unread_records_do_not_matter(moved: list[int], scored: bool) -> None:
     source = [*range(30), *moved]  # what stands at each row now
     scores = CHANCE if scored else NONE
-    here = rank(FEATURES, scores, READ, explore=0)
-    there = rank(TextFeatures(FEATURES.matrix[source]), [scores[row] for row in source], READ, explore=0)
+    here = rank(FEATURES, scores, READ)
+    there = rank(TextFeatures(FEATURES.matrix[source]), [scores[row] for row in source], READ)
     assert [source[row] for row in rows(there)] == rows(here)
 
 
 @pytest.mark.parametrize(
-    ("scores", "labels", "explore", "says"),
+    ("scores", "labels", "says"),
     [
-        (GOOD[:79], {}, 0, "79 scores for 80 texts"),
-        (GOOD, {80: True}, 0, "label for row 80, but rows go from 0 to 79"),
-        (GOOD, {}, 2, "explore is 2, but it is a share"),
-        ([*GOOD[:79], float("nan")], {}, 0, "the score of row 79 is nan"),
-        ([*GOOD[:79], 95.0], {}, 0, r"the score of row 79 is 95.0, but it lies between 0 and 1"),
+        (GOOD[:79], {}, "79 scores for 80 texts"),
+        (GOOD, {80: True}, "label for row 80, but rows go from 0 to 79"),
+        ([*GOOD[:79], float("nan")], {}, "the score of row 79 is nan"),
+        ([*GOOD[:79], 95.0], {}, r"the score of row 79 is 95.0, but it lies between 0 and 1"),
     ],
 )
 def test_arguments_that_do_not_belong_together_are_refused(
-    scores: Sequence[float | None], labels: dict[int, bool], explore: float, says: str
+    scores: Sequence[float | None], labels: dict[int, bool], says: str
 ) -> None:
     with pytest.raises(ValueError, match=says):
-        rank(FEATURES, scores, labels, explore=explore)
+        rank(FEATURES, scores, labels)

@@ -7,12 +7,15 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from tamis_producer.ledger import connect
+from tamis_producer.ledger.pool_kinds import READING_ORDERS
 from tamis_review.order import order_refits
-from tamis_review.order.order_refits import RefitProcess
+from tamis_review.order.order_refits import OrderRefits
 from tamis_review.order.order_store import OrderTerms
 from tamis_schemas import ConfigurationError, OperationFailed
 
 TERMS = OrderTerms(0, 0.02)
+URL = "postgresql+psycopg://user@127.0.0.1:1/tamis"
 # Answers each request with what its seed is: 1 an error of Tamis's, 2 another one, 3 dies, 9 waits for two more lines.
 PROGRAM = """
 import json, sys
@@ -31,16 +34,16 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def beside(monkeypatch: pytest.MonkeyPatch) -> RefitProcess:
+def beside(monkeypatch: pytest.MonkeyPatch) -> OrderRefits:
     monkeypatch.setattr(order_refits, "PROGRAM", (sys.executable, "-c", PROGRAM))
-    return RefitProcess("postgresql+psycopg://user@127.0.0.1:1/tamis")
+    return OrderRefits(connect(URL, READING_ORDERS), URL, beside=True)
 
 
-def asked(beside: RefitProcess, seed: int, batch_id: UUID | None = None) -> BaseException | None:
+def asked(beside: OrderRefits, seed: int, batch_id: UUID | None = None) -> BaseException | None:
     return beside.ask(batch_id or uuid4(), OrderTerms(seed, 0.0)).exception(timeout=30)
 
 
-def test_an_error_comes_back_as_what_it_is_and_the_process_goes_on(beside: RefitProcess) -> None:
+def test_an_error_comes_back_as_what_it_is_and_the_process_goes_on(beside: OrderRefits) -> None:
     assert asked(beside, 0) is None
     wrong = asked(beside, 1)
     assert isinstance(wrong, ConfigurationError)
@@ -53,7 +56,7 @@ def test_an_error_comes_back_as_what_it_is_and_the_process_goes_on(beside: Refit
     beside.close()
 
 
-def test_a_process_that_dies_is_told_and_the_next_request_starts_another(beside: RefitProcess) -> None:
+def test_a_process_that_dies_is_told_and_the_next_request_starts_another(beside: OrderRefits) -> None:
     died = asked(beside, 3)
     assert isinstance(died, OperationFailed)
     assert "has ended" in str(died)
@@ -64,7 +67,7 @@ def test_a_process_that_dies_is_told_and_the_next_request_starts_another(beside:
 
 
 def test_who_asks_for_the_same_shares_what_has_not_begun_and_what_is_given_up_is_cancelled(
-    beside: RefitProcess,
+    beside: OrderRefits,
 ) -> None:
     batch_id = uuid4()
     running = beside.ask(batch_id, OrderTerms(9, 0.0))

@@ -129,7 +129,8 @@ def test_a_reader_who_overlooks_too_much_is_told_why_nothing_can_be_promised() -
     assert (pairs.verdict, pairs.missed) == (StopVerdict.ENOUGH, 0)
     assert 300 < (pairs.includes or 0) < 315
     assert pairs.promised == pytest.approx(300 / (pairs.includes or 0))
-    assert all(one.none_found is None for one in price_list(Reading(100, 500, (), DoubleRead(60, 6)), recalls=(0.95,)))
+    prices = [one for one in price_list(Reading(100, 500, (), DoubleRead(60, 6))) if one.recall == 0.95]
+    assert [one.none_found for one in prices] == [None] * 4
 
 
 def test_what_is_overlooked_takes_part_of_the_doubt_and_of_the_recall() -> None:
@@ -165,7 +166,7 @@ def test_the_price_list_has_each_promise_and_grows_with_it() -> None:
         assert one.finds == pytest.approx(4 * one.as_expected / 5_000, abs=1)
     for cheap, dear in zip(prices, prices[4:], strict=False):
         assert (cheap.none_found or 0) < (dear.none_found or 0)
-    assert price_list(Reading(100, 5_000), recalls=(0.9,), confidences=(0.9,))[0].as_expected is None
+    assert {one.as_expected for one in price_list(Reading(100, 5_000))} == {None}
     assert price_list(Reading(100, 0), 0.0)[-1].none_found == 0
 
 
