@@ -68,10 +68,6 @@ RUN_BY = {
 EXCUSED = {
     ("README.md", "flowchart LR"): "a picture; tests/acceptance/test_site.py holds the site's drawing to it",
     (
-        "docs/cli.md",
-        "tamis: citations.ris: there is no such file (`tamis help screen` shows what it reads)",
-    ): "what is printed",
-    (
         "docs/costs.md",
         "possibly unbilled  up to about $0.0468 (2 calls whose end nobody knows, 16 claims whose worker died)",
     ): "printed",
