@@ -17,7 +17,9 @@ PAGE = (ROOT / "docs" / "design.md").read_text("utf-8")
 ROW = r"^\| `--([\w-]+)` on `--([\w-]+)` \| ([\d.]+) \| ([\d.]+) \|$"
 TABLE = [
     (*row, least)
-    for least, section in re.findall(r"^### [^\n]*: at least ([\d.]+)\n(.*?)(?=^#)", f"{PAGE}#", re.MULTILINE | re.DOTALL)
+    for least, section in re.findall(
+        r"^### [^\n]*: at least ([\d.]+)\n(.*?)(?=^#)", f"{PAGE}#", re.MULTILINE | re.DOTALL
+    )
     for row in re.findall(ROW, section, re.MULTILINE)
 ]
 
