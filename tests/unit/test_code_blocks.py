@@ -76,10 +76,6 @@ EXCUSED = {
         "docs/screening.md",
         "confidence = model's confidence x (1 - 0.5 x quotes that are altered or not found / quotes given)",
     ): "a formula",
-    (
-        "docs/screening-benchmarks.md",
-        "6,968 real records: 46,257 records/s",
-    ): "measured: it differs from machine to machine",
 }
 
 # Programs that are not this project's, and why the line that calls them is only split into words.
