@@ -91,7 +91,7 @@ def _figure(name: str, shares: tuple[float, ...]) -> tuple[float, float]:
 
 
 def table(samples: int) -> Iterator[str]:
-    """The lines of the table, as docs/quality.md has them."""
+    """The lines of the table, in Markdown."""
     yield "| figure | n | truths | worst coverage | where (prevalence, value) | mean | worst of the large sample |"
     yield "|---|---:|---:|---:|---|---:|---:|"
     for name in ("kappa", "ac1"):

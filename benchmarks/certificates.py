@@ -54,7 +54,7 @@ def simulate(name: str, reviews: int, *, seed: int = SEED) -> Row:
 
 
 def table(reviews: int, only: str | None = None) -> Iterator[str]:
-    """The lines of the table, as docs/quality.md has them."""
+    """The lines of the table, in Markdown."""
     yield "| kind | promise kept | refused | read | recall | estimator: recall reached | read | recall |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     for name in KINDS if only is None else (only,):

@@ -112,7 +112,7 @@ def _mean(values: list[float]) -> float:
 
 
 def table(panels: int) -> Iterator[str]:
-    """The lines of the table, as docs/panels.md has them."""
+    """The lines of the table, in Markdown."""
     yield (
         "| shared part of the noise | panels said to share errors | pairs | joint errors / expected | phi "
         "| recall of one model | of the panel |"

@@ -159,7 +159,7 @@ MATCHING = Matching(
 
 
 def table(reviews: int) -> Iterator[str]:
-    """The lines of the table, as docs/quality.md has them."""
+    """The lines of the table, in Markdown."""
     yield "| pilot | threshold | recall kept or refused | unchecked | intervals | sensitivity held | specificity held |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for name in PILOTS:

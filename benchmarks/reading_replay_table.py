@@ -19,7 +19,7 @@ READ = [f"read_{recall * 100:.0f}" for recall in RECALLS]
 
 
 def to_markdown(found: Mapping[str, Runs], asreview: Mapping[str, Runs]) -> str:
-    """Both tables, as docs/quality.md has them."""
+    """Both tables, in Markdown; docs/quality.md has some of their columns."""
     return "\n".join([*orders(found, asreview), "", *rules(found), ""])
 
 

@@ -1,6 +1,7 @@
 """Any endpoint and any model: each personality asked by every operation, through a real worker and the real client."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from tamis_schemas import BatchPaused, PauseKind
 from tamis_schemas.ledger import dialects
 from tamis_worker.llm.chat import Rung
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "endpoints.md"
+TABLE = Path(__file__).with_name("endpoints.md")
+DOCUMENT = Path(__file__).parents[2] / "docs" / "endpoints.md"  # it sums the table up
 WASTED_AT_MOST = 3  # calls of an endpoint and a model, in all
 UNPAID = (400, 422, 501)  # refusals
 DONE_WITHIN = 800.0  # s; at night a model runs beside it, on the same cores
@@ -117,18 +119,26 @@ def test_a_model_that_cannot_be_asked_in_any_way_pauses_its_batch(found: Found, 
         assert cell.decided == 0, name
 
 
-def test_the_documented_table_is_what_was_found(found: Found) -> None:
-    told = DOCUMENT.read_text("utf-8")
+def test_the_recorded_table_is_what_was_found(found: Found) -> None:
+    told = TABLE.read_text("utf-8")
     before, _, rest = told.partition(BEGINS)
     documented, _, after = rest.partition(ENDS)
     whole = all(len(cells) == len(OPERATIONS) for cells in found.values())
     if whole and os.environ.get("WRITE_DOCS"):
         documented = table(found)
-        DOCUMENT.write_text(f"{before}{BEGINS}{documented}{ENDS}{after}", "utf-8")
+        TABLE.write_text(f"{before}{BEGINS}{documented}{ENDS}{after}", "utf-8")
     written, here = cells_of(documented), cells_of(table(found))
     assert list(written) == list(here)
     for place, cell in here.items():
         assert cell in ("", written[place]), f"{place}: WRITE_DOCS=1 writes the table anew, with -m night"
+
+
+def test_the_document_names_every_rung_of_the_recorded_table_with_its_wasted_calls() -> None:
+    recorded = TABLE.read_text("utf-8").partition(BEGINS)[2].partition(ENDS)[0]
+    rungs = dict(re.findall(r"^\| (.*?) \| `(\w+)` \| ", recorded, re.MULTILINE))
+    ends = {(rungs[what], cell.rpartition(", ")[2]) for (what, _), cell in cells_of(recorded).items()}
+    row = r"^\| .* \| `(\w+)` \| (\d|paused after \d+) \|$"
+    assert set(re.findall(row, DOCUMENT.read_text("utf-8"), re.MULTILINE)) == ends
 
 
 def cells_of(written: str) -> dict[tuple[str, str], str]:

@@ -82,6 +82,7 @@ def test_the_documented_figures_are_those_of_the_readings() -> None:
     case = Case(labelled_sets()[0], None)
     runs = {str(seed): one for seed, one in enumerate(replay(case, range(SEEDS)))}
     found = {case.name: runs}
-    ours = next(line for line in list(orders(found, {})) if "Donners" in line).removesuffix("|  |  |")
-    stops = [line for line in rules(found) if "Donners" in line]
-    assert [line for line in (ours, *stops) if line not in DOCUMENTED] == []
+    (order,) = (line.split("|") for line in orders(found, {}) if "Donners" in line)
+    (certificate,) = (line.split("|") for line in rules(found) if "Donners" in line and "certificate" in line)
+    review, found_95, promised = order[1], order[4].split("(")[0], certificate[4].split("(")[0]
+    assert f"|{review}| {found_95.strip()} | {promised.strip()} |" in DOCUMENTED

@@ -12,12 +12,11 @@ PAGE = ROOT / "docs" / "specification.md"
 HEAD = """\
 # Specifications
 
-What specs 1 to 5 demand, what holds it and which test shows it. A requirement that is met otherwise than written
-names its difference in brackets. `python -m tests.specification` writes this page from the sentences in
-`tests/specification` and from the marks at the tests, `@pytest.mark.spec("1.12")`: edit those.
+Here you find each requirement of specs 1 to 5, the code that meets it, and the tests that show it. D1 to D77 are
+[differences](#differences) from the specification. `python -m tests.specification` writes this page from
+`tests/specification` and the marks `@pytest.mark.spec("1.12")`: edit those.
 """
-DIFFERENCES = "Where the specifications contradict themselves, leave something open, or ask for what would harm."
-NOT_BUILT = "Work that none of the packages does yet. The services that it would call stand."
+DIFFERENCES = "The specifications contradict themselves, leave questions open, or would do harm here."
 
 
 def written_page(root: Path = ROOT) -> str:
@@ -33,21 +32,20 @@ def page_of(
     faults = [*_faults(requirements, differences, marks, definitions)]
     if faults:
         raise ValueError("\n".join(faults))
-    of = {one.number: [req.number for req in requirements if one.number in req.differences] for one in differences}
     parts = [HEAD]
     for specification in specifications:
         parts += [
             f"\n## Spec {specification.number}: {specification.title}\n\n",
-            _row("no.", "what is demanded", "held by", "shown by"),
+            _row("no.", "requirement", "code", "tests"),
             "|---|---|---|---|\n",
             *(
                 _row(one.number, _sentence(one), _held(one, definitions), _shown(one, marks))
                 for one in specification.requirements
             ),
         ]
-    parts += [f"\n## Differences\n\n{DIFFERENCES}\n\n| no. | of | what is different | why |\n|---|---|---|---|\n"]
-    parts += [_row(one.number, ", ".join(of[one.number]), one.difference, one.reason) for one in differences]
-    parts += [f"\n## Not built yet\n\n{NOT_BUILT}\n\n| of | what is demanded |\n|---|---|\n"]
+    parts += [f"\n## Differences\n\n{DIFFERENCES}\n\n", _row("no.", "difference and reason"), "|---|---|\n"]
+    parts += [_row(one.number, one.difference) for one in differences]
+    parts += ["\n## Not built\n\n", _row("spec", "requirement"), "|---|---|\n"]
     parts += [_row(one.number, demanded) for one in specifications for demanded in one.not_built]
     return "".join(parts)
 
@@ -79,24 +77,19 @@ def _sentence(requirement: Requirement) -> str:
 
 
 def _held(requirement: Requirement, definitions: Definitions) -> str:
-    found = [definitions.find(name) for name in requirement.held_by]
-    return _references((one.path, one.name) for one in found)
+    return _listed(definitions.find(name).dotted for name in requirement.held_by)
 
 
 def _shown(requirement: Requirement, marks: list[Mark]) -> str:
-    return _references((mark.path, mark.name) for mark in marks if mark.number == requirement.number)
+    """Return the tests as pytest names them on its command line."""
+    marked = (mark for mark in marks if mark.number == requirement.number)
+    return _listed("::".join([mark.path, *mark.name.split(".")] if mark.name else [mark.path]) for mark in marked)
 
 
-def _references(named: Iterable[tuple[str, str | None]]) -> str:
-    """Return files with the names in them, each once, in the order in which they come."""
-    by_path: dict[str, dict[str, None]] = {}
-    for path, name in named:
-        by_path.setdefault(path, {}).update({name: None} if name else {})
-    return "; ".join(
-        f"`{path}`" + (": " + ", ".join(f"`{name}`" for name in names) if names else "")
-        for path, names in by_path.items()
-    )
+def _listed(names: Iterable[str]) -> str:
+    """Return names as code, each once, in their order."""
+    return ", ".join(f"`{name}`" for name in dict.fromkeys(names))
 
 
 def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |\n"
+    return f"|{'|'.join(cells)}|\n"

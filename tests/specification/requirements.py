@@ -29,11 +29,10 @@ class Specification:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where requirements are met otherwise than written, and why."""
+    """Where requirements are met otherwise than written, with the reason if it needs one."""
 
     number: str
     difference: str
-    reason: str
 
 
 def read_specifications(folder: Path = FOLDER) -> list[Specification]:
@@ -44,7 +43,7 @@ def read_specifications(folder: Path = FOLDER) -> list[Specification]:
 def read_differences(folder: Path = FOLDER) -> list[Difference]:
     """Return the differences in their order."""
     entries = tomllib.loads((folder / "differences.toml").read_text("utf-8"))
-    return [Difference(number, **entry) for number, entry in entries.items()]
+    return [Difference(number, difference) for number, difference in entries.items()]
 
 
 def _specification(path: Path) -> Specification:

@@ -130,7 +130,7 @@ def items_of(operation: str, count: int) -> list[dict[str, Any]]:
 
 
 def table(found: Mapping[str, Mapping[str, Cell]]) -> str:
-    """The table of the documentation: a row for each personality, a cell for each operation; empty: not asked."""
+    """The recorded table: a row for each personality, a cell for each operation; empty: not asked."""
     lines = [
         f"| what it does | rung | {' | '.join(OPERATIONS)} |",
         f"|---|---|{'---|' * len(OPERATIONS)}",

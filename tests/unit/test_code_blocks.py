@@ -68,10 +68,6 @@ RUN_BY = {
 EXCUSED = {
     ("README.md", "flowchart LR"): "a picture; tests/acceptance/test_site.py holds the site's drawing to it",
     (
-        "docs/cli.md",
-        "tamis: citations.ris: there is no such file (`tamis help screen` shows what it reads)",
-    ): "what is printed",
-    (
         "docs/costs.md",
         "possibly unbilled  up to about $0.0468 (2 calls whose end nobody knows, 16 claims whose worker died)",
     ): "printed",
@@ -80,10 +76,6 @@ EXCUSED = {
         "docs/screening.md",
         "confidence = model's confidence x (1 - 0.5 x quotes that are altered or not found / quotes given)",
     ): "a formula",
-    (
-        "docs/screening-benchmarks.md",
-        "6,968 real records: 46,257 records/s",
-    ): "measured: it differs from machine to machine",
 }
 
 # Programs that are not this project's, and why the line that calls them is only split into words.
@@ -192,7 +184,7 @@ def test_every_command_in_the_text_has_the_options_that_are_named_with_it() -> N
             if words[0] not in {name.split()[0] for name in PAGES} or not options <= known | {"--help"}:
                 wrong.append((path.name, command, options - known))
     assert wrong == []
-    assert seen >= 60
+    assert seen >= 30
 
 
 @named(of("json"))

@@ -11,7 +11,7 @@ from tamis_review.intake.columns import SYNONYMS
 from tamis_worker.config.settings import WorkerSettings
 
 ROOT = Path(__file__).parents[2]
-README_WORDS = 900
+README_WORDS = 650
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 
 

@@ -16,7 +16,7 @@ bound of a share (the rule of three), of which the limit is -2 log(1 - level). I
     limit = chi2 + (-2 log(1 - level) - chi2) / (1 + y),   y = min(agreed yes, agreed no, disagreed)
 
 That is a rule by measurement, not by theory: `python -m benchmarks.calibration` measures its coverage over prevalences,
-agreements and sizes, and docs/quality.md has it.
+agreements and sizes.
 
 Source: Venzon, D. J., Moolgavkar, S. H. (1988), A method for computing profile-likelihood-based confidence intervals,
 Applied Statistics 37, 87-94; Hanley, J. A., Lippman-Hand, A. (1983), If nothing goes wrong, is everything all right?,

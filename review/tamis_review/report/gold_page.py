@@ -45,7 +45,7 @@ def write_gold_page(
     """Write the page of a batch's evaluation.
 
     Args:
-        found: the evaluation.
+        evaluation: its figures.
         stream: takes the page.
         name: of the batch, for people.
         batch_id: its id.

@@ -32,7 +32,7 @@ def test_every_example_runs(house: House, tmp_path: Path) -> None:
         assert ended.returncode == 0, ended.stderr
         assert not ended.stderr
         said.append(ended.stdout.splitlines())
-    script, frame, service, quality, fork = said
+    script, frame, service, quality = said
     assert "n_items=2" in script[0]
     assert [line.split()[0] for line in script[1:3]] == ["r1", "r2"]
     assert "total=2" in script[3]
@@ -44,6 +44,5 @@ def test_every_example_runs(house: House, tmp_path: Path) -> None:
     assert "20 drawn at random" in quality[2] or "20 were drawn at random" in quality[2]
     assert quality[3] == "200 records reported"
     assert (tmp_path / "report.html").read_text("utf-8").startswith("<!doctype html>")
-    assert fork == []
     (control,) = [view for view in house.client.batches() if view.label == "control"]
     assert control.state == "cancelled"

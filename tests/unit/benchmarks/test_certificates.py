@@ -1,6 +1,7 @@
 """Simulated teams that stop by the certificate: a short form of a thousand reviews of each kind."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,11 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulated_reviews, "RECORDS", 1_000)
 
 
-def test_there_are_eight_kinds_and_the_page_has_a_line_of_each() -> None:
+def test_there_are_eight_kinds_and_the_page_gives_the_range_in_which_they_keep_the_promise() -> None:
     assert len(KINDS) == 8
-    page = (Path(__file__).parents[3] / "docs" / "quality.md").read_text("utf-8")
-    lines = [line.split("|") for line in page.splitlines() if line.startswith("| ")]
-    rows = {cells[1].strip(): cells[2:-1] for cells in lines if cells[1].strip() in KINDS}
-    assert rows.keys() == KINDS.keys()
-    assert all(float(cells[0].strip().removesuffix("%")) >= 95 for cells in rows.values())
+    page = " ".join((Path(__file__).parents[3] / "docs" / "quality.md").read_text("utf-8").split())
+    ((low, high),) = re.findall(r"reviews of each of eight kinds, ([\d.]+)% to ([\d.]+)% kept the promise", page)
+    assert 95 <= float(low) <= float(high) <= 100
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -62,4 +62,6 @@ def test_the_review_and_the_rules_have_the_documented_figures(capsys: pytest.Cap
     print_mutated([{**own, "year": int(own["year"])} for own in rich])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
     assert len(rows) > 50
-    assert [row for row in rows if row not in DOCUMENTED] == []
+    sums = [row for row in rows if row.startswith(("| all ", "| **all "))]
+    assert len(sums) == 3
+    assert [row for row in sums if row not in DOCUMENTED] == []

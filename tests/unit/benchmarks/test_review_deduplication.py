@@ -96,8 +96,11 @@ def test_the_published_review_lost_what_embase_alone_had_and_tamis_keeps_it(caps
     assert (alone["embase"], alone["cinahl"], alone["scopus"]) == (0, 71, 182)
     assert len(rows) - len(found.merged) + len(found.apart) + found.lost_groups == len(set(found.group))
     print_comparison(found, pairs=True)
+    causes = {f"| {one.cause}" for one in [*found.merged, *found.apart]}  # the page has their sums
     rows_of_tables = [
-        line for line in capsys.readouterr().out.splitlines() if re.fullmatch(r"\| .+ \| -?[\d,]+ \|", line)
+        line
+        for line in capsys.readouterr().out.splitlines()
+        if re.fullmatch(r"\| .+ \| -?[\d,]+ \|", line) and line.split(" | ")[0] not in causes
     ]
     assert "| left by the review | 1,498 |" in rows_of_tables
     assert [row for row in rows_of_tables if row not in DOCUMENTED] == []

@@ -15,4 +15,4 @@ def test_the_measured_answer_is_read_and_weighed() -> None:
     assert isinstance(bare, Answer)
     assert (answer.content, answer.tokens, bare.tokens) == (CONTENT, told, None)
     assert probability_of(CONTENT, answer.tokens, DECISION) == 1.0
-    assert 400 < (len(body(told)) - len(body(None))) / len(told) < 450  # as docs/operations.md has it
+    assert 400 < (len(body(told)) - len(body(None))) / len(told) < 450  # as docs/endpoints.md has it

@@ -81,7 +81,7 @@ def test_the_table_of_commands_names_each_command_once() -> None:
     section = (ROOT / "docs" / "cli.md").read_text("utf-8").split("\n## Commands\n")[1].split("\n## ")[0]
     cells = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `tamis ")]
     starts = [command for cell in cells for command in re.findall(r"`tamis ([a-z]+(?:-[a-z]+)*(?: [a-z]+)*)", cell)]
-    assert sorted(starts) == sorted([*PAGES, "retry"])  # `retry` has two forms: of one batch, and --all-failed
+    assert sorted(starts) == sorted(PAGES)
 
 
 def test_the_exit_codes_in_the_document_and_the_readme_are_those_of_the_code() -> None:

@@ -27,11 +27,11 @@ OF_TAGS: Mapping[Format, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def _rows() -> Iterator[tuple[str, str, str, str]]:
+def _rows() -> Iterator[tuple[str, str, str]]:
     table = PAGE.split("\n## What is read\n")[1].split("\n## ")[0]
     for line in re.findall(r"^\| (.*) \|$", table, re.MULTILINE)[1:]:
-        source, form, sign, fields = line.split(" | ")
-        yield source, form, sign, fields
+        source, form, fields = line.split(" | ")
+        yield source, form, fields
 
 
 def _format(cell: str) -> Format:
@@ -41,7 +41,7 @@ def _format(cell: str) -> Format:
 
 
 def test_every_format_that_is_read_has_a_row_and_says_whether_it_is_written() -> None:
-    forms = [(_format(cell), cell) for _, cell, _, _ in _rows()]
+    forms = [(_format(cell), cell) for _, cell, _ in _rows()]
     assert {form for form, _ in forms} - {Format.TSV} == {*READERS}
     said = {form for form, cell in forms if ", written" in cell}
     assert said | {Format.TSV, Format.JSONL} == {*WRITERS}
@@ -49,14 +49,14 @@ def test_every_format_that_is_read_has_a_row_and_says_whether_it_is_written() ->
 
 @pytest.mark.parametrize("form", OF_TAGS)
 def test_the_first_row_of_a_format_names_the_tags_of_every_field_in_their_order(form: Format) -> None:
-    fields = next(fields for _, cell, _, fields in _rows() if _format(cell) is form)
+    fields = next(fields for _, cell, fields in _rows() if _format(cell) is form)
     said = {name: tuple(re.findall(r"`([^`]+)`", tags)) for name, tags in re.findall(r"(\w+): ([^;]*)", fields)}
     for name, tags in OF_TAGS[form].items():
         assert said.get(name) == tags, name
 
 
 def test_every_column_that_is_named_is_one_that_is_read() -> None:
-    rows = [(source, fields) for source, cell, _, fields in _rows() if _format(cell) in (Format.DELIMITED, Format.TSV)]
+    rows = [(source, fields) for source, cell, fields in _rows() if _format(cell) in (Format.DELIMITED, Format.TSV)]
     assert len(rows) >= 10
     for source, fields in rows:
         assert all(canonical_name(column) for column in re.findall(r"`([^`]+)`", fields)), source

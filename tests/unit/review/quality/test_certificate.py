@@ -19,7 +19,6 @@ from tamis_review.quality.certificate import (
     price_list,
     records_needed,
 )
-from tamis_review.quality.exact import most_in_population
 from tamis_review.quality.sampling_frame import Frame
 from tamis_schemas import InvalidParameters, StopVerdict
 
@@ -172,16 +171,10 @@ def test_the_price_list_has_each_promise_and_grows_with_it() -> None:
 
 def test_the_documented_prices_and_rates_are_those_that_are_computed() -> None:
     text = (Path(__file__).parents[4] / "docs" / "quality.md").read_text("utf-8")
-    prices = price_list(Reading(100, 5_000))
-    for place in range(0, 20, 4):
-        row = prices[place : place + 4]
-        assert f"| {row[0].recall:.0%} | ".replace("%", " %") + " | ".join(f"{one.none_found:,}" for one in row) in text
-    for found in (20, 50, 100, 250, 1_000):
+    for found in (20, 100):
         needed = certify(Reading(found, 5_000)).needed
         assert f"| {found:,} | {' | '.join(f'{one:,}' for one in needed)} |" in text
-    # "a sample that may be looked at only once would still take 3,882"
-    assert most_in_population(0, 3_882, 5_000) == 1 < most_in_population(0, 3_881, 5_000)
-    # "6 of 100 missed by one, a reader may overlook up to 8.1 %, and two readers together 0.6 %; ... 97.1 %"
+    # "With 6 of 100 missed, one reader may overlook up to 8.1 %, and two 0.6 %. A pair is then promised 97.1 %"
     pairs = certify(Reading(100, 0, (), DoubleRead(100, 6), readers=2))
     assert DoubleRead(100, 6).miss_rate(0.995) == pytest.approx(0.081, abs=5e-4)
     assert pairs.miss_rate == pytest.approx(0.006, abs=5e-4)

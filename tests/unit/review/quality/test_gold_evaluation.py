@@ -230,8 +230,5 @@ def test_a_threshold_says_what_it_saves_and_keeps_whatever_a_human_reads() -> No
 def test_the_documented_example_is_what_is_computed() -> None:
     text = (Path(__file__).parents[4] / "docs" / "quality.md").read_text("utf-8")
     found = evaluate(ROWS, LABELS)
-    for line in (*rates(found), *more(found)):
-        assert f"| {line.name} | {' | '.join(line.values)} |" in text, line
-    for line, counts in zip(("included", "excluded"), (found.included, found.excluded), strict=True):
-        numbers = (counts.include, counts.referred, counts.exclude, counts.by_rule)
-        assert f"| {line} by the human | {' | '.join(map(str, numbers))} |" in text
+    for line in (*rates(found), *more(found)):  # of the rates those of `screening`
+        assert f"| {line.name} | {line.values[0]} |" in text, line

@@ -1,4 +1,4 @@
-"""The worked example of docs/quality.md, "What the nine metrics say", from the item to its nine figures."""
+"""A worked example of the nine metrics, from the item to its nine figures."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ CITED = (
 )
 
 
-def test_the_figures_of_the_example_are_those_of_the_document() -> None:
+def test_the_figures_of_the_example() -> None:
     asking = program_of(Extract(instruction="How many participants were randomised?", output_type="number"), ITEM)
     (question,) = next(asking)
     names = ("chunk_number", "evidence", "value", "confidence")

@@ -75,6 +75,7 @@ TABLE = {
     ("exclude", "not met", "met"): ("exclude", "exclude", "exclude"),
 } | {("uncertain", *verdicts): ("uncertain",) * 3 for verdicts in product(("met", "not met", "unclear"), repeat=2)}
 POLICIES = ("include", "refer", "exclude")
+STATUS_HEADING, UNVERIFIED_HEADING = "What a status comes to", "Nothing unverified excludes"
 ENDS = [(*case, policy, end) for case, ends in TABLE.items() for policy, end in zip(POLICIES, ends, strict=True)]
 
 # The same of an exclusion whose quotes are not in the record, or of which none is given, under `unverified: refer`.
@@ -96,19 +97,51 @@ def test_the_table_holds_every_case() -> None:
     assert set(TABLE) == set(product(InclusionStatus, *2 * [set(Verdict) - {Verdict.SILENT}]))
 
 
-def _documented(first: set[str]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    text = (Path(__file__).parents[4] / "docs" / "screening.md").read_text("utf-8")
-    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines()]
-    return {
-        row[:-3]: row[-3:] for row in rows if len(row) in (5, 6) and row[0] in first and row[-1] in set(InclusionStatus)
+def _rows(heading: str) -> list[list[str]]:
+    """The cells of the table under a heading of docs/screening.md, without its head."""
+    section = (
+        (Path(__file__).parents[4] / "docs" / "screening.md").read_text("utf-8").split(f"\n### {heading}\n")[1]
+    ).split("\n### ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
+    return rows[2:]
+
+
+def _ends(cell: str) -> tuple[str, ...]:
+    """The status under each policy: the first word, or the one of the policy, as in "exclude; `refer`: uncertain"."""
+    usual, *others = cell.split("; ")
+    named = {}
+    for other in others:
+        policies, status = other.split(": ")
+        named |= dict.fromkeys(policies.replace("`", "").split(", "), status)
+    assert set(named) <= set(POLICIES)
+    return tuple(named.get(policy, usual) for policy in POLICIES)
+
+
+def _row_of(included: str, excluded: str) -> str:
+    """The row of the first table to which the verdicts belong."""
+    if included == "not met" or excluded == "met":
+        return f"one failed, {'one' if 'unclear' in (included, excluded) else 'none'} unclear"
+    if included == "unclear":
+        return "none failed, an inclusion criterion unclear"
+    return f"none failed, {'only an exclusion criterion' if excluded == 'unclear' else 'none'} unclear"
+
+
+def test_the_documentation_holds_every_case_of_the_first_table() -> None:
+    rows = {row: {"include": _ends(first), "exclude": _ends(second)} for row, first, second in _rows(STATUS_HEADING)}
+    cases = {case: ends for case, ends in TABLE.items() if case[0] != "uncertain"}
+    assert rows.keys() == {_row_of(*verdicts) for _, *verdicts in cases}
+    assert {case: rows[_row_of(*case[1:])][case[0]] for case in cases} == cases
+
+
+def test_the_documentation_holds_every_case_of_an_unverified_exclusion() -> None:
+    written = {
+        (included, excluded): _ends(ends)
+        for first, second, ends in _rows(UNVERIFIED_HEADING)
+        for included in first.split(", ")
+        for excluded in (("met", "not met", "unclear") if second == "any" else second.split(", "))
     }
-
-
-def test_the_documentation_holds_the_same_tables() -> None:
-    written = _documented(set(InclusionStatus))
-    assert written.pop(("uncertain", "any", "any")) == ("uncertain",) * 3
-    assert written == {case: ends for case, ends in TABLE.items() if case[0] != "uncertain"}
-    assert _documented(set(Verdict)) == UNVERIFIED
+    contradicted = {verdicts: TABLE["exclude", *verdicts] for verdicts in (("met", "not met"), ("met", "unclear"))}
+    assert written == UNVERIFIED | contradicted
 
 
 @pytest.mark.spec("3.21")

@@ -51,12 +51,20 @@ def labels_of(names: set[str]) -> set[str]:
     return {"le"} | {label for name in names for of, had in known.items() if name.startswith(of) for label in had}
 
 
-def rows() -> dict[str, str]:
-    """The documented names, each with its query."""
+def first_cells() -> list[str]:
+    """Return the first cells of both tables of the document: names of metrics, then queries."""
     section = (ROOT / "docs" / "operations.md").read_text("utf-8").split("\n## Metrics and traces\n")[1]
-    found = re.findall(r"^\| `(tamis_\w+)` \| .* \| `(.*)` \|$", section.split("\n## ")[0], re.MULTILINE)
-    assert len(found) == len(dict(found))
-    return dict(found)
+    return re.findall(r"^\| (`.*?`) \| ", section.split("\n## ")[0], re.MULTILINE)
+
+
+def documented() -> list[str]:
+    """Return the documented names."""
+    return [name for cell in first_cells() for name in re.findall(r"`(tamis_\w+)`", cell)]
+
+
+def queries() -> list[str]:
+    """Return the documented queries."""
+    return [cell.strip("`") for cell in first_cells() if "(" in cell]
 
 
 def expressions() -> list[str]:
@@ -71,22 +79,12 @@ def labels_in(query: str) -> set[str]:
 
 
 def test_the_documented_metrics_are_the_exported_ones() -> None:
-    documented = {family.name + ("_total" if family.type == "counter" else "") for family in families()}
-    assert set(rows()) == documented
+    names = {family.name + ("_total" if family.type == "counter" else "") for family in families()}
+    assert sorted(documented()) == sorted(names)
 
 
-@pytest.mark.parametrize(("name", "query"), rows().items())
-def test_each_documented_query_asks_for_its_metric_by_labels_that_it_has(name: str, query: str) -> None:
-    asked = set(NAME.findall(query))
-    assert asked
-    assert asked <= exported()
-    assert all(one.startswith(name) for one in asked)
-    assert labels_in(query) <= labels_of(asked)
-    assert query.count("(") == query.count(")")
-
-
-@pytest.mark.parametrize("query", expressions())
-def test_each_query_of_the_dashboard_asks_for_what_is_exported(query: str) -> None:
+@pytest.mark.parametrize("query", [*queries(), *expressions()])
+def test_each_query_of_document_and_dashboard_asks_for_exported_metrics_by_their_labels(query: str) -> None:
     asked = set(NAME.findall(query))
     assert asked
     assert asked <= exported()
@@ -101,9 +99,9 @@ def test_every_metric_is_on_the_dashboard() -> None:
 
 
 def test_what_all_workers_see_alike_is_never_summed_over_them() -> None:
-    queries = [*expressions(), *rows().values()]
+    asked = [*expressions(), *queries()]
     for shared in ("tamis_queue_messages", "tamis_limiter_calls", "tamis_batches"):
-        for query in queries:
+        for query in asked:
             assert shared not in query or re.search(rf"max by \(\w+\) \({shared}[){{]", query), query
 
 
