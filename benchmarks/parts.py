@@ -21,7 +21,7 @@ import redis
 
 from llm_double import Double
 from tamis_cli.embedded.postgres import Postgres
-from tamis_cli.embedded.programs import Worker
+from tamis_cli.embedded.programs import WorkerProgram
 from tamis_cli.embedded.valkey import Valkey
 from tamis_producer import Client, ProducerSettings
 from tamis_schemas.ledger.migrate import upgrade
@@ -105,7 +105,7 @@ class Parts:
         }
         environment = clean_environment({f"TAMIS_{name.upper()}": str(value) for name, value in given.items()})
         home = self.folder / f"workers-{uuid4().hex[:8]}"
-        started = [Worker(number, home, environment) for number in range(1, processes + 1)]
+        started = [WorkerProgram(number, home, environment) for number in range(1, processes + 1)]
         with ExitStack() as stack:
             for worker in started:
                 worker.launch()

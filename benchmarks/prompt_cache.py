@@ -35,7 +35,7 @@ from tamis_schemas import (
 from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import ChatRequest, Message
-from tamis_worker.llm.llm import Llm
+from tamis_worker.llm.llm import LlmClient
 from tamis_worker.llm.prompt_cache import MINIMUM, Breakpoint
 from tamis_worker.operations import program_of
 
@@ -152,7 +152,7 @@ def measure(double: Double, asked: Sequence[ChatRequest], static: int | None = N
 
 
 async def _ask(base_url: str, asked: Sequence[ChatRequest]) -> None:
-    llm = Llm(base_url, "", timeout=60, connections=IN_FLIGHT)
+    llm = LlmClient(base_url, "", timeout=60, connections=IN_FLIGHT)
     turns = asyncio.Semaphore(IN_FLIGHT)
 
     async def ask(one: ChatRequest) -> None:

@@ -7,7 +7,7 @@ from tamis_review.order.ranking import rank
 from tamis_review.order.text_features import TextFeatures
 from tamis_review.quality.certificate import Reading, certify
 from tamis_review.quality.estimates import missed_recall_p
-from tamis_review.quality.sampling_frame import Frame
+from tamis_review.quality.sampling_frame import SamplingFrame
 from tamis_schemas import StopVerdict
 from tamis_schemas.records.random_order import sample
 
@@ -65,4 +65,6 @@ class PureDesk:
         found, unread = sum(self._decided.values()), len(self._features) - len(self._decided)
         if not self._frame:
             return Reading(found, unread)
-        return Reading(found, unread, (Frame(len(self._frame), tuple(self._read_of_frame()), self._found_before),))
+        return Reading(
+            found, unread, (SamplingFrame(len(self._frame), tuple(self._read_of_frame()), self._found_before),)
+        )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tamis_review.quality.certificate import DoubleRead, Reading, certify, records_needed
 from tamis_review.quality.estimates import missed_recall_p
-from tamis_review.quality.sampling_frame import Frame
+from tamis_review.quality.sampling_frame import SamplingFrame
 from tamis_schemas import StopVerdict
 
 from .simulated_reviews import Review
@@ -136,7 +136,7 @@ class Team:
             found=self._found,
             unread=self._unread,
             frames=tuple(
-                Frame(
+                SamplingFrame(
                     len(frame.order),
                     tuple(bool(self._said[place]) for place in frame.order[: frame.place]),
                     frame.found_outside,

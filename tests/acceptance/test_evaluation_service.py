@@ -17,7 +17,7 @@ from sqlalchemy import text
 from llm_double import Fault, Kind, Scripted
 from stage import House, WorkerProcess, abstracts, wait_until
 from stage.written import written_batches
-from tamis_cli.embedded.endpoint import MODEL_NAME, Llm
+from tamis_cli.embedded.endpoint import MODEL_NAME, LlmServer
 from tamis_cli.embedded.model import fetch_model, model_folder
 from tamis_producer import AIEvaluationService, Client, get_ai_evaluation_service
 from tamis_schemas import (
@@ -468,7 +468,7 @@ async def test_a_wrong_key_gives_every_item_the_reason_after_a_handful_of_calls(
 async def test_the_real_small_model_gives_results_of_the_right_shape(
     tmp_path: Path, client: Client, start_worker: StartWorker
 ) -> None:
-    with Llm(fetch_model(model_folder()), tmp_path / "llm.log") as llm:
+    with LlmServer(fetch_model(model_folder()), tmp_path / "llm.log") as llm:
         start_worker(llm_base_url=llm.base_url, model=MODEL_NAME)
         service = AIEvaluationService(client, timeout=600, model=MODEL_NAME)
         filtered, scored = await asyncio.gather(

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tamis_producer import ProducerSettings
 from tamis_producer.runs.dry_run import PanelRehearsal, Planned, Rehearsal
-from tamis_producer.submission.bounds import Bounds
+from tamis_producer.submission.bounds import SubmissionBounds
 from tamis_producer.submission.new_batch import parameters, rows_of
 from tamis_schemas import dollars
 from tamis_schemas.extras import needs
@@ -57,7 +57,7 @@ def rehearsed(planned: Planned) -> Rehearsal:
     with needs("worker"):
         from ..dry_run.first_questions import rehearse
     if planned.items:  # what could not be submitted is not rehearsed either
-        bounds = Bounds.of(ProducerSettings.load())
+        bounds = SubmissionBounds.of(ProducerSettings.load())
         parameters(planned.operation, bounds=bounds)
         rows_of(planned.items, bounds=bounds, operations=[planned.operation])
     return rehearse(planned, WorkerSettings.load())

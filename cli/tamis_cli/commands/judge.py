@@ -17,7 +17,7 @@ from .app import app, out
 from .arguments import BatchId, validated
 from .dry_run import dry_run
 from .progress import attend
-from .submission import Submission, submitting
+from .submission import SubmissionOptions, submitting
 
 SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 
@@ -25,7 +25,7 @@ SHOWN = 20  # blocked results listed on the terminal; `tamis results` writes all
 @app.command(examples=("tamis judge 3f2a91c0 --guidelines guidelines.txt --noun Abstract",))
 @submitting("keep_duplicates", "strict")
 def judge(
-    submission: Submission,
+    submission: SubmissionOptions,
     batch_id: BatchId,
     guidelines: Annotated[Path, typer.Option(help="A text file: which evidence counts.")],
     noun: Annotated[str, typer.Option(help="What a reasoning cites by number: 'Email 3'.")] = "Email",

@@ -22,7 +22,7 @@ from .tables import short
 if TYPE_CHECKING:
     from tamis_review.plans.reviews import Review
 
-    from .submission import Submission
+    from .submission import SubmissionOptions
 
 LINE_EVERY = 0.1  # of a batch, where there is no terminal
 
@@ -32,7 +32,7 @@ Show: TypeAlias = Callable[[Sequence[BatchView]], None]
 
 def attend(
     subject: "Batch | Review",
-    submission: "Submission",
+    submission: "SubmissionOptions",
     headline: str,
     *,
     more: Callable[[], dict[str, Any]] = dict,

@@ -22,7 +22,7 @@ from .intake import BY_PLAN, say_what_was_read
 from .json_document import AsJson, print_json
 from .progress import attend, follow
 from .render import paid, paused, state_words
-from .submission import Submission, submitting, with_examples
+from .submission import SubmissionOptions, submitting, with_examples
 from .tables import listing, short
 
 reviews = app.group("review", "Run a review after a plan, stage by stage.")
@@ -33,7 +33,7 @@ ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or h
 @reviews.command(examples=("tamis review run plan.yaml", "tamis review run plan.yaml --dry-run"))
 @submitting("model", "idempotency_key", "keep_duplicates", "max_cost")
 def run(
-    submission: Submission,
+    submission: SubmissionOptions,
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, YAML or JSON.")],
     again: Annotated[bool, typer.Option("--again", help="A new review, even of the same plan and records.")] = False,
 ) -> None:
@@ -111,7 +111,7 @@ def list_(
     out.print(table)
 
 
-def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: Submission) -> None:
+def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: SubmissionOptions) -> None:
     """Print each stage that can be rehearsed, as if every record passed the stages before it."""
     batches = [(stage, Planned.of_stage(stage, records, use_cache=submission.use_cache)) for stage in plan.stages]
     if submission.as_json:

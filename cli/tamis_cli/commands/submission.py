@@ -59,7 +59,7 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Submission:
+class SubmissionOptions:
     """The options of a submitting command."""
 
     model: Annotated[str | None, typer.Option(help="The model to ask.  [default: the workers' own]")] = None
@@ -171,23 +171,23 @@ def with_examples(operation: Operation) -> Operation:
         return client.with_examples(operation)
 
 
-def submitting(*without: str) -> Callable[[Callable[Concatenate[Submission, P], None]], Callable[..., None]]:
-    """A command that takes a `Submission` first, with the options of one after its own.
+def submitting(*without: str) -> Callable[[Callable[Concatenate[SubmissionOptions, P], None]], Callable[..., None]]:
+    """A command that takes a `SubmissionOptions` first, with the options of one after its own.
 
     `without` names those that it does not have; they stay at their defaults.
     """
     options = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in inspect.signature(Submission).parameters.items()
+        for name, parameter in inspect.signature(SubmissionOptions).parameters.items()
         if name not in without
     }
 
-    def decorate(command: Callable[Concatenate[Submission, P], None]) -> Callable[..., None]:
+    def decorate(command: Callable[Concatenate[SubmissionOptions, P], None]) -> Callable[..., None]:
         own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
 
         @wraps(command)
         def run(**arguments: Any) -> None:
-            submission = Submission(**{name: arguments.pop(name) for name in options})
+            submission = SubmissionOptions(**{name: arguments.pop(name) for name in options})
             _ = submission.steering, submission.callback  # what is wrong there is said before anything is read
             command(submission, **arguments)  # type: ignore[call-arg]  # by name, as Typer calls it
 

@@ -36,7 +36,7 @@ from .arguments import Files, validated
 from .dry_run import dry_run
 from .intake import say_what_was_read, sources_of
 from .progress import attend
-from .submission import Submission, submitting, with_examples
+from .submission import SubmissionOptions, submitting, with_examples
 
 ONE_ANSWER = ({"id": "answer"},)  # where there are no records
 
@@ -76,7 +76,7 @@ Reasoning = Annotated[bool, typer.Option(help="Ask for an explanation with every
 )
 @submitting()
 def screen(
-    submission: Submission,
+    submission: SubmissionOptions,
     files: Files,
     criteria: Annotated[Path, typer.Option(help="The review's criteria, YAML or JSON.")],
     initial_filter: Annotated[
@@ -118,7 +118,7 @@ def screen(
 @app.command("filter", examples=("tamis filter citations.ris --criteria 'Is this about oncology?'",))
 @submitting()
 def filter_(
-    submission: Submission,
+    submission: SubmissionOptions,
     files: Files,
     criteria: Annotated[str, typer.Option(help="The question, for example 'Is this about oncology?'")],
     reasoning: Reasoning = True,
@@ -137,7 +137,7 @@ def filter_(
 @app.command(examples=("tamis score citations.ris --criteria 'Rate the methodological quality' --min 1 --max 10",))
 @submitting()
 def score(
-    submission: Submission,
+    submission: SubmissionOptions,
     files: Files,
     criteria: Annotated[str, typer.Option(help="What to rate, for example 'Rate the methodological quality'")],
     min_value: Annotated[float, typer.Option("--min", help="The lowest score.")] = 0,
@@ -166,7 +166,7 @@ def score(
 )
 @submitting()
 def extract(
-    submission: Submission,
+    submission: SubmissionOptions,
     files: Files,
     instruction: Annotated[str, typer.Option(help="What to extract, for example 'What is the study design?'")],
     output_type: Annotated[str, typer.Option("--type", help="text, number, boolean or enum.")] = "text",
@@ -194,7 +194,7 @@ def extract(
 )
 @submitting()
 def fields(
-    submission: Submission,
+    submission: SubmissionOptions,
     files: Files,
     schema: Annotated[Path, typer.Option(help="A JSON Schema of an object, JSON or YAML.")],
     instructions: Annotated[str, typer.Option(help="What to extract, in general.")],
@@ -220,7 +220,7 @@ def fields(
 )
 @submitting()
 def answer(
-    submission: Submission,
+    submission: SubmissionOptions,
     instruct: Annotated[str, typer.Option(help="The question or the task.")],
     resp_format: Annotated[str, typer.Option("--format", help="How the answer should look.")],
     eval_crit: Annotated[str, typer.Option("--criteria", help="What makes an answer good.")],
@@ -250,7 +250,7 @@ def answer(
 def submit(
     operation: Operation,
     files: Sequence[StatedSource],
-    submission: Submission,
+    submission: SubmissionOptions,
     *,
     initial_filter: SearchCriteria | None = None,
 ) -> None:
@@ -282,7 +282,7 @@ def submit(
         attend(batch, submission, f"batch [bold]{batch.id}[/]: {origin}")
 
 
-def _submit_alone(operation: Answer, submission: Submission) -> None:
+def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
     """Submit one empty item, follow the batch, say its answer, and end the command."""
     if submission.dry_run:
         dry_run(submission.planned(operation, ONE_ANSWER), max_cost=submission.max_cost, as_json=submission.as_json)

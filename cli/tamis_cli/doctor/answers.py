@@ -8,12 +8,12 @@ from typing import TypeVar
 
 from tamis_schemas import ErrorKind, Prices, Usage, dollars
 from tamis_worker.engine.call_accounting import cost_of
-from tamis_worker.llm.chat import WITH_SCHEMA, Answer, CallError, Rung
+from tamis_worker.llm.chat import WITH_SCHEMA, CallError, ChatAnswer, Rung
 from tamis_worker.llm.dialect import NEWER_BUDGET, OLDER_BUDGET
 from tamis_worker.llm.prompt_cache import KEY
 from tamis_worker.llm.token_probability import PARAMETERS as OF_TOKENS
 
-from .endpoint import Endpoint, judge_error
+from .endpoint import ExaminedEndpoint, judge_error
 from .finding import Finding, failure, ok, warning
 from .interview import AskedQuestion, Call
 
@@ -50,10 +50,10 @@ OF_ONE_QUESTION = {
 }
 
 
-def judge_answers(endpoint: Endpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
+def judge_answers(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
     """Return what to say of the answers; only why there are none where no question was answered."""
     findings = [*_used(questions), *_unusable(questions), *_unanswered(endpoint, questions)]
-    answers = [call for question in questions for call in question.calls if isinstance(call.reply, Answer)]
+    answers = [call for question in questions for call in question.calls if isinstance(call.reply, ChatAnswer)]
     if not answers:
         return findings
     return [
@@ -79,17 +79,17 @@ def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
     """One finding for all answers that cannot be used for the same reason, with the first of them."""
     for problem, same in _alike(questions, lambda call: call.problem).items():
         first = same[0].last.reply
-        content = " ".join(first.content.split()) if isinstance(first, Answer) else ""
+        content = " ".join(first.content.split()) if isinstance(first, ChatAnswer) else ""
         shown = content if len(content) <= LONGEST_SHOWN else f"{content[: LONGEST_SHOWN - 3]}..."
         what = f"{_named(same)}: no answer that can be used: {problem}; {same[0].operation} was answered {shown!r}"
         mend = "name another model in TAMIS_MODEL: this one does not follow the shape, however it is told"
         yield failure("answers", what, mend)
 
 
-def _unanswered(endpoint: Endpoint, questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
+def _unanswered(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
     """One finding for all questions that ended alike."""
     alike = _alike(questions, lambda call: call.reply.kind if isinstance(call.reply, CallError) else None)
-    answers = any(isinstance(question.last.reply, Answer) for question in questions)
+    answers = any(isinstance(question.last.reply, ChatAnswer) for question in questions)
     for kind, same in alike.items():
         error = same[0].last.reply
         assert isinstance(error, CallError)  # noqa: S101 - it has a kind
@@ -150,13 +150,13 @@ def _probabilities(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
         yield ok("probability", f"{_named(weighed)}: the tokens of the answer give the decision a probability")
         return
     refused = any(OF_TOKENS[0] in one.last.dialect.left_out for one in deciding)
-    came = any(isinstance(one.last.reply, Answer) and one.last.reply.tokens for one in deciding)
+    came = any(isinstance(one.last.reply, ChatAnswer) and one.last.reply.tokens for one in deciding)
     why = "it refuses those of tokens" if refused else "those of its tokens are no use" if came else "it gives none"
     yield ok("probability", f"none: {why}; records are put in order by the stated confidence, or by a grade (--graded)")
 
 
-def _model(endpoint: Endpoint, answers: Sequence[Call]) -> Finding:
-    names = sorted({call.reply.model for call in answers if isinstance(call.reply, Answer)})
+def _model(endpoint: ExaminedEndpoint, answers: Sequence[Call]) -> Finding:
+    names = sorted({call.reply.model for call in answers if isinstance(call.reply, ChatAnswer)})
     if names == [""]:
         return warning("model", "the answers name no model", "none is needed; which one it was is not in the results")
     others = [name for name in names if not _is_of(endpoint.model, name)]
@@ -193,7 +193,7 @@ def _named(questions: Iterable[AskedQuestion]) -> str:
 def judge_bill(model: str, questions: Sequence[AskedQuestion], prices: Prices) -> list[Finding]:
     """Return what these questions cost, and what of a bill cannot be known; nothing where nothing was paid."""
     calls = [call for question in questions for call in question.calls]
-    paid = [call for call in calls if isinstance(call.reply, Answer) or call.reply.usage != Usage()]
+    paid = [call for call in calls if isinstance(call.reply, ChatAnswer) or call.reply.usage != Usage()]
     return [*_bill(model, questions, paid, prices), *_uncounted(paid), *_other_tier(questions)] if paid else []
 
 

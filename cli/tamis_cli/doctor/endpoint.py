@@ -18,7 +18,7 @@ ASKS_IT = "`tamis doctor` without --no-call asks the model, which is paid for"
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ExaminedEndpoint:
     """Which endpoint is looked at, and on whose word."""
 
     base_url: str  # without user and password
@@ -32,7 +32,7 @@ def out_of_reach(error: CallError) -> bool:
     return not error.sent or error.kind is ErrorKind.AUTHENTICATION or _redirects(error)
 
 
-def judge_list(endpoint: Endpoint, listed: ModelList | CallError, *, asking: bool) -> list[Finding]:
+def judge_list(endpoint: ExaminedEndpoint, listed: ModelList | CallError, *, asking: bool) -> list[Finding]:
     """Return what to say of the list of models; a missing one is no fault where the model itself is asked."""
     url, model = endpoint.base_url, endpoint.model
     if isinstance(listed, CallError):
@@ -46,7 +46,7 @@ def judge_list(endpoint: Endpoint, listed: ModelList | CallError, *, asking: boo
     return [warning(SUBJECT, f"{url} answers; it does not list the model {model!r}; it lists {some}", mend)]
 
 
-def _unlisted(endpoint: Endpoint, error: CallError, *, asking: bool) -> list[Finding]:
+def _unlisted(endpoint: ExaminedEndpoint, error: CallError, *, asking: bool) -> list[Finding]:
     if out_of_reach(error):
         return [judge_error(endpoint, error)]
     if asking:
@@ -58,7 +58,7 @@ def _unlisted(endpoint: Endpoint, error: CallError, *, asking: bool) -> list[Fin
     return [warning(SUBJECT, what, ASKS_IT)]
 
 
-def judge_error(endpoint: Endpoint, error: CallError) -> Finding:
+def judge_error(endpoint: ExaminedEndpoint, error: CallError) -> Finding:
     """Return what to say of an endpoint that gave no answer."""
     url = endpoint.base_url
     if error.obstacle is not None:
@@ -102,7 +102,7 @@ def _redirects(error: CallError) -> bool:
     return error.status is not None and 300 <= error.status < 400
 
 
-def _keyless(endpoint: Endpoint, error: CallError) -> Finding:
+def _keyless(endpoint: ExaminedEndpoint, error: CallError) -> Finding:
     url = endpoint.base_url
     if endpoint.of_stack:
         what = f"{url} asks for a key, and none is set here; the workers of the running stack have their own"

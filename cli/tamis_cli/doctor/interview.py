@@ -18,10 +18,10 @@ from tamis_schemas.operations import OPERATIONS, operation_name
 from tamis_worker import operations
 from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.llm.answer_reading import read_answer
-from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Reply
 from tamis_worker.llm.dialect import Dialect
 from tamis_worker.llm.json_answer import Malformed
-from tamis_worker.llm.llm import Llm
+from tamis_worker.llm.llm import LlmClient
 from tamis_worker.llm.token_probability import DecisionField, probability_of
 from tamis_worker.operations import InvalidAnswer
 
@@ -78,7 +78,7 @@ class Call:
     @property
     def read(self) -> bool:
         """True where there is an answer, and it can be used."""
-        return isinstance(self.reply, Answer) and self.problem is None
+        return isinstance(self.reply, ChatAnswer) and self.problem is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class AskedQuestion:
     def probability(self) -> float | None:
         """The probability that the tokens of the answer give its decision; None: they give none."""
         reply = self.last.reply
-        if self.decision is None or not isinstance(reply, Answer):
+        if self.decision is None or not isinstance(reply, ChatAnswer):
             return None
         return probability_of(reply.content, reply.tokens, self.decision)
 
@@ -104,7 +104,7 @@ class AskedQuestion:
         return self.calls[-1]
 
 
-async def interview(llm: Llm, questions: Sequence[SampleQuestion], *, within: float) -> tuple[AskedQuestion, ...]:
+async def interview(llm: LlmClient, questions: Sequence[SampleQuestion], *, within: float) -> tuple[AskedQuestion, ...]:
     """Return what became of the questions, in their order; only the first where that shows that none is answered.
 
     `within`: seconds for all of them; a question that takes longer counts as not answered.
@@ -119,7 +119,7 @@ async def interview(llm: Llm, questions: Sequence[SampleQuestion], *, within: fl
     return (first, *(task.result() for task in tasks))
 
 
-async def _asked(llm: Llm, question: SampleQuestion, until: float) -> AskedQuestion:
+async def _asked(llm: LlmClient, question: SampleQuestion, until: float) -> AskedQuestion:
     calls: list[Call] = []
     request = question.request
     try:

@@ -16,11 +16,11 @@ from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.engine.conversation import CallPolicy
 from tamis_worker.llm.api_key import NoKey, key_source
 from tamis_worker.llm.chat import CallError
-from tamis_worker.llm.llm import Llm
+from tamis_worker.llm.llm import LlmClient
 from tamis_worker.llm.model_list import ModelList
 
 from .answers import judge_answers, judge_bill
-from .endpoint import SUBJECT, Endpoint, judge_list, out_of_reach
+from .endpoint import SUBJECT, ExaminedEndpoint, judge_list, out_of_reach
 from .finding import Finding, failure, ok, warning
 from .interview import AskedQuestion, SampleQuestion, interview, sample_questions
 
@@ -43,7 +43,7 @@ def examine_llm(
     """
     try:
         url = _url_of(settings)
-        endpoint = Endpoint(
+        endpoint = ExaminedEndpoint(
             base_url=shown_url(url),
             model=settings.default_model,
             has_key=_has_key(settings),
@@ -90,7 +90,7 @@ async def _ask(
         ttl=settings.llm_api_key_ttl,
         learn=learn,
     )
-    llm = Llm(
+    llm = LlmClient(
         url,
         keys,
         timeout=min(settings.call_timeout, ANSWERS_WITHIN),
@@ -123,7 +123,7 @@ def _url_of(settings: WorkerSettings) -> str:
     return settings.endpoint
 
 
-def _beside_the_stack(settings: WorkerSettings, endpoint: Endpoint) -> Iterator[Finding]:
+def _beside_the_stack(settings: WorkerSettings, endpoint: ExaminedEndpoint) -> Iterator[Finding]:
     stack = settings.stack
     if stack is None or stack.llm_base_url is None:
         return

@@ -77,7 +77,7 @@ def need_server() -> None:
         )
 
 
-class Llm(Endpoint):
+class LlmServer(Endpoint):
     """Serves the model in `file`; answers `PARALLEL` requests at once, and more of them one after the other."""
 
     start_within: ClassVar[float] = 120.0  # a cold disk and two busy cores

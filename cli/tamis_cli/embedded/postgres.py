@@ -25,7 +25,7 @@ from tamis_schemas import ConfigurationError, OperationFailed
 
 from .part import Part
 from .process import ChildrenFile, Command, ask_program, server_environment
-from .server_program import SYSTEM, Candidate, Server, ServerProgram, Version, brought_along, choose, shown
+from .server_program import SYSTEM, ProgramCandidate, ServerKind, ServerProgram, Version, brought_along, choose, shown
 
 DATABASE = "tamis"
 SUPERUSER = "postgres"
@@ -34,7 +34,7 @@ SOCKET_PATH_LIMIT = 103  # bytes, of the shortest limit among the systems (macOS
 CONNECT_WITHIN = 5  # seconds
 SYSTEM_USER = "embedded_postgres"  # who runs the server where we are root, which Postgres refuses to be
 DEBIAN_USER = "postgres"  # whom the distribution's package makes; used where no other can be made
-POSTGRES = Server(
+POSTGRES = ServerKind(
     name="Postgres",
     package="embedded-postgres",
     module="embedded_postgres",
@@ -270,7 +270,7 @@ def release_of(data: Path) -> int | None:
         return None
 
 
-def candidates() -> Iterator[Candidate]:
+def candidates() -> Iterator[ProgramCandidate]:
     """The programs that may be there, each once: the package's, then the system's, the newest release first."""
     yield from brought_along(POSTGRES, "pginstall/bin/postgres")
     seen: set[Path] = set()
@@ -278,7 +278,7 @@ def candidates() -> Iterator[Candidate]:
         program = (folder / "postgres").resolve()
         if program not in seen and program.exists() and (program.parent / "initdb").exists():
             seen.add(program)
-            yield Candidate(SYSTEM, program)
+            yield ProgramCandidate(SYSTEM, program)
 
 
 def _system_folders() -> Iterator[Path]:

@@ -25,7 +25,7 @@ PAGE_PORT = 8080
 KEY_FILE = "page.key"
 
 
-class Worker(Part):
+class WorkerProgram(Part):
     """`python -m tamis_cli worker`; it does its work once it has made its ready file."""
 
     title: ClassVar[str] = "a worker"

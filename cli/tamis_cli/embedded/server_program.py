@@ -23,7 +23,7 @@ _VERSION = re.compile(r"\d+(?:\.\d+)*")
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerKind:
     """A kind of server, and where it comes from."""
 
     name: str  # in messages
@@ -34,7 +34,7 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ProgramCandidate:
     """A program that may be there."""
 
     origin: str  # the package that brings it, or `SYSTEM`
@@ -71,8 +71,8 @@ def shown(version: Version) -> str:
 
 
 def choose(
-    server: Server,
-    candidates: Iterable[Candidate],
+    server: ServerKind,
+    candidates: Iterable[ProgramCandidate],
     *,
     unfit: Callable[[Version], str | None] = lambda version: None,
 ) -> ServerProgram:
@@ -108,13 +108,13 @@ def choose(
     )
 
 
-def brought_along(server: Server, program: str) -> list[Candidate]:
+def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
     """The program at this path within the server's package, where that is installed."""
     # Found without importing the package: what its import needs and does is not ours.
     spec = find_spec(server.module)
     if spec is None or spec.origin is None:
         return []
-    return [Candidate(server.package, Path(spec.origin).parent / program)]
+    return [ProgramCandidate(server.package, Path(spec.origin).parent / program)]
 
 
 def ask_version(program: Path) -> Version | str:

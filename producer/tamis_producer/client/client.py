@@ -37,7 +37,7 @@ from ..ledger.worker_view import WorkerView
 from ..process import tracing
 from ..process.forks import begin_anew_after_a_fork
 from ..submission.asked_models import batch_model, with_panel
-from ..submission.bounds import Bounds
+from ..submission.bounds import SubmissionBounds
 from ..submission.budget import budget_of
 from ..submission.new_batch import NewBatch, as_sources, parameters, rows_of, sent_on_completion
 from ..submission.worked_examples import with_examples
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tamis_schemas.operations import TypedOperation
 
     from ..calls.single_calls import SingleCalls
-    from ..submission.frames import Frame
+    from ..submission.frames import DataFrame
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class Client(Session):
     def submit(
         self,
         operation: TypedOperation[V_co],
-        items: Iterable[Item] | Frame,
+        items: Iterable[Item] | DataFrame,
         *,
         model: str | None = None,
         panel: Panel | None = None,
@@ -154,7 +154,7 @@ class Client(Session):
         """
         if idempotency_key is not None and not idempotency_key.strip():
             raise InvalidParameters("idempotency_key: it is blank; leave it out or give it a name")
-        bounds = Bounds.of(self.settings)
+        bounds = SubmissionBounds.of(self.settings)
         if callback is not None and on_complete is not None:
             raise InvalidParameters("on_complete: there is a callback, too; of the two a batch has one")
         asked = with_panel(self.with_examples(cast(Operation, operation)), panel)

@@ -25,7 +25,7 @@ from . import batch_routes, problems, services
 from .description import SERVERS, Described
 from .etag import EntityTags
 from .extension import Application
-from .frame import Compressed, Frame, Turns
+from .frame import Compressed, RequestLimits, Turns
 from .lookout import Lookout, look
 from .metrics import CONTENT_TYPE, GatewayMetrics
 from .pages import Pages
@@ -118,7 +118,7 @@ def create_app(
 
     application.prepare(app, client)
     largest_of = {"/v1/batches": None, **application.largest_bodies(client)}
-    app.add_middleware(Frame, largest=largest_body, largest_of=largest_of)
+    app.add_middleware(RequestLimits, largest=largest_body, largest_of=largest_of)
     app.add_middleware(EntityTags)
     app.add_middleware(Compressed)
     metrics = GatewayMetrics(client.engine)

@@ -28,7 +28,7 @@ LEVEL = 4  # results as JSON become a seventh smaller than with 1, and hardly la
 OFF_THE_LOOP = 65_536  # bytes that take about a millisecond: larger pieces are compressed on a thread
 
 
-class Frame:
+class RequestLimits:
     """Refuses what is too large, or too slow; a batch is counted as it comes, and may be without a length."""
 
     def __init__(self, app: ASGIApp, *, largest: int, largest_of: Mapping[str, int | None]) -> None:

@@ -23,7 +23,7 @@ from tamis_schemas.operations import NamedOperation, first_complaint
 
 from ..config.settings import ProducerSettings
 from ..process.waiting import BesideLoop
-from ..submission.bounds import Bounds
+from ..submission.bounds import SubmissionBounds
 from ..submission.budget import MOST, amount_of
 
 NDJSON = "application/x-ndjson"
@@ -92,7 +92,7 @@ async def read_submission(request: Request, settings: ProducerSettings) -> Async
     with SpooledTemporaryFile(IN_MEMORY) as body:
         await _keep(request, body, largest=settings.max_file_bytes)
         read = _of_lines if kind == NDJSON else _of_object
-        yield await run_in_threadpool(read, body, Bounds.of(settings))
+        yield await run_in_threadpool(read, body, SubmissionBounds.of(settings))
 
 
 async def _keep(request: Request, body: IO[bytes], *, largest: int) -> None:
@@ -115,7 +115,7 @@ async def _keep(request: Request, body: IO[bytes], *, largest: int) -> None:
     await run_in_threadpool(body.write, parts)
 
 
-def _of_object(body: IO[bytes], bounds: Bounds) -> tuple[Terms, Iterator[Any]]:
+def _of_object(body: IO[bytes], bounds: SubmissionBounds) -> tuple[Terms, Iterator[Any]]:
     """Read a JSON object, whose members come in any order: it is gone through twice."""
     longest, terms, items = _longest(bounds), dict[str, Any](), False
     for member in BesideLoop().in_turns(members(body, streamed=ITEMS, longest=longest)):
@@ -141,7 +141,7 @@ def _elements(body: IO[bytes], longest: int) -> Iterator[dict[str, Any]]:
         yield member.value
 
 
-def _of_lines(body: IO[bytes], bounds: Bounds) -> tuple[Terms, Iterator[Any]]:
+def _of_lines(body: IO[bytes], bounds: SubmissionBounds) -> tuple[Terms, Iterator[Any]]:
     body.seek(0)
     lines = _lines(body, _longest(bounds))
     number, first = next(lines, (1, b""))
@@ -167,7 +167,7 @@ def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
         yield item
 
 
-def _longest(bounds: Bounds) -> int:
+def _longest(bounds: SubmissionBounds) -> int:
     """Return the longest an item or terms may be as text: no escape is longer than this, and white space is free."""
     return LONGEST_ESCAPE * max(bounds.max_item_bytes, bounds.max_parameter_bytes) + SPACE
 

@@ -20,7 +20,7 @@ FIRST_STAGE = "SELECT id FROM batches WHERE review_id = %(review_id)s AND stage 
 
 
 @dataclass(frozen=True)
-class Found:
+class IdMatch:
     """The object that an id stands for: one of the two is set."""
 
     batch_id: UUID | None
@@ -42,7 +42,7 @@ def find_audit(connection: RunsStatements, prefix: str) -> UUID:
     return _found(connection, "audits", prefix, "audit", "`tamis audit list ID` lists those of a batch")
 
 
-def find_either(connection: RunsStatements, prefix: str) -> Found:
+def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
     """The review or the batch whose id is, or begins with, `prefix`; raises as `find_batch` does."""
     review = _find(connection, "reviews", prefix, "batch or review")
     batch = _find(connection, "batches", prefix, "batch or review")
@@ -53,7 +53,7 @@ def find_either(connection: RunsStatements, prefix: str) -> Found:
         )
     if review is None and batch is None:
         raise UnknownBatch(f"there is no batch or review {prefix!r}: `tamis batches` and `tamis review list` list them")
-    return Found(batch_id=batch, review_id=review)
+    return IdMatch(batch_id=batch, review_id=review)
 
 
 def find_first_batch(connection: RunsStatements, prefix: str) -> UUID:

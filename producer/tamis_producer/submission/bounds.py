@@ -1,4 +1,4 @@
-"""Bounds: how large a batch may be, checked before anything of it is written.
+"""The sizes that a batch may have, checked before anything of it is written.
 
 Each bound is a setting. Depths are checked before anything is encoded, and encoding is bounded with them: a value that
 holds itself, or one part a million times, costs no more than the bound.
@@ -22,7 +22,7 @@ class OutOfBounds(ValueError):
 
 
 @dataclass(frozen=True)
-class Bounds:
+class SubmissionBounds:
     """The largest sizes of a batch and its parts; the fields are those of the settings."""
 
     max_items: int

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 MISSING = {"NaTType", "NAType"}  # pandas' own, by their types' names: pandas itself need not be there
 
 
-class Frame(Protocol):
+class DataFrame(Protocol):
     """A data frame of any library, by what all of them have."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Give the columns to whoever reads Arrow."""
 
 
-def items_of(items: Iterable[Item] | Frame) -> Iterable[Item]:
+def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
     """Return the rows of a frame as items; anything else as it is.
 
     A pandas index is no column: `reset_index()` makes it one. An id that pandas made a float, because others of its

@@ -30,8 +30,8 @@ from tamis_schemas.records.item import ID_FIELDS
 from tamis_schemas.values.unstorable import UNSTORABLE, to_json
 
 from ..process.waiting import ON_THREAD, Waiting
-from .bounds import LONGEST_ID, Bounds
-from .frames import Frame, items_of
+from .bounds import LONGEST_ID, SubmissionBounds
+from .frames import DataFrame, items_of
 from .spool import Spool
 
 SHOWN_ID = 80  # characters of an id in a message
@@ -136,11 +136,11 @@ def _ends_of(sources: Sequence[Source]) -> Sequence[int]:
 
 
 def rows_of(
-    items: Iterable[Item] | Frame,
+    items: Iterable[Item] | DataFrame,
     exclusions: Mapping[int, Exclusion] | None = None,
     *,
     sources: Sequence[Source] = (),
-    bounds: Bounds | None = None,
+    bounds: SubmissionBounds | None = None,
     operations: Iterable[Operation] = (),
     waiting: Waiting = ON_THREAD,
 ) -> Spool[NewItem]:
@@ -157,7 +157,7 @@ def rows_of(
             chunks that are none, an exclusion without an item, or sources that do not say whose the items are.
         ConfigurationError: the folder for temporary files cannot take them.
     """
-    exclusions, bounds, ends = exclusions or {}, bounds or Bounds.usual(), _ends_of(sources)
+    exclusions, bounds, ends = exclusions or {}, bounds or SubmissionBounds.usual(), _ends_of(sources)
     extracts = any(operation.reads_chunks for operation in operations)
     rows: Spool[NewItem] = Spool(waiting)
     for index, item in enumerate(waiting.in_turns(items_of(items))):
@@ -184,7 +184,7 @@ def rows_of(
     return rows
 
 
-def parameters(operation: Operation, *, bounds: Bounds | None = None) -> dict[str, Any]:
+def parameters(operation: Operation, *, bounds: SubmissionBounds | None = None) -> dict[str, Any]:
     """The operation as the ledger keeps it; without bounds, the usual ones.
 
     Raises `InvalidParameters` for what is no operation, is too large, or cannot be stored.
@@ -193,7 +193,7 @@ def parameters(operation: Operation, *, bounds: Bounds | None = None) -> dict[st
         names = ", ".join(kind.__name__ for kind in OPERATIONS)
         raise InvalidParameters(f"operation: {type(operation).__name__} is none of {names}")
     params = operation.model_dump(mode="json")
-    (bounds or Bounds.usual()).check_parameters(operation, params)
+    (bounds or SubmissionBounds.usual()).check_parameters(operation, params)
     for name, value in params.items():
         try:
             to_json(value)
@@ -202,7 +202,7 @@ def parameters(operation: Operation, *, bounds: Bounds | None = None) -> dict[st
     return params
 
 
-def sent_on_completion(signature: object, *, bounds: Bounds) -> OnComplete:
+def sent_on_completion(signature: object, *, bounds: SubmissionBounds) -> OnComplete:
     """The task of a Celery signature. Raises `InvalidParameters` for what is none, is too large or cannot be stored."""
     task = OnComplete.of(signature)
     try:

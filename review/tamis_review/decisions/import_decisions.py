@@ -40,7 +40,7 @@ class KnownRecord:
 
 
 @dataclass(frozen=True)
-class Found:
+class RecordMatch:
     """The places of the records that a row may mean; one, where it is found."""
 
     places: tuple[int, ...]
@@ -63,7 +63,7 @@ class RecordFinder:
             for by, key in _keys(traits, titles):
                 self._by[by][key].add(stays)
 
-    def find(self, row: Mapping[str, str]) -> Found:
+    def find(self, row: Mapping[str, str]) -> RecordMatch:
         """The record of a row with `id`, `doi`, `pmid` and `title`, as far as it has them.
 
         An id under which the batch has another title is no proof: programs number their records from 1 alike.
@@ -71,11 +71,11 @@ class RecordFinder:
         traits = traits_of(row)
         titles, same_id = _titles(row, traits), self._of_id.get(row.get("id", ""), ())
         if places := {place for known, place in same_id if _like(titles, known)}:
-            return Found(tuple(sorted(places)), "id")
+            return RecordMatch(tuple(sorted(places)), "id")
         for by, key in _keys(traits, titles):
             if key in self._by[by]:
-                return Found(tuple(sorted(self._by[by][key])), by)
-        return Found((), why=f"the record with the id {row['id']!r} has another title" if same_id else None)
+                return RecordMatch(tuple(sorted(self._by[by][key])), by)
+        return RecordMatch((), why=f"the record with the id {row['id']!r} has another title" if same_id else None)
 
 
 def read_finder(connection: Connection, batch_id: UUID) -> RecordFinder:

@@ -46,7 +46,7 @@ from tamis_schemas.operations import kind_of, verdict
 from tamis_schemas.records.random_order import check_draw, sample
 
 from ..quality.certificate import DoubleRead, Reading, certify
-from ..quality.sampling_frame import Frame
+from ..quality.sampling_frame import SamplingFrame
 from .final_outcome import Outcome, outcomes
 from .record_overrides import HumanDecision, record
 
@@ -330,7 +330,7 @@ def reading_of(
     """
     by_number = {frame.number: _frame(frame, state) for frame in frames}
     attempts = frames[-1].number if open_frame(frames) else number
-    untouched = Frame(len(state.unread), (), state.found)
+    untouched = SamplingFrame(len(state.unread), (), state.found)
     double = state.double if human_errors and state.double is not None and state.double.counts else None
     return Reading(
         found=state.found,
@@ -368,10 +368,10 @@ def samples_of(
     )
 
 
-def _frame(frame: StoredFrame, state: ReadingState) -> Frame:
+def _frame(frame: StoredFrame, state: ReadingState) -> SamplingFrame:
     inside = set(frame.records)
     found_inside = sum(state.included.get(place, False) for place in frame.records)
-    return Frame(
+    return SamplingFrame(
         population=len(frame.records),
         sample=tuple(state.included[place] for place in frame.records[: first_read(frame, state)]),
         found_outside=state.found - found_inside,

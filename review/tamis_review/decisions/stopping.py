@@ -24,7 +24,7 @@ from tamis_schemas import (
 from tamis_schemas.ledger import reading_orders
 
 from ..quality.certificate import Reading, certify, price_list
-from ..quality.estimates import Basis, expected_from_probabilities, expected_from_yield, missed_recall_p
+from ..quality.estimates import EstimateBasis, expected_from_probabilities, expected_from_yield, missed_recall_p
 from ..quality.sampling_frame import SPENDING
 from .final_outcome import Outcome
 from .stop_samples import (
@@ -39,8 +39,8 @@ from .stop_samples import (
 )
 
 _BASES = {
-    Basis.PROBABILITIES: "the probabilities of the reading order",
-    Basis.RECENT_YIELD: "what the records read last have brought",
+    EstimateBasis.PROBABILITIES: "the probabilities of the reading order",
+    EstimateBasis.RECENT_YIELD: "what the records read last have brought",
 }
 ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen (2020)"
 
@@ -211,7 +211,7 @@ def _expected_figure(answer: StopAnswer) -> StopFigure:
     return StopFigure(
         name=f"includes in the next {expected.records:,}",
         value=value,
-        meaning=f"What reading on would bring, by {_BASES[Basis(expected.basis)]}: an expectation, no promise.",
+        meaning=f"What reading on would bring, by {_BASES[EstimateBasis(expected.basis)]}: an expectation, no promise.",
     )
 
 

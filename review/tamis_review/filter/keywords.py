@@ -14,7 +14,7 @@ from tamis_schemas.extras import needs
 from tamis_schemas.values.spelling import SPELLINGS
 
 from . import compiled
-from .rules import Meaning
+from .rules import KeywordMeaning
 from .soft_hyphens import without_soft_hyphens
 
 with needs("files"):
@@ -54,7 +54,7 @@ class Mention:
 
     start: int
     end: int
-    meaning: Meaning
+    meaning: KeywordMeaning
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Keyword:
     """A keyword, what it means, and where a caller gave it."""
 
     text: object  # a text, as a caller should have given it
-    meaning: Meaning
+    meaning: KeywordMeaning
     place: str
 
 
@@ -74,7 +74,7 @@ class Keywords:
 
     def __init__(self, keywords: Iterable[Keyword]) -> None:
         """Take the keywords; the first of two with the same variant counts."""
-        self._meaning_of: dict[str, Meaning] = {}
+        self._meaning_of: dict[str, KeywordMeaning] = {}
         for keyword in keywords:
             for variant in variants(_checked(keyword)):
                 self._meaning_of.setdefault(variant, keyword.meaning)

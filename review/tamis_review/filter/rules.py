@@ -23,7 +23,7 @@ class Weight(StrEnum):
 
 
 @dataclass(frozen=True)
-class Meaning:
+class KeywordMeaning:
     """The meaning of a keyword to the filter."""
 
     rule: FilterRule
@@ -53,37 +53,39 @@ _PROTOCOL = (
     r"consist\w+|includ\w+|involv\w+|requir\w+|compris\w+|complet\w+|follow\w+)",
 )
 
-_CASE_REPORT = Meaning(FilterRule.CASE_REPORT, Weight.DESIGN, (r"{keyword}[\s:-]+(?:forms?|crfs?|sheets?|records?)\b",))
+_CASE_REPORT = KeywordMeaning(
+    FilterRule.CASE_REPORT, Weight.DESIGN, (r"{keyword}[\s:-]+(?:forms?|crfs?|sheets?|records?)\b",)
+)
 
-MEANINGS: Mapping[str, Meaning] = {
-    "animal study": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
-    "animal model": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
-    "mouse model": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
-    "rat model": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
-    "in vivo": Meaning(FilterRule.ANIMAL, Weight.WEAK_HINT),
-    "veterinary": Meaning(
+MEANINGS: Mapping[str, KeywordMeaning] = {
+    "animal study": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    "animal model": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    "mouse model": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    "rat model": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    "in vivo": KeywordMeaning(FilterRule.ANIMAL, Weight.WEAK_HINT),
+    "veterinary": KeywordMeaning(
         FilterRule.ANIMAL,
         Weight.HINT,
         (
             r"{keyword}\s+(?:\w+\s+)?(?:students?|surgeons?|nurses?|technicians?|professionals?|workers?|staff|education)",
         ),
     ),
-    "canine": Meaning(FilterRule.ANIMAL, Weight.HINT, _TEETH),
-    "feline": Meaning(FilterRule.ANIMAL, Weight.HINT),
-    "bovine": Meaning(FilterRule.ANIMAL, Weight.HINT, _PRODUCTS),
-    "porcine": Meaning(FilterRule.ANIMAL, Weight.HINT, _PRODUCTS),
-    "in vitro": Meaning(
+    "canine": KeywordMeaning(FilterRule.ANIMAL, Weight.HINT, _TEETH),
+    "feline": KeywordMeaning(FilterRule.ANIMAL, Weight.HINT),
+    "bovine": KeywordMeaning(FilterRule.ANIMAL, Weight.HINT, _PRODUCTS),
+    "porcine": KeywordMeaning(FilterRule.ANIMAL, Weight.HINT, _PRODUCTS),
+    "in vitro": KeywordMeaning(
         FilterRule.IN_VITRO,
         Weight.SUBJECT,
         (r"{keyword}\s+(?:fertili[sz]\w+|matur\w+|diagnos\w+)", r"{keyword}\s*\(?ivf\b"),
     ),
-    "cell culture": Meaning(FilterRule.IN_VITRO, Weight.SUBJECT),
+    "cell culture": KeywordMeaning(FilterRule.IN_VITRO, Weight.SUBJECT),
     "case report": _CASE_REPORT,
     "case reports": _CASE_REPORT,
-    "case series": Meaning(FilterRule.CASE_SERIES, Weight.SERIES),
-    "study protocol": Meaning(FilterRule.PROTOCOL, Weight.PLAN, _PROTOCOL),
-    "protocol only": Meaning(FilterRule.PROTOCOL, Weight.PLAN),
-    "editorial": Meaning(
+    "case series": KeywordMeaning(FilterRule.CASE_SERIES, Weight.SERIES),
+    "study protocol": KeywordMeaning(FilterRule.PROTOCOL, Weight.PLAN, _PROTOCOL),
+    "protocol only": KeywordMeaning(FilterRule.PROTOCOL, Weight.PLAN),
+    "editorial": KeywordMeaning(
         FilterRule.OPINION,
         Weight.TYPE,
         (
@@ -92,8 +94,8 @@ MEANINGS: Mapping[str, Meaning] = {
             r"(?:newspaper|media|press|journalistic)\s+(?:\w+\s+)?{keyword}",
         ),
     ),
-    "letter to editor": Meaning(FilterRule.OPINION, Weight.TYPE),
-    "commentary": Meaning(
+    "letter to editor": KeywordMeaning(FilterRule.OPINION, Weight.TYPE),
+    "commentary": KeywordMeaning(
         FilterRule.OPINION,
         Weight.TYPE,
         (
@@ -101,21 +103,21 @@ MEANINGS: Mapping[str, Meaning] = {
             r"{keyword}\s+tracks?",
         ),
     ),
-    "erratum": Meaning(FilterRule.CORRECTION, Weight.NOTICE),
-    "corrigendum": Meaning(FilterRule.CORRECTION, Weight.NOTICE),
-    "retracted": Meaning(FilterRule.RETRACTED, Weight.STATUS),
+    "erratum": KeywordMeaning(FilterRule.CORRECTION, Weight.NOTICE),
+    "corrigendum": KeywordMeaning(FilterRule.CORRECTION, Weight.NOTICE),
+    "retracted": KeywordMeaning(FilterRule.RETRACTED, Weight.STATUS),
 }
 
-ASKED_FOR = Meaning(FilterRule.KEYWORD, Weight.ASKED_FOR)
+ASKED_FOR = KeywordMeaning(FilterRule.KEYWORD, Weight.ASKED_FOR)
 
-_RETRACTED = Meaning(FilterRule.RETRACTED, Weight.NOTICE)
+_RETRACTED = KeywordMeaning(FilterRule.RETRACTED, Weight.NOTICE)
 
 # What the definitive title patterns mean. A pattern that does not stand here is a caller's own.
-TITLE_MEANINGS: Mapping[str, Meaning] = {
+TITLE_MEANINGS: Mapping[str, KeywordMeaning] = {
     r"^case report[:\s]": _CASE_REPORT,
     r"^a case of\b": _CASE_REPORT,
-    r"\bin rats\b": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
-    r"\bin mice\b": Meaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    r"\bin rats\b": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
+    r"\bin mice\b": KeywordMeaning(FilterRule.ANIMAL, Weight.SUBJECT),
     r"^editorial[:\s]": MEANINGS["editorial"],
     r"^commentary[:\s]": MEANINGS["commentary"],
     r"^letters? to the editors?\b": MEANINGS["letter to editor"],
@@ -125,7 +127,7 @@ TITLE_MEANINGS: Mapping[str, Meaning] = {
     r"^(?:retraction|retraction note|retraction notice|notice of retraction)(?: to| of)?:": _RETRACTED,
     r"\[retract(?:ed|ion)\b[^\]]*\]": _RETRACTED,
 }
-OWN_PATTERN = Meaning(FilterRule.TITLE_PATTERN, Weight.ASKED_FOR)
+OWN_PATTERN = KeywordMeaning(FilterRule.TITLE_PATTERN, Weight.ASKED_FOR)
 
 # What a reader calls a paper that a rule rejects.
 NOUNS: Mapping[FilterRule, str] = {

@@ -52,7 +52,7 @@ ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "la
 
 
 @dataclass(frozen=True)
-class Notes:
+class WrittenNotes:
     """A text of the research notes, and the decision that stood in it."""
 
     text: str
@@ -77,7 +77,7 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
     stream.write(f"</records>{end}</xml>{end}")
 
 
-def taken_apart(text: str) -> Notes:
+def taken_apart(text: str) -> WrittenNotes:
     """Return the team's notes, and the decision of Tamis in them."""
     rest: list[str] = []
     lines_of: dict[str, list[str]] = {}
@@ -94,8 +94,10 @@ def taken_apart(text: str) -> Notes:
             key = None
             rest.append(line)
     if not lines_of:
-        return Notes(text, {})
-    return Notes("\n".join(rest), {key: decision_value(key, "\n".join(begun)) for key, begun in lines_of.items()})
+        return WrittenNotes(text, {})
+    return WrittenNotes(
+        "\n".join(rest), {key: decision_value(key, "\n".join(begun)) for key, begun in lines_of.items()}
+    )
 
 
 def with_decision(text: str, decision: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from .notes import Notes
 from .recognise import Format
 from .record_type import medline_types
 from .source import Field, source_format
-from .tagged import Block, Pattern, Scheme, Tagged, lines_of, read_tagged
+from .tagged import Pattern, Scheme, Tagged, TaggedRecord, lines_of, read_tagged
 
 BEGIN = "PMID"
 OWNER, WITHOUT_PMID = "OWN", "ERIC"
@@ -64,10 +64,10 @@ def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
         stream.write("\n")
 
 
-def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
+def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
     lines = lines_of(text)
     separates = not _is_spread_out(lines)
-    block: Block | None = None
+    block: TaggedRecord | None = None
     begun = 0  # records, those that are lost among them
     ended = headless = False  # an empty line came; within a record whose beginning is missing
     for number, line in enumerate(lines, 1):
@@ -76,7 +76,7 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
             if block is not None:
                 yield block
             begun, ended, headless = begun + 1, False, False
-            block = Block(number, begun, [Tagged(match[1], [match[2] or ""])])
+            block = TaggedRecord(number, begun, [Tagged(match[1], [match[2] or ""])])
         elif match and block is not None and not ended:
             block.fields.append(Tagged(match[1], [match[2] or ""]))
         elif match and not headless:
@@ -95,7 +95,7 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
         yield block
 
 
-def _begins(tagged: re.Match[str], block: Block | None) -> bool:
+def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
     """True for the tag that begins a record: ERIC, which has no PubMed id, begins with itself as the owner."""
     if tagged[1] == OWNER:
         # `write_nbib` puts a PubMed id first.

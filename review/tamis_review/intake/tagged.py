@@ -33,7 +33,7 @@ class Tagged:
 
 
 @dataclass(frozen=True)
-class Block:
+class TaggedRecord:
     """The fields of one record as they stand in the file."""
 
     line: int
@@ -90,7 +90,7 @@ class Ended:
     of_the_file: frozenset[str] = frozenset()  # tags outside of records
 
 
-Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[Block]]  # the records of a text
+Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[TaggedRecord]]  # the records of a text
 
 
 def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
@@ -109,13 +109,13 @@ def lines_of(text: str) -> list[str]:
     return [line.removeprefix("\ufeff") for line in LINE_END.split(text)]
 
 
-def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
+def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
     """The records of a format that marks where they begin and end; one without its beginning or its end is lost."""
     lines = lines_of(text)
     begin, end = scheme.begins[:2], ended.ends[:2]
     matches = map(ended.tagged.fullmatch, lines)
     gap = next((match["gap"] for match in matches if match and match["tag"] == begin), ended.gap)
-    block: Block | None = None
+    block: TaggedRecord | None = None
     begun = 0  # records, those that are lost among them
     headless = False  # within a record whose beginning is missing
     empty = 0  # lines since the last that said something: they belong to the value if it goes on after them
@@ -130,7 +130,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
                     f"a record without its end: no `{ended.ends}` before the next one, in line {number}", block.line
                 )
             begun, gap, headless = begun + 1, match["gap"], False
-            block = Block(number, begun)
+            block = TaggedRecord(number, begun)
         elif block is None:
             if tag in ended.of_the_file or (tag == end and headless):
                 headless = False
@@ -157,7 +157,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
         )
 
 
-def record_of(scheme: Scheme, block: Block) -> dict[str, Any]:
+def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
     """The record of these fields; it remembers them, where its format can be written."""
     placing = placed(scheme, block.fields)
     kept = {**placing.kept(), **placing.decision}

@@ -15,7 +15,7 @@ from typing import Any
 
 from .notes import Notes
 from .recognise import Format
-from .tagged import IN_PUBMED, Block, Ended, Scheme, Tagged, ended_blocks, lines_of, read_tagged
+from .tagged import IN_PUBMED, Ended, Scheme, Tagged, TaggedRecord, ended_blocks, lines_of, read_tagged
 
 WRAPPED_AT = 100  # characters; lines that are all shorter are parts of one, others are lines of their own
 BEGIN, TITLES = "0", ("T", "B")  # of EndNote
@@ -44,7 +44,7 @@ def _joined(lines: Sequence[str], *, wrapped_at: int) -> str:
     return (" " if all(len(text) <= wrapped_at for text in texts) else "\n").join(texts)
 
 
-def _enw_blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
+def _enw_blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
     for block in _parts(text, notes):
         filled = _filled(block)
         if not filled.isdisjoint(TITLES) or filled > {BEGIN}:
@@ -53,13 +53,13 @@ def _enw_blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[Block]:
             notes.lost("a part of a record: it has no title, and no `%0 ` before what it says", block.line)
 
 
-def _filled(block: Block) -> set[str]:
+def _filled(block: TaggedRecord) -> set[str]:
     """Return the tags of the fields that say something."""
     return {one.tag for one in block.fields if any(map(str.strip, one.lines))}
 
 
-def _parts(text: str, notes: Notes) -> Iterator[Block]:
-    block: Block | None = None
+def _parts(text: str, notes: Notes) -> Iterator[TaggedRecord]:
+    block: TaggedRecord | None = None
     begun = 0
     ended = False  # an empty line came
     behind: dict[int, str] = {}  # lines of text behind it: a paragraph of the value, if the record goes on after them
@@ -82,7 +82,7 @@ def _parts(text: str, notes: Notes) -> Iterator[Block]:
             if block is not None:
                 yield block
             begun += 1
-            block = Block(number, begun)
+            block = TaggedRecord(number, begun)
         ended, behind = False, {}
         block.fields.append(Tagged(match[1], [match[2] or ""]))
     _skip(behind, notes)

@@ -21,7 +21,7 @@ class OrderTerms:
 
 
 @dataclass(frozen=True)
-class Basis:
+class OrderBasis:
     """What an order follows from, beside its terms: as long as this is the same, so is the order."""
 
     last_override: int = 0  # the newest row of people's decisions; 0: there is none
@@ -45,7 +45,7 @@ class StoredOrder:
     """An order that is kept, without its records."""
 
     terms: OrderTerms
-    basis: Basis
+    basis: OrderBasis
     decided: int
     included: int
     text_weight: float
@@ -57,14 +57,14 @@ def one_refit_at_a_time(connection: Connection, batch_id: UUID) -> None:
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"reading order {batch_id}"))))
 
 
-def read_basis(connection: Connection, batch_id: UUID) -> Basis:
+def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
     """Return what an order that is worked out now would follow from."""
     last = select(func.coalesce(func.max(overrides.c.id), 0)).where(
         overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value
     )
     answered = select(func.coalesce(func.sum(tallies.c.decided), 0)).where(tallies.c.batch_id == batch_id)
     row = connection.execute(select(last.scalar_subquery(), answered.scalar_subquery())).one()
-    return Basis(int(row[0]), int(row[1]))
+    return OrderBasis(int(row[0]), int(row[1]))
 
 
 def count_items(connection: Connection, batch_id: UUID) -> int:
@@ -81,10 +81,12 @@ def read_stored(connection: Connection, batch_id: UUID) -> StoredOrder | None:
     if row is None:
         return None
     seed, explore, last_override, answered, *made = row
-    return StoredOrder(OrderTerms(seed, explore), Basis(last_override, answered), *made)
+    return StoredOrder(OrderTerms(seed, explore), OrderBasis(last_override, answered), *made)
 
 
-def write_order(connection: Connection, batch_id: UUID, terms: OrderTerms, basis: Basis, made: ReadingOrder) -> None:
+def write_order(
+    connection: Connection, batch_id: UUID, terms: OrderTerms, basis: OrderBasis, made: ReadingOrder
+) -> None:
     """Keep an order, in the place of the one before."""
     values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now()}
     statement = insert(reading_orders).values(batch_id=batch_id, **values)

@@ -13,7 +13,7 @@ from tamis_schemas import ReadingReason
 
 from .candidates import Candidate, stream_candidates
 from .exploration import with_exploration
-from .order_store import Basis, OrderTerms, ReadingOrder, one_refit_at_a_time, read_basis, read_stored, write_order
+from .order_store import OrderBasis, OrderTerms, ReadingOrder, one_refit_at_a_time, read_basis, read_stored, write_order
 from .ranking import rank
 from .text_features import TextFeatures
 
@@ -55,7 +55,7 @@ def refit(engine: Engine, batch_id: UUID, terms: OrderTerms, cache: FeatureCache
     """
     with ledger_errors(), engine.begin() as connection:
         one_refit_at_a_time(connection, batch_id)
-        basis, stored = Basis() if cold else read_basis(connection, batch_id), read_stored(connection, batch_id)
+        basis, stored = OrderBasis() if cold else read_basis(connection, batch_id), read_stored(connection, batch_id)
         if stored is not None and stored.terms == terms and (cold or stored.basis == basis):
             return
         made = _worked_out(connection, batch_id, terms, cache, cold=cold)

@@ -13,9 +13,9 @@ from tamis_producer.client.client import Client
 from tamis_producer.client.session import Session
 from tamis_producer.ledger.batch_view import ReviewView
 from tamis_producer.process import tracing
-from tamis_producer.submission.bounds import Bounds
+from tamis_producer.submission.bounds import SubmissionBounds
 from tamis_producer.submission.budget import budget_of
-from tamis_producer.submission.frames import Frame
+from tamis_producer.submission.frames import DataFrame
 from tamis_producer.submission.new_batch import NewBatch, as_sources, parameters, rows_of
 from tamis_schemas import (
     NO_STEERING,
@@ -120,7 +120,7 @@ class Review:
 def submit_review(
     client: Client,
     plan: ReviewPlan,
-    items: Iterable[Item] | Frame,
+    items: Iterable[Item] | DataFrame,
     *,
     label: str,
     use_cache: bool = True,
@@ -143,7 +143,7 @@ def submit_review(
     settings = client.settings
     plan = plan.asking(settings.batch_model).steered(steering).with_operations(client.with_examples)
     plan.each(lambda stage: budget_of(stage.max_cost, models_of(stage.operation, stage.model), settings.prices))
-    bounds = Bounds.of(settings)
+    bounds = SubmissionBounds.of(settings)
     params, *_ = plan.each(lambda stage: parameters(stage.operation, bounds=bounds))
     operations = [stage.operation for stage in plan.stages]
     sources = as_sources(source)

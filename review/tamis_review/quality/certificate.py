@@ -39,7 +39,7 @@ from tamis_schemas import InvalidParameters, StopPrice, StopVerdict
 from tamis_schemas.values.frozen import Frozen
 
 from .exact import beta_below, largest, upper_bound
-from .sampling_frame import Frame, frame_doubt
+from .sampling_frame import SamplingFrame, frame_doubt
 
 SAMPLES, MISS_RATE, HIDDEN = 0.8, 0.1, 0.1  # of the doubt, where a miss rate is measured
 FURTHER = 4  # numbers of further finds for which the price is told: none, one, two, three
@@ -98,7 +98,7 @@ class Reading:
 
     found: int  # includes by people, wherever they were found
     unread: int  # records that nobody has decided; copies are none
-    frames: tuple[Frame, ...] = ()  # in the order of opening; the last one is the one that goes on
+    frames: tuple[SamplingFrame, ...] = ()  # in the order of opening; the last one is the one that goes on
     double_read: DoubleRead | None = None  # None: no record was read by two people, or it is not to be counted
     readers: int = 1  # people who read each record on their own; 2 only where all records were read in pairs
 
@@ -110,7 +110,7 @@ class Reading:
 
     def with_new_frame(self) -> "Reading":
         """The reading with another frame, just opened, of all that is unread: for what a new sample would cost."""
-        return replace(self, frames=(*self.frames, Frame(self.unread, (), self.found)))
+        return replace(self, frames=(*self.frames, SamplingFrame(self.unread, (), self.found)))
 
 
 class Certificate(Frozen):

@@ -42,7 +42,7 @@ RECENT = 100  # records read last
 LEVEL = 0.95
 
 
-class Basis(StrEnum):
+class EstimateBasis(StrEnum):
     """What an expectation was made from."""
 
     PROBABILITIES = "probabilities"
@@ -103,7 +103,7 @@ def expected_from_probabilities(probabilities: Iterable[float], records: int = N
         expected=sum(best),
         low=_quantile(shares, side),
         high=_quantile(shares, 1 - side),
-        basis=Basis.PROBABILITIES.value,
+        basis=EstimateBasis.PROBABILITIES.value,
     )
 
 
@@ -126,7 +126,7 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
         expected=None if share.estimate is None else ahead * share.estimate,
         low=0 if share.low is None else ahead * share.low,
         high=ahead if share.high is None else ahead * share.high,
-        basis=Basis.RECENT_YIELD.value,
+        basis=EstimateBasis.RECENT_YIELD.value,
     )
 
 

@@ -50,7 +50,7 @@ ROUNDING = 1e-9  # of logarithms of factorials, on the safe side
 
 
 @dataclass(frozen=True)
-class Frame:
+class SamplingFrame:
     """A random order of the records that were unread when it was opened, as far as people have read it."""
 
     population: int  # records in it

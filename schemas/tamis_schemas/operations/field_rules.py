@@ -30,7 +30,7 @@ _SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependen
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubSchema:
     """A schema inside a schema: one that says what can be asked for."""
 
     place: str  # within the schema around it: `properties.size`, `items`, `anyOf.0`, `$ref`
@@ -38,27 +38,29 @@ class Part:
     deeper: bool  # True for a field inside a field, False for another way to say the same one
 
 
-def parts(schema: JsonSchema, root: JsonSchema) -> list[Part]:
+def parts(schema: JsonSchema, root: JsonSchema) -> list[SubSchema]:
     """The schemas that say what stands at a schema's place and directly below it.
 
     The first of these keywords decides: `$ref`; `const` or `enum`; `type` (implied by `properties` and `items`);
     `anyOf`; `oneOf`; an `allOf` of one. What else a schema says can only narrow this down: it is a condition.
     """
     if "$ref" in schema:
-        return [Part("$ref", definition(schema["$ref"], root), deeper=False)]
+        return [SubSchema("$ref", definition(schema["$ref"], root), deeper=False)]
     if "const" in schema or "enum" in schema:
         return []
     if kinds := types(schema):
         below = []
         if "object" in kinds:
-            below += [Part(f"properties.{name}", part, True) for name, part in schema.get("properties", {}).items()]
+            below += [
+                SubSchema(f"properties.{name}", part, True) for name, part in schema.get("properties", {}).items()
+            ]
         if "array" in kinds and "items" in schema:
-            below.append(Part("items", schema["items"], True))
+            below.append(SubSchema("items", schema["items"], True))
         return below
     for union in ("anyOf", "oneOf"):
         if union in schema:
-            return [Part(f"{union}.{n}", part, False) for n, part in enumerate(schema[union])]
-    return [Part("allOf.0", part, False) for part in schema["allOf"]] if len(schema.get("allOf", ())) == 1 else []
+            return [SubSchema(f"{union}.{n}", part, False) for n, part in enumerate(schema[union])]
+    return [SubSchema("allOf.0", part, False) for part in schema["allOf"]] if len(schema.get("allOf", ())) == 1 else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from tamis_schemas import ErrorKind, EvaluationResult, Filter, ItemStatus, Prove
 from tamis_worker.engine.call_accounting import CallAccounting, cost_of
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import ItemKey, claim
-from tamis_worker.ledger.outcomes import Outcome, record
-from tamis_worker.llm.chat import Answer, ChatRequest, Message
-from tamis_worker.llm.llm import Llm
+from tamis_worker.ledger.outcomes import ClaimOutcome, record
+from tamis_worker.llm.chat import ChatAnswer, ChatRequest, Message
+from tamis_worker.llm.llm import LlmClient
 from tamis_worker.operations import Decided, Failure
 
 MODEL = "double-1"
@@ -128,10 +128,10 @@ async def test_the_tier_of_each_answer_decides_its_price_whatever_was_asked_for(
     await recovery.renew_lease(engine, WorkerReport(id="w"), lease=60)
     keys = [ItemKey(UUID(batch.id), place) for place in range(300)]
     claims = [one for one in await claim(engine, keys, worker="w") if one is not None]
-    llm = Llm(double.base_url, "", timeout=10.0, connections=16)
+    llm = LlmClient(double.base_url, "", timeout=10.0, connections=16)
     at_once = asyncio.Semaphore(16)
 
-    async def item(place: int) -> Outcome:
+    async def item(place: int) -> ClaimOutcome:
         """A question, and another where the first came to nothing; with the bill as a conversation draws it."""
         accounting = CallAccounting()
         options = {"service_tier": "flex"} if place % 2 else {}
@@ -141,7 +141,7 @@ async def test_the_tier_of_each_answer_decides_its_price_whatever_was_asked_for(
             async with at_once:
                 reply = await llm.ask(request)
             accounting.note(reply, cost_of(known, MODEL, reply))
-            if isinstance(reply, Answer):
+            if isinstance(reply, ChatAnswer):
                 break
         provenance = Provenance(
             usage=accounting.usage,
@@ -152,7 +152,7 @@ async def test_the_tier_of_each_answer_decides_its_price_whatever_was_asked_for(
         )
         decided = Decided(EvaluationResult(value=True, confidence=0.9))
         failed = Failure(ErrorKind.TRUNCATED, "cut off")
-        return Outcome(claims[place], decided if isinstance(reply, Answer) else failed, provenance)
+        return ClaimOutcome(claims[place], decided if isinstance(reply, ChatAnswer) else failed, provenance)
 
     try:
         outcomes = await asyncio.gather(*(item(place) for place in range(300)))

@@ -14,7 +14,7 @@ from tamis_schemas import ErrorKind
 from tamis_worker.engine.conversation import CallPolicy
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import CallError
-from tamis_worker.llm.llm import Llm
+from tamis_worker.llm.llm import LlmClient
 
 QUESTIONS = sample_questions("m", CallPolicy(RetryPolicy(max_calls=5, deadline=900), 0.0, max_output_tokens=1024))
 
@@ -25,8 +25,8 @@ def double(kept_double: Double) -> Double:
 
 
 @pytest.fixture
-async def llm(double: Double) -> AsyncIterator[Llm]:
-    llm = Llm(double.base_url, "k", timeout=20.0, connections=7)
+async def llm(double: Double) -> AsyncIterator[LlmClient]:
+    llm = LlmClient(double.base_url, "k", timeout=20.0, connections=7)
     yield llm
     await llm.close()
 
@@ -39,7 +39,7 @@ def operations(questions: tuple[SampleQuestion, ...] | tuple[AskedQuestion, ...]
     return [one.operation for one in questions]
 
 
-async def test_the_first_question_is_asked_alone_and_the_others_side_by_side(double: Double, llm: Llm) -> None:
+async def test_the_first_question_is_asked_alone_and_the_others_side_by_side(double: Double, llm: LlmClient) -> None:
     double.script(latency=0.2)
     asked = await interview(llm, QUESTIONS, within=20.0)
     assert operations(asked) == operations(QUESTIONS)
@@ -50,7 +50,9 @@ async def test_the_first_question_is_asked_alone_and_the_others_side_by_side(dou
     assert max(call.in_flight for call in others) == 6
 
 
-async def test_what_is_not_answered_in_time_is_an_error_and_nothing_waits_longer(double: Double, llm: Llm) -> None:
+async def test_what_is_not_answered_in_time_is_an_error_and_nothing_waits_longer(
+    double: Double, llm: LlmClient
+) -> None:
     double.script(faults=[Fault(Kind.SLOW, delay=60.0, calls=(3, 5))])
     asked = await interview(llm, QUESTIONS, within=2.0)
     assert operations(asked) == operations(QUESTIONS)
@@ -59,28 +61,32 @@ async def test_what_is_not_answered_in_time_is_an_error_and_nothing_waits_longer
 
 
 @pytest.mark.parametrize("kind", [Kind.UNAUTHORIZED, Kind.NOT_FOUND, Kind.QUOTA, Kind.RATE_LIMITED, Kind.DROPPED])
-async def test_after_an_error_that_all_would_meet_nobody_else_is_asked(double: Double, llm: Llm, kind: Kind) -> None:
+async def test_after_an_error_that_all_would_meet_nobody_else_is_asked(
+    double: Double, llm: LlmClient, kind: Kind
+) -> None:
     double.script(faults=[Fault(kind)])
     asked = await interview(llm, QUESTIONS, within=20.0)
     assert operations(asked) == [QUESTIONS[0].operation]
     assert double.count() == 1
 
 
-async def test_what_befalls_one_question_keeps_none_of_the_others_from_being_asked(double: Double, llm: Llm) -> None:
+async def test_what_befalls_one_question_keeps_none_of_the_others_from_being_asked(
+    double: Double, llm: LlmClient
+) -> None:
     double.script(faults=[Fault(Kind.REFUSAL, calls=(1,)), Fault(Kind.TRUNCATED, calls=(2,))])
     asked = await interview(llm, QUESTIONS, within=20.0)
     assert errors(asked) == [ErrorKind.REFUSED, ErrorKind.TRUNCATED]
     assert [one.last.read for one in asked] == [False, False, True, True, True, True, True]
 
 
-async def test_an_answer_that_is_json_and_not_what_was_asked_for_is_no_answer(double: Double, llm: Llm) -> None:
+async def test_an_answer_that_is_json_and_not_what_was_asked_for_is_no_answer(double: Double, llm: LlmClient) -> None:
     double.script(faults=[Fault(Kind.WRONG_SCHEMA)])
     asked = await interview(llm, QUESTIONS, within=20.0)
     assert not any(one.last.read for one in asked)
     assert all(one.last.problem for one in asked)
 
 
-async def test_the_models_are_listed_at_no_cost_or_an_error_says_why_not(double: Double, llm: Llm) -> None:
+async def test_the_models_are_listed_at_no_cost_or_an_error_says_why_not(double: Double, llm: LlmClient) -> None:
     double.script(models=["a", "b"])
     assert await llm.models(within=10.0) == ("a", "b")
     double.script(api_key="another")

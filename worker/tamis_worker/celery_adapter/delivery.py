@@ -24,7 +24,7 @@ from tamis_producer.process import tracing
 from tamis_producer.transport.chord_backend import ChordBackend
 from tamis_schemas import ErrorKind
 
-from ..engine.item_end import Decision, ItemEnd, NoOutcome
+from ..engine.item_end import ItemDecided, ItemEnd, NoOutcome
 from ..ledger.claims import ItemKey
 
 LARGEST_INDEX = 2**31 - 1  # that the ledger can hold
@@ -121,7 +121,7 @@ def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
     What is neither has a state of its own, as Celery allows, so that no counter of Celery's counts it.
     """
     match end:
-        case Decision(words):
+        case ItemDecided(words):
             return "task-succeeded", {"result": words, "runtime": seconds}
         case ErrorKind():
             return "task-failed", {"exception": end.value, "traceback": None}

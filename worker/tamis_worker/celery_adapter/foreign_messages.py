@@ -38,7 +38,7 @@ class _Refused:
     acknowledged: bool = False
 
 
-class Allowance:
+class LogAllowance:
     """How many messages are described: so many in each minute, which begins with the first of them."""
 
     def __init__(self, most: int = SAID_A_MINUTE, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -62,12 +62,12 @@ class ForeignMessages:
     """Refuses messages; all of it on the consumer's thread."""
 
     def __init__(
-        self, redact: Redact, *, measures: Measures = NULL_MEASURES, allowance: Allowance | None = None
+        self, redact: Redact, *, measures: Measures = NULL_MEASURES, allowance: LogAllowance | None = None
     ) -> None:
         """`redact` takes the secrets of this process out of what is logged."""
         self._redact = redact
         self._measures = measures
-        self._allowance = allowance or Allowance()
+        self._allowance = allowance or LogAllowance()
         self._unsaid = 0
         self._unacknowledged: list[Any] = []  # the broker did not answer
         self.refused: ThreadMailbox[Any] = ThreadMailbox()  # to be acknowledged

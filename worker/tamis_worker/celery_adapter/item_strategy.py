@@ -27,7 +27,7 @@ from celery.worker import state
 from tamis_producer.process import tracing
 from tamis_schemas import ErrorKind
 
-from ..engine.backpressure import Backpressure, Server
+from ..engine.backpressure import Backpressure, RequiredServer
 from ..engine.item_end import ItemEnd, NoOutcome, Retried
 from ..event_loop.loop import LoopThread, Mailbox, ThreadMailbox
 from ..ledger.claims import ItemKey
@@ -121,7 +121,7 @@ class ItemStrategy:
         self.refused(ConnectionError("the connection was lost"))
         pause = threading.Event()
         pause.wait(RECONNECT_EVERY)  # the loop has heard of it by then
-        while self.backpressure.in_trouble(Server.BROKER) and goes_on():
+        while self.backpressure.in_trouble(RequiredServer.BROKER) and goes_on():
             pause.wait(RECONNECT_EVERY)
 
     def refused(self, error: Exception) -> None:

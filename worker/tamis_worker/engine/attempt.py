@@ -4,7 +4,7 @@
 |---|---|
 | `Ask` | makes the call, and tells `Attempt.next` what became of it |
 | `Wait` | sleeps, then takes the step that follows |
-| `Block` | keeps every caller of this endpoint and model away for so long, then takes the step that follows |
+| `EndpointPause` | keeps every caller of this endpoint and model away for so long, then takes the step that follows |
 | `Done` | uses the answer |
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and gives the item back |
@@ -23,7 +23,7 @@ from typing import Generic, TypeAlias, TypeVar
 from tamis_schemas import ErrorKind, Pause, PauseKind
 
 from ..llm.answer_reading import read_answer
-from ..llm.chat import Answer, CallError, ChatRequest, Message, Reply, Schema
+from ..llm.chat import CallError, ChatAnswer, ChatRequest, Message, Reply, Schema
 from ..llm.json_answer import Malformed
 from ..llm.token_probability import DecisionField, probability_of
 from ..operations import Decided, Failure, InvalidAnswer
@@ -52,7 +52,7 @@ class ReadContent(Generic[T]):
 class UsableAnswer(Generic[T]):
     """An answer, and what it says."""
 
-    answer: Answer
+    answer: ChatAnswer
     read: ReadContent[T]
 
 
@@ -85,7 +85,7 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class EndpointPause:
     """Have everybody wait, which counts towards nobody's deadline."""
 
     seconds: float
@@ -97,7 +97,7 @@ class Done(Generic[T]):
     """Use this value, and keep the answer that it came from."""
 
     value: T
-    answer: Answer
+    answer: ChatAnswer
     probability: float | None = None  # of inclusion, from the answer's tokens
 
 
@@ -115,7 +115,7 @@ class Halt:
     pause: Pause
 
 
-Next: TypeAlias = Ask | Wait | Block | Done[T] | Fail
+Next: TypeAlias = Ask | Wait | EndpointPause | Done[T] | Fail
 Step: TypeAlias = Next[T] | Halt
 
 
@@ -167,7 +167,7 @@ class Attempt(Generic[T]):
         self._latest = self._following(decision, outcome.reply, error)
         ask = Ask(self._latest)
         if decision.blocks:
-            return Block(decision.after, ask)
+            return EndpointPause(decision.after, ask)
         if decision.after:
             self._worked += decision.after
             return Wait(decision.after, ask)
@@ -184,7 +184,7 @@ class Attempt(Generic[T]):
             return replace(request, max_tokens=2 * request.max_tokens)
         if decision.anew:  # the budget was no fault of how the model was asked
             return replace(request, max_tokens=self._latest.max_tokens)
-        if isinstance(reply, Answer):
+        if isinstance(reply, ChatAnswer):
             return repaired(request, reply, error)
         return self._latest
 
@@ -195,7 +195,7 @@ def unusable(reason: Malformed | InvalidAnswer) -> CallError:
     return CallError(kind, str(reason)[:500])
 
 
-def repaired(request: ChatRequest, answer: Answer, error: CallError) -> ChatRequest:
+def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> ChatRequest:
     """The same question once more, with the unusable answer and what is wrong with it."""
     return replace(
         request,

@@ -34,7 +34,7 @@ KEPT = 60  # of what is written
 AWAY = (RedisError, OSError, TimeoutError)
 
 
-class Server(StrEnum):
+class RequiredServer(StrEnum):
     """The servers that a worker cannot work without."""
 
     LEDGER = "ledger"
@@ -42,8 +42,8 @@ class Server(StrEnum):
 
 
 NEEDED_FOR = {
-    Server.LEDGER: "no item and no call is begun until results can be written",
-    Server.BROKER: "no item is begun until the broker serves again",
+    RequiredServer.LEDGER: "no item and no call is begun until results can be written",
+    RequiredServer.BROKER: "no item is begun until the broker serves again",
 }
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 class Trouble:
     """The reason why a worker holds back."""
 
-    server: Server
+    server: RequiredServer
     reason: str  # one line, without secrets
     since: float  # by `time.monotonic`
 
@@ -63,23 +63,23 @@ class Backpressure:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._failing: dict[Server, set[str]] = {server: set() for server in Server}
-        self._troubles: dict[Server, Trouble] = {}
-        self._over = {server: asyncio.Event() for server in Server}
+        self._failing: dict[RequiredServer, set[str]] = {server: set() for server in RequiredServer}
+        self._troubles: dict[RequiredServer, Trouble] = {}
+        self._over = {server: asyncio.Event() for server in RequiredServer}
         for event in self._over.values():
             event.set()
 
     @property
     def trouble(self) -> Trouble | None:
         """The present trouble, that of the ledger first; None where there is none."""
-        return self._troubles.get(Server.LEDGER) or self._troubles.get(Server.BROKER)
+        return self._troubles.get(RequiredServer.LEDGER) or self._troubles.get(RequiredServer.BROKER)
 
     @property
     def calls_wait(self) -> bool:
         """Whether no call may be begun now."""
-        return Server.LEDGER in self._troubles
+        return RequiredServer.LEDGER in self._troubles
 
-    def in_trouble(self, server: Server) -> bool:
+    def in_trouble(self, server: RequiredServer) -> bool:
         """Whether this server is in trouble."""
         return server in self._troubles
 
@@ -91,9 +91,9 @@ class Backpressure:
     async def clear_for_calls(self) -> None:
         """Return when a call may be begun; at once where the ledger takes results."""
         while self.calls_wait:
-            await self._over[Server.LEDGER].wait()
+            await self._over[RequiredServer.LEDGER].wait()
 
-    def failed(self, server: Server, source: str, reason: object) -> None:
+    def failed(self, server: RequiredServer, source: str, reason: object) -> None:
         """Note that somebody, who will try again, could not get through to a server."""
         self._failing[server].add(source)
         if server not in self._troubles:
@@ -102,7 +102,7 @@ class Backpressure:
             self._over[server].clear()
             log.warning("%s: %s", NEEDED_FOR[server], trouble.reason)
 
-    def worked(self, server: Server, source: str) -> None:
+    def worked(self, server: RequiredServer, source: str) -> None:
         """Note that somebody got through to a server."""
         failing = self._failing[server]
         if source not in failing:
@@ -162,7 +162,7 @@ class BrokerProbe:
         except AWAY as error:
             self._failed(where, error)
         else:
-            self._backpressure.worked(Server.BROKER, where)
+            self._backpressure.worked(RequiredServer.BROKER, where)
 
     def _failed(self, where: str, error: Exception) -> None:
-        self._backpressure.failed(Server.BROKER, where, f"Redis at {where} {what_is_wrong(error)}")
+        self._backpressure.failed(RequiredServer.BROKER, where, f"Redis at {where} {what_is_wrong(error)}")

@@ -64,7 +64,7 @@ class _Room:
         self.settled = asyncio.Event()
 
 
-class Budget:
+class BudgetReservations:
     """Reserves and settles, in groups; one per worker process."""
 
     def __init__(

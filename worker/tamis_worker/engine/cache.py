@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from ..ledger.answers import KeptAnswer, find_answers, keep_answers
 from ..ledger.connection import refusal_words
-from ..llm.chat import Answer, ChatRequest
+from ..llm.chat import ChatAnswer, ChatRequest
 from ..llm.prompt_cache import PARAMETERS
 from ..llm.token_probability import PARAMETERS as OF_TOKENS
 from ..telemetry.measures import NULL_MEASURES, Measures
@@ -64,7 +64,7 @@ class Cache:
         """The answer kept under a key, or None."""
         return await self._finds.submit(key)
 
-    async def keep(self, key: str, answer: Answer, probability: float | None = None) -> None:
+    async def keep(self, key: str, answer: ChatAnswer, probability: float | None = None) -> None:
         """Return once the answer is committed, in the place of an older one. What the ledger refuses is not kept.
 
         `probability` is that of inclusion, from the answer's tokens, which are not kept themselves.

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from tamis_schemas import Prices, Usage
 
-from ..llm.chat import Answer, CallError, Reply
+from ..llm.chat import CallError, ChatAnswer, Reply
 from ..operations.program import QuestionBill
 from ..telemetry.chat import ChatSpan
 from .capacity import Waited
@@ -81,9 +81,9 @@ class CallAccounting:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.usage += reply.usage
         self.latency_ms = reply.latency_ms
-        if isinstance(reply, Answer):
+        if isinstance(reply, ChatAnswer):
             self.model = reply.model
-        if isinstance(reply, Answer) or reply.tier is not None:
+        if isinstance(reply, ChatAnswer) or reply.tier is not None:
             self.tier = reply.tier
 
     def _deviate(self, deviations: tuple[str, ...]) -> None:
@@ -95,7 +95,7 @@ def usage_of(reply: Reply) -> Usage | None:
     """The tokens that a call was charged for, none among them; None where nobody knows whether it was."""
     if reply.usage.total_tokens:
         return reply.usage
-    if isinstance(reply, Answer):
+    if isinstance(reply, ChatAnswer):
         return None  # the endpoint does not count
     if reply.status is None:
         return None if reply.sent else reply.usage
@@ -113,8 +113,8 @@ def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
     The price is that of the model as it was asked for; where none is known, of the model that the answer names. The
     tier is the one that the answer names. A call that ended without an answer is not in it: nobody counted its tokens.
     """
-    priced = reply.model if isinstance(reply, Answer) and not prices.knows(model) else model
-    if isinstance(reply, Answer) and not reply.usage.total_tokens:
+    priced = reply.model if isinstance(reply, ChatAnswer) and not prices.knows(model) else model
+    if isinstance(reply, ChatAnswer) and not reply.usage.total_tokens:
         price = prices.of(model)
         return Decimal(0) if price is not None and price.input == price.output == 0 else None
     return prices.cost(priced, reply.usage, reply.tier)

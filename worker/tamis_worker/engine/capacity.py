@@ -17,7 +17,7 @@ from typing import Self
 from tamis_schemas import Steering, Tier
 
 from ..event_loop.loop import wait_within
-from ..llm.chat import Answer, CallError, ChatRequest, Reply
+from ..llm.chat import CallError, ChatAnswer, ChatRequest, Reply
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds between two calls that find out
 SERVICE_TIER = "service_tier"
@@ -67,15 +67,15 @@ class Capacity:
         self._fallen_back = asyncio.Semaphore(most)  # calls of items whose patience is over, at the standard tier
         self.waiting = 0  # items that stand aside now, without a call; may be asked from any thread
 
-    def place_at_once(self, request: ChatRequest, waited: Waited) -> "Place | None":
+    def place_at_once(self, request: ChatRequest, waited: Waited) -> "CallSlot | None":
         """The place for one call at a tier that has room now; None: it is to be waited for."""
         if not is_flex(request):
-            return Place(request, None)
+            return CallSlot(request, None)
         room = self._rooms[request.model]
         place = FlexPlace(request, room, self._usual, waited)
         return place if room.enter_at_once(place) else None
 
-    async def place(self, request: ChatRequest, steering: Steering, waited: Waited) -> "Place":
+    async def place(self, request: ChatRequest, steering: Steering, waited: Waited) -> "CallSlot":
         """The place for one call, once its tier has room; at the standard tier where the item has waited enough.
 
         Leave it with its context. Cancelled meanwhile, no place is taken.
@@ -95,10 +95,10 @@ class Capacity:
             await self._fallen_back.acquire()
         finally:
             self.waiting -= 1
-        return Place(at_standard(request), self._fallen_back.release)
+        return CallSlot(at_standard(request), self._fallen_back.release)
 
 
-class Place:
+class CallSlot:
     """The leave to make one call, and the request as it is to be made; left with its context."""
 
     def __init__(self, request: ChatRequest, left: Callable[[], None] | None) -> None:
@@ -127,7 +127,7 @@ class Place:
         return reply.latency_ms / 1000
 
 
-class FlexPlace(Place):
+class FlexPlace(CallSlot):
     """A place at the flex tier."""
 
     def __init__(self, request: ChatRequest, room: "_Room", usual: float, waited: Waited) -> None:
@@ -141,7 +141,7 @@ class FlexPlace(Place):
         if isinstance(reply, CallError) and reply.no_capacity:
             self._room.refused(self, reply.retry_after)
             self._waited.meet(_now())
-        elif isinstance(reply, Answer):
+        elif isinstance(reply, ChatAnswer):
             self._room.answered(self)
         return reply
 

@@ -16,9 +16,9 @@ from tamis_schemas.batches import wire
 
 from .. import operations
 from ..ledger.batches import BatchConfigCache, BatchTerms
-from ..ledger.claims import Claim, HeldClaims, ItemKey, Refusal
+from ..ledger.claims import Claim, ClaimRefusal, HeldClaims, ItemKey
 from ..ledger.connection import refusal_words
-from ..ledger.outcomes import CallsOfClaim, Outcome, refused
+from ..ledger.outcomes import CallsOfClaim, ClaimOutcome, refused
 from ..operations import Decided, Failure
 from ..telemetry.chat import submit
 from ..telemetry.measures import NULL_MEASURES, Measures
@@ -26,7 +26,7 @@ from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, Halted
 from .conversation import CallPolicy, Conversation
 from .group_commit import GroupCommit
-from .item_end import Decision, ItemEnd, NoOutcome, Retried, untold
+from .item_end import ItemDecided, ItemEnd, NoOutcome, Retried, untold
 from .question_runner import QuestionRunner
 from .transcript import SchemaTexts, TranscriptWriter
 
@@ -53,8 +53,8 @@ class Return:
 class Writers:
     """The writers of an evaluator, each of which writes in groups."""
 
-    claims: GroupCommit[ItemKey, Claim | Refusal]
-    outcomes: GroupCommit[Outcome, bool]
+    claims: GroupCommit[ItemKey, Claim | ClaimRefusal]
+    outcomes: GroupCommit[ClaimOutcome, bool]
     returns: GroupCommit[Return, bool]  # True: the item is cancelled
     cancellations: GroupCommit[ItemKey, bool]
 
@@ -98,7 +98,7 @@ class Evaluator:
         since = tracing.now()
         claim = await self.writers.claims.submit(key)
         self.measures.claimed(isinstance(claim, Claim))
-        if isinstance(claim, Refusal):
+        if isinstance(claim, ClaimRefusal):
             if self.interrupts.cancels(key):  # of a paused batch no claim is granted
                 return NoOutcome.CANCELLED if await self.writers.cancellations.submit(key) else NoOutcome.SKIPPED
             return NoOutcome.CANCELLED if claim.cancelled else NoOutcome.SKIPPED
@@ -146,14 +146,14 @@ class Evaluator:
             return NoOutcome.SKIPPED
         return _end(outcome, terms)
 
-    def _fault(self, claim: Claim, error: Exception) -> Outcome:
+    def _fault(self, claim: Claim, error: Exception) -> ClaimOutcome:
         message = f"{type(error).__name__}: {error}"
         if isinstance(error, SQLAlchemyError):  # which quotes statements and values
             message = f"the ledger refuses a statement: {refusal_words(error)}"
             log.error("%s: %s", _label(claim), message)
         else:
             log.exception("%s", _label(claim))
-        return Outcome(claim, Failure(ErrorKind.INTERNAL, self.redact(message)[:500]), Provenance())
+        return ClaimOutcome(claim, Failure(ErrorKind.INTERNAL, self.redact(message)[:500]), Provenance())
 
     async def _given_back(self, back: Return) -> bool:
         """True where the item is cancelled."""
@@ -165,7 +165,7 @@ class Evaluator:
             # It may be this that cannot be held.
             return await self.writers.returns.submit(replace(back, transcript=None))
 
-    async def _recorded(self, outcome: Outcome) -> tuple[Outcome, bool]:
+    async def _recorded(self, outcome: ClaimOutcome) -> tuple[ClaimOutcome, bool]:
         """The outcome as the ledger holds it, and whether it was accepted."""
         try:
             return outcome, await self.writers.outcomes.submit(outcome)
@@ -181,10 +181,10 @@ class Evaluator:
             return failed, await self.writers.outcomes.submit(failed)
         return unpaid, await self.writers.outcomes.submit(unpaid)
 
-    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span, retried: Retried) -> Outcome | Return:
+    async def _outcome(self, claim: Claim, terms: BatchTerms, span: Span, retried: Retried) -> ClaimOutcome | Return:
         if operations.lacks_content(terms.operation, claim.payload):
             failure = Failure(ErrorKind.NO_CONTENT, "the item has no field that could be shown to a model")
-            return Outcome(claim, failure, Provenance(cost=Decimal(0)))
+            return ClaimOutcome(claim, failure, Provenance(cost=Decimal(0)))
         transcript = None
         if self._schemas is not None:
             transcript = TranscriptWriter(claim.key.batch_id, self._schemas, self.redact)
@@ -211,20 +211,20 @@ class Evaluator:
         provenance = conversation.provenance()
         if ended.panel is not None:
             provenance = provenance.model_copy(update={"model": ended.panel.answered_by})
-        return Outcome(claim, ended, provenance, fitted.cut, conversation.transcript)
+        return ClaimOutcome(claim, ended, provenance, fitted.cut, conversation.transcript)
 
 
-def _end(outcome: Outcome, terms: BatchTerms | None) -> Decision | ErrorKind:
+def _end(outcome: ClaimOutcome, terms: BatchTerms | None) -> ItemDecided | ErrorKind:
     match outcome.ended:
         case Failure(kind):
             return kind
         case Decided(result):
             assert terms is not None  # noqa: S101 - nothing is decided before it is known what to ask
             value = result.fields if isinstance(result, FieldsResult) else result.value
-            return Decision(terms.operation.result_words(value, result.confidence))
+            return ItemDecided(terms.operation.result_words(value, result.confidence))
 
 
-def _cancelled(ended: Outcome | Return, terms: BatchTerms) -> Return:
+def _cancelled(ended: ClaimOutcome | Return, terms: BatchTerms) -> Return:
     """The end of an item that was revoked meanwhile, whatever it came to: what was paid for it stays in its bill."""
     if isinstance(ended, Return):
         return replace(ended, cancelled=True)
@@ -260,7 +260,7 @@ class _ItemSpan:
             )
         self.span.enter()
 
-    def ended(self, outcome: Outcome) -> None:
+    def ended(self, outcome: ClaimOutcome) -> None:
         """Note the outcome."""
         self.outcome = outcome.status.value
         if self.span.recording:

@@ -15,7 +15,7 @@ from tamis_schemas.ledger.outages import LedgerConflict
 
 from ..event_loop.loop import end_tasks
 from ..telemetry.measures import NULL_MEASURES, Measures
-from .backpressure import Backpressure, Server
+from .backpressure import Backpressure, RequiredServer
 
 Entry = TypeVar("Entry")
 Reply = TypeVar("Reply")
@@ -121,12 +121,12 @@ class GroupCommit(Generic[Entry, Reply]):
                 await asyncio.sleep(pause)
             except LedgerUnavailable as error:
                 self._began = None
-                self.backpressure.failed(Server.LEDGER, self.name, error)
+                self.backpressure.failed(RequiredServer.LEDGER, self.name, error)
                 log.debug("%s: %d kept until the ledger is back: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
             except Exception as error:  # the ledger refuses something: find out which entry it is
-                self.backpressure.worked(Server.LEDGER, self.name)
+                self.backpressure.worked(RequiredServer.LEDGER, self.name)
                 if len(group) > 1:
                     middle = len(group) // 2
                     await self._commit(group[:middle])
@@ -136,7 +136,7 @@ class GroupCommit(Generic[Entry, Reply]):
                 return
             else:
                 if self.writing < self.slow or self._queue.empty():  # slow, and more to write: not over yet
-                    self.backpressure.worked(Server.LEDGER, self.name)
+                    self.backpressure.worked(RequiredServer.LEDGER, self.name)
                 self.measures.wrote(self.name, len(group))
                 for waiting, reply in zip(group, replies, strict=True):
                     if not waiting.reply.done():
@@ -148,7 +148,7 @@ class GroupCommit(Generic[Entry, Reply]):
     async def _write_noticing_delay(self, group: Sequence[_Waiting[Entry, Reply]]) -> Sequence[Reply]:
         delay = f"{self.name} wait for Postgres for more than {self.slow:g} s"
         late = asyncio.get_running_loop().call_later(
-            self.slow, self.backpressure.failed, Server.LEDGER, self.name, delay
+            self.slow, self.backpressure.failed, RequiredServer.LEDGER, self.name, delay
         )
         try:
             return await self.write([waiting.entry for waiting in group])

@@ -9,7 +9,7 @@ from tamis_schemas import ErrorKind
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ItemDecided:
     """The item is decided, and the ledger has it."""
 
     words: str  # `include 0.92`: neither text of the record nor of the answer
@@ -24,7 +24,7 @@ class NoOutcome(StrEnum):
     NOT_BEGUN = "not begun"  # the worker stops before it is claimed: the same message comes again
 
 
-ItemEnd: TypeAlias = Decision | ErrorKind | NoOutcome  # an `ErrorKind`: it has failed, and the ledger has it
+ItemEnd: TypeAlias = ItemDecided | ErrorKind | NoOutcome  # an `ErrorKind`: it has failed, and the ledger has it
 Retried: TypeAlias = Callable[[ErrorKind], None]  # is told of a call that failed, where another one follows
 
 

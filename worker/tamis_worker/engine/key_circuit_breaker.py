@@ -11,7 +11,7 @@ import math
 from tamis_schemas import ErrorKind
 
 from ..event_loop.loop import wait_within
-from ..llm.chat import Answer, Reply
+from ..llm.chat import ChatAnswer, Reply
 from .retry import TRANSIENT
 
 # A key is refused at the door: whoever waits behind a trial call waits no longer than this.
@@ -65,7 +65,7 @@ class KeyCircuitBreaker:
         return admission
 
     def _record(self, reply: Reply, refused_before: int) -> int:
-        if isinstance(reply, Answer) or (reply.status == 200 and reply.kind is not ErrorKind.SERVER):
+        if isinstance(reply, ChatAnswer) or (reply.status == 200 and reply.kind is not ErrorKind.SERVER):
             self._forbidden = 0
             if refused_before == self._refused:  # an older call says nothing of the key as it is now
                 self._in_a_row = 0

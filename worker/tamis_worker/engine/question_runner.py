@@ -18,18 +18,18 @@ from tamis_schemas.operations import panel_of
 from ..ledger.batches import BatchTerms
 from ..limiter.limiter import Limiters
 from ..limiter.token_estimates import TokenEstimates, believable
-from ..llm.chat import Answer, CallError, ChatRequest, Reply
-from ..llm.llm import Llm
+from ..llm.chat import CallError, ChatAnswer, ChatRequest, Reply
+from ..llm.llm import LlmClient
 from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure
-from ..telemetry.chat import UNKNOWN, ChatSpan, Server
+from ..telemetry.chat import UNKNOWN, ChatSpan, EndpointAddress
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .attempt import (
     Ask,
     Attempt,
-    Block,
     CallOutcome,
     Done,
+    EndpointPause,
     Fail,
     Halt,
     Next,
@@ -40,10 +40,10 @@ from .attempt import (
 )
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, CutOff, Halted
-from .budget import Budget, OverBudget, Reservation, reserved_tokens
+from .budget import BudgetReservations, OverBudget, Reservation, reserved_tokens
 from .cache import Cache
 from .call_accounting import CallAccounting, cost_of, usage_of
-from .capacity import SERVICE_TIER, Capacity, Place
+from .capacity import SERVICE_TIER, CallSlot, Capacity
 from .key_circuit_breaker import Admission, KeyCircuitBreaker
 from .retry import RetryPolicy
 from .transcript import QuestionTranscript
@@ -62,19 +62,19 @@ class QuestionRunner:
     `server` is the endpoint as spans name it.
     """
 
-    llm: Llm
+    llm: LlmClient
     limiters: Limiters
     policy: RetryPolicy
     interrupts: BatchInterrupts
     cache: Cache
-    budget: Budget
+    budget: BudgetReservations
     prices: Prices
     _: KW_ONLY
     backpressure: Backpressure = field(default_factory=Backpressure)
     capacity: Capacity = field(default_factory=Capacity)
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     breaker: Callable[[], KeyCircuitBreaker] = KeyCircuitBreaker
-    server: Server = UNKNOWN
+    server: EndpointAddress = UNKNOWN
     measures: Measures = NULL_MEASURES
 
     def __post_init__(self) -> None:
@@ -121,7 +121,7 @@ class QuestionRunner:
                     with self.interrupts.interruptible(terms.batch_id):
                         await self.sleep(seconds)
                     step = following
-                case Block(seconds, following):
+                case EndpointPause(seconds, following):
                     limiter = await self.limiters.of(request.model)
                     with self.interrupts.interruptible(terms.batch_id):
                         await limiter.block(seconds)
@@ -183,7 +183,7 @@ class QuestionRunner:
             error, deviations = (read, ()) if isinstance(read, CallError) else (None, read.read.deviations)
             if error is None:
                 accounting.answered(deviations, traced)
-            elif isinstance(reply, Answer):
+            elif isinstance(reply, ChatAnswer):
                 traced.unusable(error.kind.value)
             if transcript is not None:
                 transcript.called(place.request, reply, cost, error, deviations)
@@ -214,14 +214,14 @@ class QuestionRunner:
             with self.interrupts.interruptible(terms.batch_id):
                 await self.backpressure.clear_for_calls()
 
-    async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> Place:
+    async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> CallSlot:
         """Before anything is reserved: an item that waits for capacity holds nothing up."""
         if (at_once := self.capacity.place_at_once(request, accounting.waited)) is not None:
             return at_once
         with self.interrupts.interruptible(terms.batch_id):
             return await self.capacity.place(request, terms.steering, accounting.waited)
 
-    async def _reserved(self, request: ChatRequest, terms: BatchTerms, place: Place) -> Reservation | None:
+    async def _reserved(self, request: ChatRequest, terms: BatchTerms, place: CallSlot) -> Reservation | None:
         if not terms.budgeted:
             return None
         tokens = reserved_tokens([len(message.content) for message in request.messages])
@@ -283,7 +283,7 @@ class QuestionRunner:
             counted = reply.usage
             if not believable(counted.total_tokens, characters, request.max_tokens):
                 counted = Usage()
-            used = counted.total_tokens or (estimate if isinstance(reply, Answer) else None)
+            used = counted.total_tokens or (estimate if isinstance(reply, ChatAnswer) else None)
             if reply.rate is not None:
                 limiter.observe(reply.rate, reply.latency_ms / 1000)
             if isinstance(reply, CallError) and reply.no_capacity:

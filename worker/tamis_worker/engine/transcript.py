@@ -19,7 +19,7 @@ from tamis_schemas.answers.transcript import LONGEST_ANSWER, LONGEST_MESSAGE
 
 from ..ledger.connection import storable
 from ..ledger.outcomes import CallsOfClaim
-from ..llm.chat import Answer, CallError, ChatRequest, Reply, Schema
+from ..llm.chat import CallError, ChatAnswer, ChatRequest, Reply, Schema
 from ..llm.prompt_cache import MARKS, PARAMETERS
 
 MOST_SCHEMAS = 64  # whose JSON is remembered; a worker asks for few shapes at a time
@@ -128,7 +128,7 @@ class QuestionTranscript:
         call = {**self._about, **self._sent(request, reply.body)}
         if reply.rung is not None:
             call["rung"] = reply.rung.value
-        if isinstance(reply, Answer):
+        if isinstance(reply, ChatAnswer):
             answer = {"model": storable(reply.model), "finish_reason": storable(reply.finish_reason)}
             call["answer"] = {**self._bounded(reply.content, LONGEST_ANSWER), **answer, "thoughts": reply.thoughts}
             call["reading"] = self._read(error, deviations)

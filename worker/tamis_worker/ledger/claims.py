@@ -44,7 +44,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ClaimRefusal:
     """No claim: the item is finished, validly claimed, or its batch does not run."""
 
     cancelled: bool  # the item is; of any other it is not said why
@@ -169,7 +169,7 @@ class Claims:
     held: Container[ItemKey]
     _in_doubt: set[ItemKey] = field(init=False, default_factory=set)
 
-    async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | Refusal]:
+    async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | ClaimRefusal]:
         """A claim or a refusal for each key in order; after `LedgerUnavailable` to be called again with the same keys.
 
         As `claim` says.
@@ -187,4 +187,4 @@ class Claims:
             self._in_doubt.update(keys)
             raise
         self._in_doubt.difference_update(keys)
-        return [one or Refusal(key in gone) for key, one in zip(keys, granted, strict=True)]
+        return [one or ClaimRefusal(key in gone) for key, one in zip(keys, granted, strict=True)]

@@ -76,7 +76,7 @@ def prompt_rows(texts: Mapping[tuple[UUID, str], str]) -> str:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClaimOutcome:
     """The end of one claim."""
 
     claim: Claim
@@ -165,7 +165,9 @@ RETURNING batch_id, idx
 """)
 
 
-async def record(engine: AsyncEngine, outcomes: Sequence[Outcome], known: KnownPrompts | None = None) -> Sequence[bool]:
+async def record(
+    engine: AsyncEngine, outcomes: Sequence[ClaimOutcome], known: KnownPrompts | None = None
+) -> Sequence[bool]:
     """Return for each outcome in order whether it was accepted; False under a stale fence, which is not an error.
 
     `known` are the common texts that need not be sent again; None: all are sent.
@@ -187,7 +189,7 @@ async def record(engine: AsyncEngine, outcomes: Sequence[Outcome], known: KnownP
     return [o.claim.key in written for o in outcomes]
 
 
-def refused(outcome: Outcome, why: str) -> tuple[Outcome, Outcome]:
+def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:
     """The outcomes to record in the place of one that the ledger refuses: a failure of the item, with its bill.
 
     The second one is for where it is the bill that cannot be held.
@@ -199,7 +201,7 @@ def refused(outcome: Outcome, why: str) -> tuple[Outcome, Outcome]:
     return failed, replace(failed, ended=noted, provenance=unpaid)
 
 
-def _row(outcome: Outcome) -> dict[str, Any]:
+def _row(outcome: ClaimOutcome) -> dict[str, Any]:
     provenance, usage = outcome.provenance, outcome.provenance.usage
     row: dict[str, Any] = {
         **outcome.claim.columns,
@@ -244,7 +246,7 @@ def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
     return storable(written)
 
 
-def _evaluations(outcome: Outcome) -> list[dict[str, Any]]:
+def _evaluations(outcome: ClaimOutcome) -> list[dict[str, Any]]:
     """One row for each metric and field; where one stands there twice, the last."""
     if not isinstance(outcome.ended, Decided):
         return []

@@ -26,7 +26,7 @@ from tamis_schemas import BrokerUnavailable, LedgerUnavailable
 from tamis_schemas.batches import wire
 
 from ..celery_adapter.item_strategy import ItemStrategy
-from ..engine.backpressure import Backpressure, Server
+from ..engine.backpressure import Backpressure, RequiredServer
 from ..engine.capacity import Capacity
 from ..engine.group_commit import GroupCommit
 from ..event_loop.loop import BackgroundTasks, wait_within
@@ -182,18 +182,18 @@ class LeaseKeeper:
             self._changed.clear()
             began = loop.time()
             silence = f"Postgres has not answered for {self.lease:g} s"
-            overdue = loop.call_later(self.lease, self.backpressure.failed, Server.LEDGER, "heartbeat", silence)
+            overdue = loop.call_later(self.lease, self.backpressure.failed, RequiredServer.LEDGER, "heartbeat", silence)
             try:
                 await recovery.renew_lease(self.engine, self.report(), lease=self.lease)
                 if loop.time() - renewed > self.lease:
                     await self.on_expired()
             except LedgerUnavailable as error:
-                self.backpressure.failed(Server.LEDGER, "heartbeat", error)
+                self.backpressure.failed(RequiredServer.LEDGER, "heartbeat", error)
                 pause = min(AGAIN, usually)
                 log.debug("heartbeat missed: %s", error)
             else:
                 renewed = began
-                self.backpressure.worked(Server.LEDGER, "heartbeat")
+                self.backpressure.worked(RequiredServer.LEDGER, "heartbeat")
                 pause = usually
             finally:
                 overdue.cancel()

@@ -44,7 +44,7 @@ class Observation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounds:
+class WatchdogBounds:
     """The times that are too long, in seconds."""
 
     stalled_after: float  # without a message, or without a turn of the loop
@@ -58,7 +58,7 @@ class Bounds:
         return min(5.0, self.stalled_after / 6)
 
 
-def stalled(seen: Sequence[Observation], bounds: Bounds) -> str | None:
+def stalled(seen: Sequence[Observation], bounds: WatchdogBounds) -> str | None:
     """The fault of the process, in words that follow its name; None where there is none, or nothing is known.
 
     `seen` are the looks so far, the last one last. Where too much time lies between two looks, the whole process was
@@ -83,7 +83,7 @@ def stalled(seen: Sequence[Observation], bounds: Bounds) -> str | None:
     return None
 
 
-def _could_take(look: Observation, bounds: Bounds) -> bool:
+def _could_take(look: Observation, bounds: WatchdogBounds) -> bool:
     return bool(look.waiting) and look.in_flight < bounds.concurrency and not look.holding_back
 
 
@@ -111,7 +111,7 @@ class Watchdog(threading.Thread):
     def __init__(
         self,
         observe: Callable[[], Observation],
-        bounds: Bounds,
+        bounds: WatchdogBounds,
         *,
         tell: Callable[[Observation, str | None], None],
         stop: Callable[[], None] = lambda: os.kill(os.getpid(), signal.SIGTERM),
@@ -205,30 +205,30 @@ class AliveFile:
 
 
 @dataclass(frozen=True)
-class Health:
+class WorkerHealth:
     """Whether a worker works, and a line that says so."""
 
     well: bool
     line: str
 
 
-def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> Health:
+def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> WorkerHealth:
     """The health that a worker's file shows `now` seconds after the machine's start.
 
     A worker that holds back, while a server is in trouble, is well: starting it anew would mend nothing.
     """
     if file is None:
-        return Health(False, "no worker writes this file: start one with `tamis worker --alive-file FILE`")
+        return WorkerHealth(False, "no worker writes this file: start one with `tamis worker --alive-file FILE`")
     if file.stalled is not None:
-        return Health(False, f"worker {file.pid} {file.stalled}")
+        return WorkerHealth(False, f"worker {file.pid} {file.stalled}")
     age = now - file.at
     if not 0 <= age <= within:
         when = f"{age:.0f} s ago" if age >= 0 else "before this machine was started"
-        return Health(False, f"worker {file.pid} was last seen working {when}")
+        return WorkerHealth(False, f"worker {file.pid} was last seen working {when}")
     state = file.state if file.reason is None else f"{file.state}: {file.reason}"
-    return Health(True, f"worker {file.pid} is {state}")
+    return WorkerHealth(True, f"worker {file.pid} is {state}")
 
 
-def health_at(path: Path, *, within: float = FRESH) -> Health:
+def health_at(path: Path, *, within: float = FRESH) -> WorkerHealth:
     """The health that the file shows now."""
     return health_of(AliveFile.read(path), time.monotonic(), within=within)

@@ -32,7 +32,7 @@ from tamis_schemas import ErrorKind
 from tamis_schemas.values.printable import printable_line
 
 from .chat import CallError, Obstacle
-from .dialect import Refusal
+from .dialect import ParameterRefusal
 
 MAX_MESSAGE = 500  # characters
 
@@ -181,7 +181,7 @@ def cleaned(message: str, api_key: str) -> str:
     return message if len(message) <= MAX_MESSAGE else message[: MAX_MESSAGE - 3] + "..."
 
 
-def refusal_of(status: int, error: object, text: str) -> Refusal:
+def refusal_of(status: int, error: object, text: str) -> ParameterRefusal:
     """An error answer in the words of OpenAI; fields that are missing are None.
 
     An error that wraps another one, as gateways' do, says the words of both.
@@ -189,7 +189,7 @@ def refusal_of(status: int, error: object, text: str) -> Refusal:
     layers = list(layers_of(error))
     words = dict.fromkeys(filter(None, map(_words, layers)))
     codes = [code for layer in layers if (code := text_in(layer, "code")) is not None]
-    return Refusal(
+    return ParameterRefusal(
         status,
         ": ".join(words) or text,
         param=next((param for layer in layers if (param := text_in(layer, "param")) is not None), None),
@@ -236,7 +236,7 @@ def text_in(error: object, name: str) -> str | None:
     return None if value is None else str(value)
 
 
-def _kind(refusal: Refusal, names: Iterable[str | None]) -> ErrorKind:
+def _kind(refusal: ParameterRefusal, names: Iterable[str | None]) -> ErrorKind:
     for name in names:
         if name in CODES:
             return CODES[name]

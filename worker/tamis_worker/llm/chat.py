@@ -70,7 +70,7 @@ class ChatRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ChatAnswer:
     """The words that the model wrote: not cut off and not empty; whether they are JSON is not known yet."""
 
     content: str
@@ -115,4 +115,4 @@ class CallError:
     body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request; None: none was
 
 
-Reply: TypeAlias = Answer | CallError
+Reply: TypeAlias = ChatAnswer | CallError

@@ -19,7 +19,7 @@ from typing import Any
 from tamis_schemas import ErrorKind, Usage
 
 from .call_error import cleaned, of_answer
-from .chat import Answer, CallError, Reply
+from .chat import CallError, ChatAnswer, Reply
 
 # No call has so many tokens. A larger number is taken for this one: summed over 1,000,000 items (TAMIS_MAX_ITEMS) of 40
 # calls each it is 4 x 10^18, which 64 bits still hold.
@@ -219,7 +219,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
     if content.strip():
         thoughts = _thought_characters(message)
         told = _tokens(choice.get("logprobs"))
-        return Answer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts, tokens=told)
+        return ChatAnswer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts, tokens=told)
     if len(calls) > 1:
         return failed(ErrorKind.EMPTY, f"no content, and {len(calls)} tool calls: which of them is the answer?")
     what = "only thoughts came, and no answer" if thoughts_alone else "no content"

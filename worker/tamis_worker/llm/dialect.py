@@ -108,7 +108,7 @@ class Dialect:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ParameterRefusal:
     """An error answer, as far as it says which parameter is refused."""
 
     status: int
@@ -142,7 +142,9 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
     return marked(written)
 
 
-def after_refusal(dialect: Dialect, refusal: Refusal, optional: Iterable[str] = ("temperature",)) -> Dialect | None:
+def after_refusal(
+    dialect: Dialect, refusal: ParameterRefusal, optional: Iterable[str] = ("temperature",)
+) -> Dialect | None:
     """The dialect without what was refused; None where the refusal is about something else.
 
     `optional` are the names of the parameters that the request can do without.

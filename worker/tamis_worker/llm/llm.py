@@ -16,15 +16,24 @@ from ..limiter.rate_headers import RateHeaders, read_rate_headers
 from .answer_reading import read_answer
 from .api_key import NO_KEY, FixedKey, KeySource, NoKey
 from .call_error import cleaned, of_exception, of_redirect, refusal_of
-from .chat import Answer, CallError, ChatRequest, Message, Reply, Rung, is_below, lower
+from .chat import CallError, ChatAnswer, ChatRequest, Message, Reply, Rung, is_below, lower
 from .completion import read_completion
-from .dialect import AFTER_OTHER_SHAPE, FORBIDDEN, Adherence, Dialect, Refusal, adherence_of, after_refusal, body
+from .dialect import (
+    AFTER_OTHER_SHAPE,
+    FORBIDDEN,
+    Adherence,
+    Dialect,
+    ParameterRefusal,
+    adherence_of,
+    after_refusal,
+    body,
+)
 from .json_answer import Malformed
 from .lean_client import AnswerTooLarge, LeanClient, Redirected
 from .model_list import ModelList, listed_models
 from .shared_dialects import DialectTurn, SharedDialects
 
-__all__ = ["Answer", "CallError", "ChatRequest", "Llm", "Message", "Reply"]
+__all__ = ["CallError", "ChatAnswer", "ChatRequest", "LlmClient", "Message", "Reply"]
 
 CONNECT_TIMEOUT = 10.0  # seconds
 # Endpoints that run on uvicorn close idle connections after 5 seconds; a request sent just then is lost.
@@ -52,10 +61,10 @@ class _Outcome:
     """The reply to one HTTP request, and the refusal in it."""
 
     reply: Reply
-    refusal: Refusal | None = None  # where the request itself was refused, and nothing was paid
+    refusal: ParameterRefusal | None = None  # where the request itself was refused, and nothing was paid
 
 
-class Llm:
+class LlmClient:
     """One endpoint, asked over one pool of connections; one per process, in one event loop.
 
     How each model wants to be asked for each schema is found out from refusals and remembered: see `dialect`. By schema
@@ -175,7 +184,7 @@ class Llm:
             await self._bound_for_grammars(model)
             return NO_CHANGE
         content, adherence = "", Adherence.OTHER_SHAPE
-        if isinstance(reply, Answer):
+        if isinstance(reply, ChatAnswer):
             content, adherence = reply.content, _adherence(reply.content, request)
         elif reply.kind is ErrorKind.TRUNCATED:
             await self._bound_for_grammars(model)
@@ -273,7 +282,7 @@ def _no_key(error: NoKey) -> CallError:
 def _outcome(reply: Reply) -> _Outcome:
     """The outcome of a 200; gateways refuse a request inside of one."""
     if isinstance(reply, CallError) and (reply.kind is ErrorKind.INVALID_REQUEST or reply.status == FORBIDDEN):
-        return _Outcome(reply, Refusal(reply.status or 400, reply.message))
+        return _Outcome(reply, ParameterRefusal(reply.status or 400, reply.message))
     return _Outcome(reply)
 
 

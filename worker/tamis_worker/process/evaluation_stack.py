@@ -21,7 +21,7 @@ from tamis_schemas import BrokerUnavailable
 from ..config.settings import WorkerSettings
 from ..engine.backpressure import Backpressure
 from ..engine.batch_interrupts import BatchInterrupts
-from ..engine.budget import Budget
+from ..engine.budget import BudgetReservations
 from ..engine.cache import Cache
 from ..engine.capacity import Capacity
 from ..engine.conversation import CallPolicy
@@ -38,9 +38,9 @@ from ..ledger.spending import Spending
 from ..limiter.limiter import Limiters, Limits
 from ..llm.api_key import key_source
 from ..llm.dialect_store import endpoint_name
-from ..llm.llm import Llm
+from ..llm.llm import LlmClient
 from ..llm.shared_dialects import SharedDialects
-from ..telemetry.chat import Server
+from ..telemetry.chat import EndpointAddress
 from ..telemetry.measures import Measures
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class EvaluationStack:
         self._llm = _llm(settings, ledger, worker_id, redact)
         self.capacity = Capacity(most=settings.concurrency, usual=settings.call_timeout)
         self._cache = Cache(ledger.statements, backpressure, days=settings.cache_days, measures=measures)
-        self._budget = Budget(
+        self._budget = BudgetReservations(
             Spending(ledger.transactions),
             prices,
             patience=settings.call_timeout + SETTLING,
@@ -115,7 +115,7 @@ class EvaluationStack:
             prices,
             backpressure=backpressure,
             capacity=self.capacity,
-            server=Server.of(settings.endpoint),
+            server=EndpointAddress.of(settings.endpoint),
             measures=measures,
         )
         self.held = HeldClaims()
@@ -166,7 +166,7 @@ async def _start(commits: Iterable[GroupCommit[Any, Any]], opened: AsyncExitStac
         await commit.start()
 
 
-def _llm(settings: WorkerSettings, ledger: LedgerEngines, worker_id: str, redact: Redaction) -> Llm:
+def _llm(settings: WorkerSettings, ledger: LedgerEngines, worker_id: str, redact: Redaction) -> LlmClient:
     keys = key_source(
         settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
         file=settings.llm_api_key_file,
@@ -174,7 +174,7 @@ def _llm(settings: WorkerSettings, ledger: LedgerEngines, worker_id: str, redact
         ttl=settings.llm_api_key_ttl,
         learn=redact.learn,
     )
-    return Llm(
+    return LlmClient(
         settings.endpoint,
         keys,
         timeout=settings.call_timeout,

@@ -32,7 +32,7 @@ from ..ledger.cancellations import cancel_items, cancel_waiting
 from ..ledger.claims import ItemKey
 from ..ledger.shards import Closing, close_shard
 from ..limiter.limiter import Limiter
-from ..liveness.watchdog import EXIT_STALLED, AliveFile, Bounds, Observation, Watchdog
+from ..liveness.watchdog import EXIT_STALLED, AliveFile, Observation, Watchdog, WatchdogBounds
 from ..telemetry import log as log_setup
 from ..telemetry.tracing import traced
 from .evaluation_stack import SETTLING
@@ -150,7 +150,7 @@ def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | Non
             report = runtime.vitals.report()
             AliveFile(report.pid or 0, time.monotonic(), report.state.value, report.reason, verdict).write(alive_file)
 
-    bounds = Bounds(
+    bounds = WatchdogBounds(
         stalled_after=settings.stalled_after_seconds,
         concurrency=settings.concurrency,
         write_within=max(WRITE_WITHIN, settings.stalled_after_seconds),

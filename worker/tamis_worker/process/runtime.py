@@ -36,7 +36,7 @@ from ..celery_adapter.awaited_strategy import AwaitedStrategy, SentTask
 from ..celery_adapter.foreign_messages import ForeignMessages
 from ..celery_adapter.item_strategy import ItemStrategy
 from ..config.settings import WorkerSettings
-from ..engine.backpressure import Backpressure, BrokerProbe, Server
+from ..engine.backpressure import Backpressure, BrokerProbe, RequiredServer
 from ..engine.batch_interrupts import BatchInterrupts
 from ..event_loop.loop import BackgroundTasks, Looper, LoopThread
 from ..ledger.batches import BatchConfigCache, running_batches
@@ -104,7 +104,7 @@ class Runtime:
             cancel=lambda key, cut: self.evaluation.interrupts.cancel(key, cut=cut),
             forget_item=self.evaluation.interrupts.forget,
         )
-        self._door = Door(settings)
+        self._door = MetricsServer(settings)
         self.sent = AwaitedStrategy(self._loop, self._door.answer)
         self._background = BackgroundTasks()
         self.vitals = Vitals(
@@ -221,7 +221,7 @@ def _redis_of_broker(url: str) -> "redis.Redis | None":
     return redis.from_url(url, socket_timeout=BROKER_ANSWERS_WITHIN, socket_connect_timeout=BROKER_ANSWERS_WITHIN)
 
 
-class Door:
+class MetricsServer:
     """Answers what services send, with a client of its own; it connects with the first of them."""
 
     def __init__(self, settings: WorkerSettings) -> None:
@@ -261,9 +261,9 @@ class BatchFollower:
             for batch_id in await self.interrupts.refresh(self._not_running):
                 if await close_cancelled(self.engine, batch_id):
                     log.info("batch=%s cancelled: its last call has ended", batch_id)
-            self.backpressure.worked(Server.LEDGER, SOURCE)
+            self.backpressure.worked(RequiredServer.LEDGER, SOURCE)
         except LedgerUnavailable as error:
-            self.backpressure.failed(Server.LEDGER, SOURCE, error)
+            self.backpressure.failed(RequiredServer.LEDGER, SOURCE, error)
 
     async def _not_running(self, batch_ids: Collection[UUID]) -> Collection[UUID]:
         running = await running_batches(self.engine, batch_ids)

@@ -26,7 +26,7 @@ _SWALLOWED = re.compile(r"([<\[]) ")
 
 
 @dataclass(frozen=True)
-class Place:
+class Span:
     """Characters of a text, from `start` to before `end`."""
 
     start: int
@@ -57,14 +57,14 @@ class FoldedText:
                 length, last = length + len(piece), piece[-1]
         self.folded = "".join(pieces)
 
-    def place(self, start: int, end: int) -> Place:
+    def place(self, start: int, end: int) -> Span:
         """Where `folded[start:end]`, which is not empty, stands in the text."""
         stop = self._origin(end - 1) + 1
         for character in self._text[stop : stop + TRAILING]:
             if _FOLDS[ord(character)]:
                 break
             stop += 1
-        return Place(self._origin(start), stop)
+        return Span(self._origin(start), stop)
 
     def _origin(self, place: int) -> int:
         step = bisect_right(self._begins, place) - 1

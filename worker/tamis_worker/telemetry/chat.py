@@ -15,7 +15,7 @@ from tamis_producer.process import tracing
 from tamis_producer.process.tracing import NO_SPAN, Attributes, SpanKind, quietly
 from tamis_schemas import Evaluation
 
-from ..llm.chat import Answer, ChatRequest, Reply
+from ..llm.chat import ChatAnswer, ChatRequest, Reply
 
 # By the end of the host's name. Whoever else speaks this protocol is told apart by `server.address`.
 PROVIDERS = {
@@ -35,7 +35,7 @@ EVENT = "gen_ai.evaluation.result"
 
 
 @dataclass(frozen=True)
-class Server:
+class EndpointAddress:
     """An endpoint as spans name it: nothing else of its URL, which may hold a password."""
 
     provider: str = "openai"
@@ -54,7 +54,7 @@ class Server:
         return cls(next(providers, "openai"), host, port)
 
 
-UNKNOWN = Server()
+UNKNOWN = EndpointAddress()
 
 
 class ChatSpan:
@@ -65,7 +65,7 @@ class ChatSpan:
 
     __slots__ = ("_kept", "_replied_at", "_request", "_server", "span")
 
-    def __init__(self, server: Server, request: ChatRequest) -> None:
+    def __init__(self, server: EndpointAddress, request: ChatRequest) -> None:
         self._server = server
         self._request = request
         self._kept = False
@@ -108,7 +108,7 @@ class ChatSpan:
                     "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
                 }
             )
-        if isinstance(reply, Answer):
+        if isinstance(reply, ChatAnswer):
             self.span.set(
                 {
                     "gen_ai.response.model": reply.model or None,

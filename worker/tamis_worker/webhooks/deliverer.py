@@ -22,7 +22,7 @@ from ..config.settings import WorkerSettings
 from ..event_loop.loop import Looper, end_tasks
 from ..ledger.connection import transaction
 from . import outbox
-from .schedule import Answer, decide
+from .schedule import DeliveryAnswer, decide
 from .sender import Sender, TaskSender, is_task
 
 POLL = 2.0  # s between two looks for webhooks that are due
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 class Sends(Protocol):
     """The port through which one try is sent."""
 
-    async def send(self, webhook_id: UUID, url: str, body: str) -> Answer:
+    async def send(self, webhook_id: UUID, url: str, body: str) -> DeliveryAnswer:
         """Send one try, and return what came of it."""
         ...
 

@@ -19,7 +19,7 @@ from tamis_schemas.ledger import batches, summaries, tallies, webhooks
 from tamis_schemas.ledger.tables import WebhookState
 
 from ..ledger.connection import transaction
-from .schedule import Decision
+from .schedule import DeliveryDecision
 
 CLAIMED_FOR = 60  # s; longer than one try may take, so that a webhook whose worker died is sent by another one
 OF_ONE_RECEIVER = 2  # webhooks at a time, of all workers together: a slow one leaves room for the others
@@ -80,7 +80,7 @@ async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[
         return [Claimed(row.id, row.url, row.body or await _written(connection, row), row.tries) for row in rows]
 
 
-async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decision: Decision) -> None:
+async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decision: DeliveryDecision) -> None:
     """Record what came of a try. Raises `LedgerUnavailable`: the webhook is then sent once more.
 
     That it was delivered counts in any case. A failure counts where no later try has begun, and no replay.

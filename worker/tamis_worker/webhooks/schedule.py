@@ -15,7 +15,7 @@ MAY_ASK = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 @dataclass(frozen=True)
-class Answer:
+class DeliveryAnswer:
     """The receiver's answer to one try, or why there is none."""
 
     status: int | None  # None: there was no answer
@@ -29,7 +29,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Decision:
+class DeliveryDecision:
     """The consequence of an answer: delivered, given up, or tried again after some seconds."""
 
     delivered: bool
@@ -37,7 +37,7 @@ class Decision:
     said: str
 
 
-def decide(answer: Answer, tries: int, *, jitter: float = 0.0) -> Decision:
+def decide(answer: DeliveryAnswer, tries: int, *, jitter: float = 0.0) -> DeliveryDecision:
     """Return what follows on the answer to the try of this number, from 1.
 
     Args:
@@ -46,11 +46,11 @@ def decide(answer: Answer, tries: int, *, jitter: float = 0.0) -> Decision:
         jitter: a random number from 0 to 1.
     """
     if answer.delivered:
-        return Decision(True, None, answer.said)
+        return DeliveryDecision(True, None, answer.said)
     if answer.status == HTTPStatus.GONE:
-        return Decision(False, None, f"{answer.said}: the receiver wants no more; given up")
+        return DeliveryDecision(False, None, f"{answer.said}: the receiver wants no more; given up")
     if tries > len(WAITS):
-        return Decision(False, None, f"{answer.said}; given up after {tries} tries in a day")
+        return DeliveryDecision(False, None, f"{answer.said}; given up after {tries} tries in a day")
     put_off = answer.retry_after if answer.status in MAY_ASK else None
     wait = max(WAITS[tries - 1], min(put_off or 0.0, LONGEST_ASKED))
-    return Decision(False, wait * (1 + JITTER * jitter), answer.said)
+    return DeliveryDecision(False, wait * (1 + JITTER * jitter), answer.said)

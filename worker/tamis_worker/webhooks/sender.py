@@ -30,7 +30,7 @@ from tamis_schemas import BrokerUnavailable
 from tamis_schemas.batches.callback import SCHEME, OnComplete
 
 from ..llm.call_error import retry_after
-from .schedule import Answer
+from .schedule import DeliveryAnswer
 
 ANSWER_WITHIN = 15.0  # s, from the look-up of the name to the status
 USER_AGENT = "tamis-webhooks"
@@ -67,10 +67,10 @@ class Sender:
         self._within = within
         self._session: aiohttp.ClientSession | None = None
 
-    async def send(self, webhook_id: UUID, url: str, body: str, now: datetime | None = None) -> Answer:
+    async def send(self, webhook_id: UUID, url: str, body: str, now: datetime | None = None) -> DeliveryAnswer:
         """Send one try and return what came of it; `now`: the time that is signed, None for the present."""
         if urlsplit(url).scheme != "https" and not self._private:
-            return Answer(None, f"not sent: http is not encrypted; {ALLOW}")
+            return DeliveryAnswer(None, f"not sent: http is not encrypted; {ALLOW}")
         at, headers = now or datetime.now(UTC), {"Content-Type": "application/json", "User-Agent": USER_AGENT}
         headers |= {
             "webhook-id": str(webhook_id),
@@ -81,11 +81,11 @@ class Sender:
         _refused.set(refused)
         try:
             async with self._opened().post(url, data=body.encode(), headers=headers, allow_redirects=False) as reply:
-                return Answer(reply.status, _said(reply.status), retry_after(reply.headers))
+                return DeliveryAnswer(reply.status, _said(reply.status), retry_after(reply.headers))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             if refused:  # also where other addresses of the name were tried, and none of them answered
-                return Answer(None, f"not sent: {refused[0]} is no public address; {ALLOW}")
-            return Answer(None, _why(error, self._within))
+                return DeliveryAnswer(None, f"not sent: {refused[0]} is no public address; {ALLOW}")
+            return DeliveryAnswer(None, _why(error, self._within))
 
     async def close(self) -> None:
         """Close what is open."""
@@ -160,15 +160,15 @@ class TaskSender:
     def __init__(self, app: Celery) -> None:
         self._app = app
 
-    async def send(self, webhook_id: UUID, url: str, body: str) -> Answer:
+    async def send(self, webhook_id: UUID, url: str, body: str) -> DeliveryAnswer:
         """Send one try and return what came of it: what the broker took is delivered."""
         written = json.loads(body)
         task = OnComplete.model_validate(written["task"])
         try:
             await asyncio.to_thread(self._publish, str(webhook_id), task, written["data"])
         except BrokerUnavailable as error:
-            return Answer(None, str(error))
-        return Answer(HTTPStatus.ACCEPTED, f"sent into the queue {task.queue}")
+            return DeliveryAnswer(None, str(error))
+        return DeliveryAnswer(HTTPStatus.ACCEPTED, f"sent into the queue {task.queue}")
 
     async def close(self) -> None:
         """Close nothing: the application is the worker's."""

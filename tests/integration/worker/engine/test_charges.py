@@ -7,13 +7,13 @@ import pytest
 from llm_double import Double, Fault, Kind
 from tamis_schemas import ErrorKind, Usage
 from tamis_worker.engine.call_accounting import usage_of
-from tamis_worker.llm.llm import CallError, ChatRequest, Llm, Message, Reply
+from tamis_worker.llm.llm import CallError, ChatRequest, LlmClient, Message, Reply
 
 QUESTION = ChatRequest("m", (Message("user", "Is it?"),), "filter", {"type": "object", "properties": {}}, None, 100)
 
 
 async def asked(base_url: str, patience: float = 10.0) -> Reply:
-    llm = Llm(base_url, "sk-test-1234567890", timeout=patience, connections=4)
+    llm = LlmClient(base_url, "sk-test-1234567890", timeout=patience, connections=4)
     try:
         return await llm.ask(QUESTION)
     finally:

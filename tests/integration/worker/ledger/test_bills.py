@@ -17,7 +17,7 @@ from tamis_worker.ledger import recovery
 from tamis_worker.ledger.answers import KeptAnswer, find_answers, keep_answers
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import refusal_words
-from tamis_worker.ledger.outcomes import Outcome, record, refused
+from tamis_worker.ledger.outcomes import ClaimOutcome, record, refused
 from tamis_worker.ledger.shards import Closing, close_shard
 from tamis_worker.llm.completion import MOST_TOKENS
 from tamis_worker.operations import Decided
@@ -44,8 +44,8 @@ async def row(engine: AsyncEngine, index: int = 0) -> Any:
         return found.one()
 
 
-def decided(claim: Claim, **provenance: Any) -> Outcome:
-    return Outcome(
+def decided(claim: Claim, **provenance: Any) -> ClaimOutcome:
+    return ClaimOutcome(
         claim, Decided(EvaluationResult(value=True, confidence=0.9, reasoning="r")), Provenance(**provenance)
     )
 

@@ -22,8 +22,8 @@ from tamis_schemas import (
 )
 from tamis_worker.ledger import claims as claims_module
 from tamis_worker.ledger import recovery
-from tamis_worker.ledger.claims import Claim, Claims, ItemKey, Refusal, cancelled, claim, lost
-from tamis_worker.ledger.outcomes import Outcome, record
+from tamis_worker.ledger.claims import Claim, ClaimRefusal, Claims, ItemKey, cancelled, claim, lost
+from tamis_worker.ledger.outcomes import ClaimOutcome, record
 from tamis_worker.ledger.shards import Closing, close_shard
 from tamis_worker.operations import Decided, Failure
 
@@ -44,10 +44,10 @@ async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str 
     return [one for one in granted if one is not None]
 
 
-def decided(claim: Claim, value: bool = True, confidence: float = 0.9) -> Outcome:
+def decided(claim: Claim, value: bool = True, confidence: float = 0.9) -> ClaimOutcome:
     result = EvaluationResult(value=value, confidence=confidence, reasoning="r")
     usage = Usage(prompt_tokens=100, completion_tokens=20)
-    return Outcome(claim, Decided(result), Provenance(model="m", usage=usage, calls=1, latency_ms=250))
+    return ClaimOutcome(claim, Decided(result), Provenance(model="m", usage=usage, calls=1, latency_ms=250))
 
 
 async def test_an_item_is_claimed_once(engine: AsyncEngine, batch: Batch) -> None:
@@ -109,7 +109,7 @@ async def test_items_of_a_paused_batch_are_not_claimed(engine: AsyncEngine, batc
 async def test_what_postgres_cannot_hold_is_replaced_and_not_lost(engine: AsyncEngine, batch: Batch) -> None:
     (one,) = await claimed(engine, batch, 0)
     result = EvaluationResult(value=True, confidence=1.0, reasoning="a\x00b\ud800c")
-    assert await record(engine, [Outcome(one, Decided(result), Provenance())]) == [True]
+    assert await record(engine, [ClaimOutcome(one, Decided(result), Provenance())]) == [True]
     row = next(batch.results())
     assert row.result is not None
     assert row.result.reasoning == "a\ufffdb\ufffdc"
@@ -120,7 +120,7 @@ async def test_a_shard_closes_when_its_last_item_is_terminal(engine: AsyncEngine
     await record(engine, [decided(one) for one in claims[:-1]])
     assert await close_shard(engine, UUID(batch.id), 1, 0) is Closing.OPEN
     failure = Failure(ErrorKind.TIMEOUT, "took too long")
-    await record(engine, [Outcome(claims[-1], failure, Provenance(calls=3))])
+    await record(engine, [ClaimOutcome(claims[-1], failure, Provenance(calls=3))])
     assert await close_shard(engine, UUID(batch.id), 1, 0) is Closing.CLOSED
     assert batch.summary() is None
 
@@ -131,7 +131,9 @@ async def test_many_closings_at_once_write_one_summary_with_the_ledgers_figures(
     claims = await claimed(engine, batch, *range(120))
     assert len(claims) == 120
     outcomes = [decided(one, value=one.key.index < 30, confidence=one.key.index / 120) for one in claims[:110]]
-    failures = [Outcome(one, Failure(ErrorKind.REFUSED, "no"), Provenance(model="m", calls=2)) for one in claims[110:]]
+    failures = [
+        ClaimOutcome(one, Failure(ErrorKind.REFUSED, "no"), Provenance(model="m", calls=2)) for one in claims[110:]
+    ]
     await record(engine, [*outcomes, *failures])
     closings = await asyncio.gather(*(close_shard(engine, UUID(batch.id), 1, n) for n in (0, 1, 2, 0, 1, 2)))
     assert Closing.COMPLETED in closings
@@ -200,9 +202,9 @@ async def test_the_identity_holds_while_items_move(engine: AsyncEngine, batch: B
 
 
 async def test_what_an_item_cost_in_earlier_rounds_is_not_forgotten(engine: AsyncEngine, batch: Batch) -> None:
-    def ended(claim: Claim, cost: str | None) -> Outcome:
+    def ended(claim: Claim, cost: str | None) -> ClaimOutcome:
         provenance = Provenance(usage=Usage(100, 20, 60, 5), cost=None if cost is None else Decimal(cost), calls=2)
-        return Outcome(claim, Failure(ErrorKind.TIMEOUT, "took too long"), provenance)
+        return ClaimOutcome(claim, Failure(ErrorKind.TIMEOUT, "took too long"), provenance)
 
     for cost, together in (("0.001", "0.001"), ("0.0005", "0.0015"), (None, None)):
         async with engine.begin() as connection:
@@ -244,7 +246,7 @@ async def test_an_item_whose_claim_was_granted_but_not_heard_of_is_granted_when_
     assert isinstance(granted, Claim)
     assert granted.fence == 2
     assert await record(engine, [decided(granted)]) == [True]
-    assert await claims.claim([key(batch, 0)]) == [Refusal(cancelled=False)]
+    assert await claims.claim([key(batch, 0)]) == [ClaimRefusal(cancelled=False)]
     async with engine.connect() as connection:
         attempts = (await connection.execute(text("SELECT attempts FROM items WHERE idx = 0"))).scalar_one()
     assert attempts == 1  # no worker died of it
@@ -258,7 +260,7 @@ async def test_an_item_that_the_worker_knows_it_holds_is_not_granted_again_for_a
     claims = Claims(engine, worker="w1", held={key(batch, 0)})
     with pytest.raises(LedgerUnavailable):
         await claims.claim([key(batch, 0)])  # a second delivery of its message
-    assert await claims.claim([key(batch, 0)]) == [Refusal(cancelled=False)]
+    assert await claims.claim([key(batch, 0)]) == [ClaimRefusal(cancelled=False)]
 
 
 async def test_of_what_is_refused_it_is_said_whether_it_is_cancelled(engine: AsyncEngine, batch: Batch) -> None:
@@ -266,11 +268,15 @@ async def test_of_what_is_refused_it_is_said_whether_it_is_cancelled(engine: Asy
     claims = Claims(engine, worker="w1", held=())
     granted = await claims.claim([key(batch, 0), key(batch, 0)])
     assert isinstance(granted[0], Claim)
-    assert granted[1] == Refusal(cancelled=False)  # the same message twice
+    assert granted[1] == ClaimRefusal(cancelled=False)  # the same message twice
     batch.pause()
-    assert await claims.claim([key(batch, 1)]) == [Refusal(cancelled=False)]
+    assert await claims.claim([key(batch, 1)]) == [ClaimRefusal(cancelled=False)]
     batch.cancel()
     keys = [key(batch, index) for index in (0, 1, 999)]  # held, cancelled, of no item
-    assert await claims.claim(keys) == [Refusal(cancelled=False), Refusal(cancelled=True), Refusal(cancelled=False)]
+    assert await claims.claim(keys) == [
+        ClaimRefusal(cancelled=False),
+        ClaimRefusal(cancelled=True),
+        ClaimRefusal(cancelled=False),
+    ]
     assert await cancelled(engine, keys) == {key(batch, 1)}
     assert not await cancelled(engine, [])

@@ -12,7 +12,7 @@ from tamis_producer.ledger.worker_view import WorkerReport
 from tamis_schemas import EvaluationResult, Filter, Provenance
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import ItemKey, claim
-from tamis_worker.ledger.outcomes import Outcome, record
+from tamis_worker.ledger.outcomes import ClaimOutcome, record
 from tamis_worker.operations import Decided
 
 NOTES = ("extra key 'notes' left out", "confidence: '0.9' read as a number")
@@ -24,7 +24,7 @@ async def test_deviations_are_read_with_the_result_in_their_order(client: Client
     for granted in await claim(engine, [ItemKey(UUID(batch.id), n) for n in range(2)], worker="w"):
         assert granted is not None
         decided = Decided(EvaluationResult(value=True, confidence=0.9))
-        assert await record(engine, [Outcome(granted, decided, Provenance(model="m", calls=1))]) == [True]
+        assert await record(engine, [ClaimOutcome(granted, decided, Provenance(model="m", calls=1))]) == [True]
     async with engine.begin() as connection:
         statement = text("UPDATE results SET deviations = CAST(:notes AS json) WHERE idx = 1")
         await connection.execute(statement, {"notes": json.dumps(NOTES)})

@@ -18,7 +18,7 @@ from tamis_schemas import (
 )
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
-from tamis_worker.ledger.outcomes import Outcome, record
+from tamis_worker.ledger.outcomes import ClaimOutcome, record
 from tamis_worker.operations import Decided, Failure
 
 
@@ -37,8 +37,10 @@ def score(value: float, field: str | None = None, label: str = "context_precisio
     return Evaluation(label=label, metric_type="score", value=value, field=field)
 
 
-def decided(one: Claim, *evaluations: Evaluation) -> Outcome:
-    return Outcome(one, Decided(EvaluationResult(value="x", confidence=0.9), None, evaluations), Provenance(calls=1))
+def decided(one: Claim, *evaluations: Evaluation) -> ClaimOutcome:
+    return ClaimOutcome(
+        one, Decided(EvaluationResult(value="x", confidence=0.9), None, evaluations), Provenance(calls=1)
+    )
 
 
 def row(batch: Batch, index: int = 0) -> ItemResult:
@@ -76,7 +78,7 @@ async def test_under_a_stale_fence_nothing_is_said_even_beside_the_one_that_hold
 
 async def test_a_failure_has_none(engine: AsyncEngine, batch: Batch) -> None:
     (one,) = await claimed(engine, batch, 0)
-    assert await record(engine, [Outcome(one, Failure(ErrorKind.REFUSED, "no"), Provenance())]) == [True]
+    assert await record(engine, [ClaimOutcome(one, Failure(ErrorKind.REFUSED, "no"), Provenance())]) == [True]
     assert row(batch).evaluations == []
 
 

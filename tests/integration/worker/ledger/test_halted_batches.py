@@ -24,7 +24,7 @@ from tamis_worker.ledger.batches import pause_batch, running_batches
 from tamis_worker.ledger.cancellations import give_back
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
-from tamis_worker.ledger.outcomes import Outcome, record
+from tamis_worker.ledger.outcomes import ClaimOutcome, record
 from tamis_worker.ledger.shards import Closing, close_cancelled, close_shard
 from tamis_worker.operations import Decided
 
@@ -44,8 +44,8 @@ async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int) -> list[Clai
     return [one for one in await claim(engine, keys, worker="w") if one is not None]
 
 
-def decided(claim: Claim) -> Outcome:
-    return Outcome(claim, Decided(EvaluationResult(value=True, confidence=0.9)), Provenance(calls=1))
+def decided(claim: Claim) -> ClaimOutcome:
+    return ClaimOutcome(claim, Decided(EvaluationResult(value=True, confidence=0.9)), Provenance(calls=1))
 
 
 async def count(engine: AsyncEngine, statement: str) -> int:

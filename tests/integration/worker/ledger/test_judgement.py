@@ -16,7 +16,7 @@ from tamis_schemas import EvaluationResult, Filter, Provenance
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
-from tamis_worker.ledger.outcomes import Outcome, record
+from tamis_worker.ledger.outcomes import ClaimOutcome, record
 from tamis_worker.operations import Decided
 
 LEASE = 15.0
@@ -105,7 +105,7 @@ async def test_a_worker_that_comes_back_first_takes_nothing_from_another_that_co
     await pass_time(engine, 120)  # the ledger was away
     await beat(engine, "fast")
     assert await take(engine, batch, "fast") is None
-    outcome = Outcome(held, Decided(EvaluationResult(value=True, confidence=0.9)), Provenance())
+    outcome = ClaimOutcome(held, Decided(EvaluationResult(value=True, confidence=0.9)), Provenance())
     assert await record(engine, [outcome]) == [True]  # paid for before, written after
 
 

@@ -15,7 +15,7 @@ from tamis_schemas import BatchStatus, ErrorKind, EvaluationResult, Filter, Prov
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
-from tamis_worker.ledger.outcomes import Outcome, record
+from tamis_worker.ledger.outcomes import ClaimOutcome, record
 from tamis_worker.ledger.shards import Closing, close_cancelled, close_shard
 from tamis_worker.operations import Decided, Failure
 
@@ -33,12 +33,12 @@ async def claimed(engine: AsyncEngine, batch: Batch, *indexes: int, worker: str 
     return [one for one in granted if one is not None]
 
 
-def decided(claim: Claim, provenance: Provenance = PAID) -> Outcome:
-    return Outcome(claim, Decided(EvaluationResult(value=True, confidence=0.9)), provenance)
+def decided(claim: Claim, provenance: Provenance = PAID) -> ClaimOutcome:
+    return ClaimOutcome(claim, Decided(EvaluationResult(value=True, confidence=0.9)), provenance)
 
 
-def failed(claim: Claim, provenance: Provenance = PAID) -> Outcome:
-    return Outcome(claim, Failure(ErrorKind.TIMEOUT, "no answer in time"), provenance)
+def failed(claim: Claim, provenance: Provenance = PAID) -> ClaimOutcome:
+    return ClaimOutcome(claim, Failure(ErrorKind.TIMEOUT, "no answer in time"), provenance)
 
 
 async def finish(engine: AsyncEngine, batch: Batch, round_: int, shards: Sequence[int]) -> Closing:

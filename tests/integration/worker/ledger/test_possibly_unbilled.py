@@ -16,7 +16,7 @@ from tamis_worker.ledger import recovery
 from tamis_worker.ledger.cancellations import give_back
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
 from tamis_worker.ledger.connection import transaction
-from tamis_worker.ledger.outcomes import Outcome, record
+from tamis_worker.ledger.outcomes import ClaimOutcome, record
 from tamis_worker.ledger.shards import close_cancelled, close_shard
 from tamis_worker.operations import Decided, Failure
 
@@ -114,12 +114,12 @@ async def test_a_living_workers_claim_is_not_lost(engine: AsyncEngine, batch: Ba
     assert await lost_claims(engine) == [0] * 6
 
 
-def outcome(one: Claim, cost: str | None, *, calls: int = 1, failed: bool = False) -> Outcome:
+def outcome(one: Claim, cost: str | None, *, calls: int = 1, failed: bool = False) -> ClaimOutcome:
     paid = Provenance(
         model="m", usage=Usage(100, 20, 60, 5), cost=None if cost is None else Decimal(cost), calls=calls
     )  # fmt: skip
     ended = Failure(ErrorKind.TIMEOUT, "late") if failed else Decided(EvaluationResult(value=True, confidence=0.9))
-    return Outcome(one, ended, paid)
+    return ClaimOutcome(one, ended, paid)
 
 
 async def test_everybody_is_told_what_the_cost_may_lack(engine: AsyncEngine, client: Client, batch: Batch) -> None:

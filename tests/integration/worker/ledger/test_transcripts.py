@@ -14,16 +14,16 @@ from tamis_schemas import ErrorKind, EvaluationResult, Filter, Provenance
 from tamis_worker.ledger import recovery
 from tamis_worker.ledger.cancellations import give_back
 from tamis_worker.ledger.claims import Claim, ItemKey, claim
-from tamis_worker.ledger.outcomes import CallsOfClaim, KnownPrompts, Outcome, record
+from tamis_worker.ledger.outcomes import CallsOfClaim, ClaimOutcome, KnownPrompts, record
 from tamis_worker.operations import Decided, Failure
 
 CALL = {"question": 1, "name": "filter", "at_ms": 3, "messages": [{"role": "system", "sha256": "5a"}]}
 TOLD = CallsOfClaim((CALL,), {"5a": "You judge.", "5b": "{}"})
 
 
-def outcome(claim: Claim) -> Outcome:
+def outcome(claim: Claim) -> ClaimOutcome:
     decided = Decided(EvaluationResult(value=True, confidence=0.9))
-    return Outcome(claim, decided, Provenance(model="m", calls=1), transcript=TOLD)
+    return ClaimOutcome(claim, decided, Provenance(model="m", calls=1), transcript=TOLD)
 
 
 async def claimed(engine: AsyncEngine, batch: UUID, *places: int, worker: str = "w") -> list[Claim]:
@@ -74,7 +74,7 @@ async def test_what_was_asked_for_a_claim_that_is_given_back_is_kept_too(client:
     assert pending.gap is not None
     assert "not decided yet" in pending.gap
     (again,) = await claimed(engine, UUID(batch.id), 0)
-    failed = Outcome(again, Failure(ErrorKind.TIMEOUT, "too late"), Provenance(calls=1), transcript=TOLD)
+    failed = ClaimOutcome(again, Failure(ErrorKind.TIMEOUT, "too late"), Provenance(calls=1), transcript=TOLD)
     assert await record(engine, [failed]) == [True]
     assert [one.fence for one in explain(batch, 0).transcripts] == [1, 2]
 
@@ -85,7 +85,7 @@ async def test_a_decision_without_a_transcript_says_that_nothing_was_kept(client
     for one in await claimed(engine, UUID(batch.id), 0, 1):
         decided = Decided(EvaluationResult(value=True, confidence=0.9))
         calls = 1 - one.key.index
-        assert await record(engine, [Outcome(one, decided, Provenance(model="m", calls=calls))]) == [True]
+        assert await record(engine, [ClaimOutcome(one, decided, Provenance(model="m", calls=calls))]) == [True]
     earlier, unasked = (explain(batch, place).gap or "" for place in (0, 1))
     assert "TAMIS_TRANSCRIPTS=false" in earlier
     assert unasked == "no model was asked about the record"

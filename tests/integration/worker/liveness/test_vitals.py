@@ -11,7 +11,7 @@ from tamis_producer import ProducerSettings
 from tamis_producer.ledger.worker_view import WorkerState
 from tamis_producer.transport.broker import make_app
 from tamis_worker.celery_adapter.item_strategy import ItemStrategy
-from tamis_worker.engine.backpressure import Backpressure, Server
+from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.engine.capacity import Capacity
 from tamis_worker.engine.group_commit import GroupCommit
 from tamis_worker.engine.item_end import NoOutcome
@@ -126,7 +126,7 @@ async def test_to_stop_counts_more_than_trouble_and_trouble_more_than_work(proce
     assert vitals.report().state is WorkerState.WORKING
     assert not vitals.observe().holding_back
     process.now = time.monotonic() - 100
-    process.backpressure.failed(Server.LEDGER, "results", "Postgres is full")
+    process.backpressure.failed(RequiredServer.LEDGER, "results", "Postgres is full")
     held = vitals.report()
     assert (held.state, held.reason) == (WorkerState.HOLDING_BACK, "Postgres is full")
     assert 100 <= (held.state_for or 0) < 101  # since the trouble began, not since it is told

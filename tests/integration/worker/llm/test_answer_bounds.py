@@ -11,7 +11,7 @@ import pytest
 
 from llm_double import Double, Fault, Kind, Scripted
 from tamis_schemas import ErrorKind
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, Llm, Message
+from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message
 
 KEY = "key/with+signs=1234567890"
 QUESTION = ChatRequest(
@@ -30,13 +30,15 @@ def double(kept_double: Double) -> Double:
 
 
 @pytest.fixture
-async def llm(double: Double) -> AsyncIterator[Llm]:
-    llm = Llm(double.base_url, KEY, timeout=20.0, connections=8, max_answer_bytes=1_000_000)
+async def llm(double: Double) -> AsyncIterator[LlmClient]:
+    llm = LlmClient(double.base_url, KEY, timeout=20.0, connections=8, max_answer_bytes=1_000_000)
     yield llm
     await llm.close()
 
 
-async def test_an_answer_without_end_is_an_error_after_as_many_bytes_as_are_read(double: Double, llm: Llm) -> None:
+async def test_an_answer_without_end_is_an_error_after_as_many_bytes_as_are_read(
+    double: Double, llm: LlmClient
+) -> None:
     double.script(faults=(Fault(Kind.ENDLESS, limit=1),))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     reply = await llm.ask(QUESTION)
@@ -47,7 +49,7 @@ async def test_an_answer_without_end_is_an_error_after_as_many_bytes_as_are_read
     assert isinstance(await llm.ask(QUESTION), Answer)  # over another connection
 
 
-async def test_an_answer_of_8_mb_is_an_error_and_the_next_call_goes_on(double: Double, llm: Llm) -> None:
+async def test_an_answer_of_8_mb_is_an_error_and_the_next_call_goes_on(double: Double, llm: LlmClient) -> None:
     double.script(answers=[Scripted("trial", "x" * 8_000_000)])
     reply = await llm.ask(QUESTION)
     assert isinstance(reply, CallError)
@@ -56,7 +58,7 @@ async def test_an_answer_of_8_mb_is_an_error_and_the_next_call_goes_on(double: D
     assert isinstance(await llm.ask(QUESTION), Answer)
 
 
-async def test_eight_answers_without_end_at_once_take_eight_times_the_bound(double: Double, llm: Llm) -> None:
+async def test_eight_answers_without_end_at_once_take_eight_times_the_bound(double: Double, llm: LlmClient) -> None:
     double.script(faults=[Fault(Kind.ENDLESS)])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     replies = await asyncio.gather(*(llm.ask(QUESTION) for _ in range(8)))
@@ -64,14 +66,14 @@ async def test_eight_answers_without_end_at_once_take_eight_times_the_bound(doub
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kB
 
 
-async def test_an_answer_just_within_the_bound_is_read(double: Double, llm: Llm) -> None:
+async def test_an_answer_just_within_the_bound_is_read(double: Double, llm: LlmClient) -> None:
     double.script(answers=(Scripted("trial", "x" * 999_000),))
     reply = await llm.ask(QUESTION)
     assert isinstance(reply, Answer)
     assert len(reply.content) == 999_000
 
 
-async def test_an_error_answer_of_any_length_keeps_its_kind(double: Double, llm: Llm) -> None:
+async def test_an_error_answer_of_any_length_keeps_its_kind(double: Double, llm: LlmClient) -> None:
     double.script(faults=(Fault(Kind.RATE_LIMITED, message="y" * 3_000_000, retry_after="7"),))
     reply = await llm.ask(QUESTION)
     assert isinstance(reply, CallError)
@@ -93,7 +95,7 @@ async def test_an_error_answer_of_any_length_keeps_its_kind(double: Double, llm:
     "kind", [Kind.SERVER_ERROR, Kind.UNAUTHORIZED, Kind.BAD_REQUEST, Kind.ERROR_IN_200, Kind.REFUSAL]
 )
 async def test_a_key_that_the_endpoint_says_back_is_in_no_error(
-    double: Double, llm: Llm, kind: Kind, echo: str
+    double: Double, llm: LlmClient, kind: Kind, echo: str
 ) -> None:
     double.script(faults=(Fault(kind, message=f"Refused: {echo}."),))
     reply = await llm.ask(QUESTION)
@@ -103,12 +105,12 @@ async def test_a_key_that_the_endpoint_says_back_is_in_no_error(
         assert form not in reply.message
 
 
-async def test_what_would_steer_a_terminal_is_in_no_error(double: Double, llm: Llm) -> None:
+async def test_what_would_steer_a_terminal_is_in_no_error(double: Double, llm: LlmClient) -> None:
     double.script(faults=(Fault(Kind.SERVER_ERROR, message="\x1b[2Jgone\nbatch=1 completed\x9b31m\u202e"),))
     reply: Any = await llm.ask(QUESTION)
     assert reply.message == "500: \ufffd[2Jgone batch=1 completed\ufffd31m\ufffd"
 
 
-async def test_an_answer_nested_without_end_is_an_error_of_the_endpoint(double: Double, llm: Llm) -> None:
+async def test_an_answer_nested_without_end_is_an_error_of_the_endpoint(double: Double, llm: LlmClient) -> None:
     double.script(answers=(Scripted("trial", "[" * 100_000),))
     assert isinstance(await llm.ask(QUESTION), Answer)  # its content is text here; reading it is tested in test_answer

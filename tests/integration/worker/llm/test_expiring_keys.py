@@ -12,7 +12,7 @@ import pytest
 from llm_double import Double, Personality
 from tamis_schemas import ErrorKind
 from tamis_worker.llm.api_key import CommandKey, FileKey, KeySource
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, Llm, Message, Reply
+from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message, Reply
 
 KEYS = ("key-of-the-first-hour", "key-of-the-second-hour", "key-of-the-third-hour")
 QUESTION = ChatRequest("m", (Message("user", "Is it?"),), "filter", {"type": "object", "properties": {}}, None, 100)
@@ -45,7 +45,7 @@ def rewritten(tmp_path: Path) -> Rewritten:
 
 
 @pytest.fixture(params=["file", "command"])
-async def llm(request: pytest.FixtureRequest, double: Double, rewritten: Rewritten) -> AsyncIterator[Llm]:
+async def llm(request: pytest.FixtureRequest, double: Double, rewritten: Rewritten) -> AsyncIterator[LlmClient]:
     def frozen() -> float:
         return 0.0  # nothing is renewed for its age
 
@@ -54,18 +54,18 @@ async def llm(request: pytest.FixtureRequest, double: Double, rewritten: Rewritt
         if request.param == "file"
         else CommandKey(rewritten.command, clock=frozen)
     )
-    llm = Llm(double.base_url, source, timeout=20.0, connections=64)
+    llm = LlmClient(double.base_url, source, timeout=20.0, connections=64)
     yield llm
     await llm.close()
 
 
-async def asked_by_many(llm: Llm) -> list[Reply]:
+async def asked_by_many(llm: LlmClient) -> list[Reply]:
     questions = [replace(QUESTION, messages=(Message("user", f"Is {n}?"),)) for n in range(32)]
     return list(await asyncio.gather(*(llm.ask(question) for question in questions)))
 
 
 async def test_calls_that_meet_an_expired_key_go_again_with_the_new_one(
-    double: Double, llm: Llm, rewritten: Rewritten
+    double: Double, llm: LlmClient, rewritten: Rewritten
 ) -> None:
     assert isinstance(await llm.ask(QUESTION), Answer)
     for key in KEYS[1:]:
@@ -76,7 +76,9 @@ async def test_calls_that_meet_an_expired_key_go_again_with_the_new_one(
     assert double.count(401) <= 64
 
 
-async def test_calls_in_flight_on_the_old_key_are_answered(double: Double, llm: Llm, rewritten: Rewritten) -> None:
+async def test_calls_in_flight_on_the_old_key_are_answered(
+    double: Double, llm: LlmClient, rewritten: Rewritten
+) -> None:
     await llm.ask(QUESTION)
     double.script(latency=1.0)
     in_flight = asyncio.create_task(asked_by_many(llm))
@@ -87,7 +89,7 @@ async def test_calls_in_flight_on_the_old_key_are_answered(double: Double, llm: 
     assert {type(reply) for reply in (*late, *await in_flight)} == {Answer}
 
 
-async def test_the_same_key_again_is_the_refusal_that_it_was_before(double: Double, llm: Llm) -> None:
+async def test_the_same_key_again_is_the_refusal_that_it_was_before(double: Double, llm: LlmClient) -> None:
     await llm.ask(QUESTION)
     double.rotate_key()
     reply = await llm.ask(QUESTION)
@@ -97,7 +99,7 @@ async def test_the_same_key_again_is_the_refusal_that_it_was_before(double: Doub
 
 
 async def test_a_new_key_that_is_refused_too_is_a_refusal_and_neither_is_said(
-    double: Double, llm: Llm, rewritten: Rewritten
+    double: Double, llm: LlmClient, rewritten: Rewritten
 ) -> None:
     await llm.ask(QUESTION)
     double.rotate_key()
@@ -111,7 +113,7 @@ async def test_a_new_key_that_is_refused_too_is_a_refusal_and_neither_is_said(
 
 
 async def test_without_any_key_nothing_is_sent_and_every_call_would_meet_it(double: Double) -> None:
-    llm = Llm(double.base_url, CommandKey("false"), timeout=5.0, connections=1)
+    llm = LlmClient(double.base_url, CommandKey("false"), timeout=5.0, connections=1)
     reply = await llm.ask(QUESTION)
     await llm.close()
     assert isinstance(reply, CallError)

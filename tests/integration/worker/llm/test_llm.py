@@ -17,7 +17,7 @@ from nursery import shared
 from tamis_schemas import ConfigurationError, ErrorKind, Usage
 from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.json_answer import Malformed, read_json
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, Llm, Message, Reply
+from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message, Reply
 from tamis_worker.llm.shared_dialects import SharedDialects
 
 KEY = "sk-double-1234567890"
@@ -54,13 +54,13 @@ def double(running: Double) -> Double:
 
 
 @pytest.fixture
-async def llm(double: Double) -> AsyncIterator[Llm]:
-    llm = Llm(double.base_url, KEY, timeout=10.0, connections=100)
+async def llm(double: Double) -> AsyncIterator[LlmClient]:
+    llm = LlmClient(double.base_url, KEY, timeout=10.0, connections=100)
     yield llm
     await llm.close()
 
 
-async def asked(llm: Llm, request: ChatRequest = QUESTION) -> Reply:
+async def asked(llm: LlmClient, request: ChatRequest = QUESTION) -> Reply:
     """As the engine asks, with the schema in the place of the operation's judgement."""
     with llm.dialect_turn(request) as turn:
         await turn.wait()
@@ -76,13 +76,13 @@ def follows(content: str) -> bool:
         return False
 
 
-async def answered(llm: Llm, request: ChatRequest = QUESTION) -> Answer:
+async def answered(llm: LlmClient, request: ChatRequest = QUESTION) -> Answer:
     reply = await asked(llm, request)
     assert isinstance(reply, Answer), reply
     return reply
 
 
-async def failed(llm: Llm, request: ChatRequest = QUESTION) -> CallError:
+async def failed(llm: LlmClient, request: ChatRequest = QUESTION) -> CallError:
     reply = await asked(llm, request)
     assert isinstance(reply, CallError), reply
     return reply
@@ -98,7 +98,7 @@ def formats(double: Double) -> list[str | None]:
     return found
 
 
-async def test_an_answer_comes_with_its_usage_and_the_model_that_gave_it(double: Double, llm: Llm) -> None:
+async def test_an_answer_comes_with_its_usage_and_the_model_that_gave_it(double: Double, llm: LlmClient) -> None:
     double.script(answers=[Scripted("trial", {"value": True})])
     answer = await answered(llm)
     assert answer.content == '{"value": true}'
@@ -135,7 +135,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("fault", "kind", "status"), FAULTS, ids=[row[0] for row in FAULTS])
 async def test_a_fault_is_an_error_of_its_kind_after_one_call(
-    double: Double, llm: Llm, fault: Kind, kind: ErrorKind, status: int | None
+    double: Double, llm: LlmClient, fault: Kind, kind: ErrorKind, status: int | None
 ) -> None:
     double.script(faults=[Fault(fault)])
     error = await failed(llm)
@@ -150,13 +150,15 @@ async def test_every_kind_of_fault_is_under_test() -> None:
 
 
 @pytest.mark.parametrize("fault", [Kind.REFUSAL, Kind.TRUNCATED, Kind.EMPTY, Kind.NO_CHOICES, Kind.CONTENT_FILTER])
-async def test_an_unusable_answer_still_says_what_was_paid_for(double: Double, llm: Llm, fault: Kind) -> None:
+async def test_an_unusable_answer_still_says_what_was_paid_for(double: Double, llm: LlmClient, fault: Kind) -> None:
     double.script(faults=[Fault(fault)])
     assert (await failed(llm)).usage.prompt_tokens == 7
 
 
 @pytest.mark.parametrize("fault", [Kind.MALFORMED, Kind.WRONG_SCHEMA])
-async def test_a_wrong_content_is_an_answer_for_the_caller_to_judge(double: Double, llm: Llm, fault: Kind) -> None:
+async def test_a_wrong_content_is_an_answer_for_the_caller_to_judge(
+    double: Double, llm: LlmClient, fault: Kind
+) -> None:
     double.script(faults=[Fault(fault)])
     content = (await answered(llm)).content
     if fault is Kind.MALFORMED:
@@ -166,7 +168,7 @@ async def test_a_wrong_content_is_an_answer_for_the_caller_to_judge(double: Doub
         assert read_json(content) == {"unexpected": True}
 
 
-async def test_a_client_survives_every_fault_and_answers_afterwards(double: Double, llm: Llm) -> None:
+async def test_a_client_survives_every_fault_and_answers_afterwards(double: Double, llm: LlmClient) -> None:
     for fault, *_ in FAULTS:
         double.script(faults=[Fault(fault, limit=1)])
         await llm.ask(QUESTION)
@@ -176,7 +178,7 @@ async def test_a_client_survives_every_fault_and_answers_afterwards(double: Doub
 @pytest.mark.spec("1.35")
 async def test_a_call_slower_than_the_timeout_is_a_timeout(double: Double) -> None:
     double.script(faults=[Fault(Kind.SLOW, delay=30.0)])
-    llm = Llm(double.base_url, KEY, timeout=0.2, connections=1)
+    llm = LlmClient(double.base_url, KEY, timeout=0.2, connections=1)
     error = await failed(llm)
     await llm.close()
     assert error.kind is ErrorKind.TIMEOUT
@@ -185,7 +187,7 @@ async def test_a_call_slower_than_the_timeout_is_a_timeout(double: Double) -> No
 
 async def test_an_answer_that_trickles_in_takes_no_longer_than_the_timeout(double: Double) -> None:
     double.script(faults=[Fault(Kind.TRICKLE, delay=0.2)])  # 10 x 0.2 s, no single wait longer than the timeout
-    llm = Llm(double.base_url, KEY, timeout=0.5, connections=1)
+    llm = LlmClient(double.base_url, KEY, timeout=0.5, connections=1)
     error = await failed(llm)
     assert error.kind is ErrorKind.TIMEOUT
     double.script(faults=[Fault(Kind.TRICKLE)])
@@ -196,14 +198,14 @@ async def test_an_answer_that_trickles_in_takes_no_longer_than_the_timeout(doubl
 async def test_an_endpoint_that_is_not_there_is_a_connection_error(double: Double) -> None:
     with Double.start(nursery=shared()) as gone:
         url = gone.base_url
-    llm = Llm(url, KEY, timeout=5.0, connections=1)
+    llm = LlmClient(url, KEY, timeout=5.0, connections=1)
     error = await failed(llm)
     await llm.close()
     assert (error.kind, error.status) == (ErrorKind.CONNECTION, None)
 
 
 async def test_a_path_that_is_not_there_names_the_setting(double: Double) -> None:
-    llm = Llm(double.base_url.removesuffix("/v1"), KEY, timeout=5.0, connections=1)
+    llm = LlmClient(double.base_url.removesuffix("/v1"), KEY, timeout=5.0, connections=1)
     error = await failed(llm)
     await llm.close()
     assert error.kind is ErrorKind.MODEL_NOT_FOUND
@@ -213,11 +215,11 @@ async def test_a_path_that_is_not_there_names_the_setting(double: Double) -> Non
 @pytest.mark.parametrize("url", ["localhost:8000/v1", "", "ftp://x/v1"])
 def test_a_base_url_that_is_none_is_a_configuration_error(url: str) -> None:
     with pytest.raises(ConfigurationError, match="TAMIS_LLM_BASE_URL"):
-        Llm(url, KEY, timeout=5.0, connections=1)
+        LlmClient(url, KEY, timeout=5.0, connections=1)
 
 
 async def test_a_wrong_key_is_named_nowhere(double: Double) -> None:
-    llm = Llm(double.base_url, "sk-wrong-abcdefgh", timeout=5.0, connections=1)
+    llm = LlmClient(double.base_url, "sk-wrong-abcdefgh", timeout=5.0, connections=1)
     error = await failed(llm)
     await llm.close()
     assert error.kind is ErrorKind.AUTHENTICATION
@@ -227,18 +229,18 @@ async def test_a_wrong_key_is_named_nowhere(double: Double) -> None:
 
 async def test_an_endpoint_without_keys_is_asked_with_an_empty_one(double: Double) -> None:
     double.script(api_key=None)
-    llm = Llm(double.base_url, "", timeout=5.0, connections=1)
+    llm = LlmClient(double.base_url, "", timeout=5.0, connections=1)
     await answered(llm)
     await llm.close()
 
 
-async def test_a_prompt_that_is_no_text_is_an_invalid_request_and_no_call(double: Double, llm: Llm) -> None:
+async def test_a_prompt_that_is_no_text_is_an_invalid_request_and_no_call(double: Double, llm: LlmClient) -> None:
     error = await failed(llm, replace(QUESTION, messages=(Message("user", "half \ud83d"),)))
     assert error.kind is ErrorKind.INVALID_REQUEST
     assert double.count() == 0
 
 
-async def test_a_cancelled_call_is_cancelled_and_leaves_the_endpoint(double: Double, llm: Llm) -> None:
+async def test_a_cancelled_call_is_cancelled_and_leaves_the_endpoint(double: Double, llm: LlmClient) -> None:
     double.script(latency=30.0)
     call = asyncio.create_task(asked(llm))
     await asyncio.to_thread(double.wait, in_flight=1)
@@ -254,13 +256,13 @@ async def test_a_cancelled_call_is_cancelled_and_leaves_the_endpoint(double: Dou
     [({"retry_after": "3"}, 3.0), ({"retry_after": "3", "retry_after_ms": 1500}, 1.5), ({}, None)],
 )
 async def test_retry_after_is_read(
-    double: Double, llm: Llm, kind: Kind, headers: dict[str, Any], expected: float | None
+    double: Double, llm: LlmClient, kind: Kind, headers: dict[str, Any], expected: float | None
 ) -> None:
     double.script(faults=[Fault(kind, **headers)])
     assert (await failed(llm)).retry_after == expected
 
 
-async def test_retry_after_as_a_date_counts_from_the_answers_own_date(double: Double, llm: Llm) -> None:
+async def test_retry_after_as_a_date_counts_from_the_answers_own_date(double: Double, llm: LlmClient) -> None:
     double.script(faults=[Fault(Kind.RATE_LIMITED, retry_after=formatdate(time() + 60, usegmt=True))])
     asked = (await failed(llm)).retry_after
     assert asked is not None
@@ -268,7 +270,7 @@ async def test_retry_after_as_a_date_counts_from_the_answers_own_date(double: Do
 
 
 @pytest.mark.spec("1.48")
-async def test_the_short_schema_is_asked_for_first(double: Double, llm: Llm) -> None:
+async def test_the_short_schema_is_asked_for_first(double: Double, llm: LlmClient) -> None:
     await answered(llm)
     (call,) = double.calls()
     assert call.response_format is not None
@@ -290,7 +292,7 @@ async def test_the_short_schema_is_asked_for_first(double: Double, llm: Llm) -> 
     ],
 )
 async def test_a_refused_format_moves_down_until_one_is_taken_and_is_remembered(
-    double: Double, llm: Llm, options: dict[str, Any], walk: list[str | None]
+    double: Double, llm: LlmClient, options: dict[str, Any], walk: list[str | None]
 ) -> None:
     # The double reads no prompt: without bounds in the schema, its own confidences are any numbers.
     good = {"reasoning": "so", "value": True, "confidence": 0.5}
@@ -301,7 +303,7 @@ async def test_a_refused_format_moves_down_until_one_is_taken_and_is_remembered(
         assert all(f'"{name}": ' in answer.content for name in SCHEMA["properties"])
 
 
-async def test_a_refused_budget_and_temperature_are_adapted_and_remembered(double: Double, llm: Llm) -> None:
+async def test_a_refused_budget_and_temperature_are_adapted_and_remembered(double: Double, llm: LlmClient) -> None:
     double.script(refuses=["max_tokens", "temperature"])
     await answered(llm)
     await answered(llm)
@@ -313,20 +315,20 @@ async def test_a_refused_budget_and_temperature_are_adapted_and_remembered(doubl
     ]
 
 
-async def test_an_endpoint_that_refuses_everything_still_answers(double: Double, llm: Llm) -> None:
+async def test_an_endpoint_that_refuses_everything_still_answers(double: Double, llm: LlmClient) -> None:
     double.script(refuses=["max_tokens", "temperature"], response_formats=[])
     await answered(llm)
     assert double.count(400) == 4  # the budget's name, the temperature, two rungs
     assert double.count() == 5
 
 
-async def test_an_endpoint_that_refuses_even_plain_text_is_an_error_not_a_loop(double: Double, llm: Llm) -> None:
+async def test_an_endpoint_that_refuses_even_plain_text_is_an_error_not_a_loop(double: Double, llm: LlmClient) -> None:
     double.script(faults=[Fault(Kind.RESPONSE_FORMAT)])
     assert (await failed(llm)).kind is ErrorKind.INVALID_REQUEST
     assert double.count() == 3
 
 
-async def test_models_and_schemas_are_found_out_each_for_itself(double: Double, llm: Llm) -> None:
+async def test_models_and_schemas_are_found_out_each_for_itself(double: Double, llm: LlmClient) -> None:
     double.script(faults=[Fault(Kind.RESPONSE_FORMAT, contains="odd", limit=1)])
     await answered(llm, replace(QUESTION, schema_name="other", messages=(Message("user", "odd"),)))
     await answered(llm)
@@ -334,15 +336,15 @@ async def test_models_and_schemas_are_found_out_each_for_itself(double: Double, 
     assert formats(double) == ["strict", "json_object", "strict", "strict"]
 
 
-async def test_concurrent_first_calls_do_not_each_walk_the_ladder(double: Double, llm: Llm) -> None:
+async def test_concurrent_first_calls_do_not_each_walk_the_ladder(double: Double, llm: LlmClient) -> None:
     double.script(response_formats=[], latency=0.05)
     await asyncio.gather(*(answered(llm) for _ in range(50)))
     assert Counter(formats(double)) == {"strict": 1, "json_object": 1, None: 50}
 
 
-def impatient(double: Double) -> Llm:
+def impatient(double: Double) -> LlmClient:
     """A client whose first call finds out alone for a moment only."""
-    return Llm(
+    return LlmClient(
         double.base_url, KEY, timeout=10.0, connections=100, dialects=SharedDialects(MemoryDialects(lease_for=0.0))
     )
 
@@ -372,7 +374,7 @@ async def test_a_late_refusal_does_not_move_up_what_others_found_out(double: Dou
     assert formats(double) == ["strict", "strict", "json_object", None, None, None]
 
 
-async def test_an_error_of_a_known_kind_is_no_refusal_whatever_its_words(double: Double, llm: Llm) -> None:
+async def test_an_error_of_a_known_kind_is_no_refusal_whatever_its_words(double: Double, llm: LlmClient) -> None:
     message = "maximum context length exceeded: messages and response_format schema have 5000 tokens"
     double.script(faults=[Fault(Kind.CONTEXT_LENGTH, message=message, limit=1)])
     assert (await failed(llm)).kind is ErrorKind.CONTEXT_LENGTH
@@ -380,7 +382,7 @@ async def test_an_error_of_a_known_kind_is_no_refusal_whatever_its_words(double:
     assert formats(double) == ["strict", "strict"]
 
 
-async def test_a_failed_probe_lets_the_next_call_find_out(double: Double, llm: Llm) -> None:
+async def test_a_failed_probe_lets_the_next_call_find_out(double: Double, llm: LlmClient) -> None:
     double.script(response_formats=["json_object"], faults=[Fault(Kind.RATE_LIMITED, calls=(1, 2))])
     replies = await asyncio.gather(*(asked(llm) for _ in range(10)))
     assert [type(reply) for reply in replies] == [CallError, CallError, *[Answer] * 8]
@@ -389,14 +391,14 @@ async def test_a_failed_probe_lets_the_next_call_find_out(double: Double, llm: L
 
 async def test_connections_are_kept_and_bounded(double: Double) -> None:
     double.script(latency=0.05)
-    llm = Llm(double.base_url, KEY, timeout=10.0, connections=3)
+    llm = LlmClient(double.base_url, KEY, timeout=10.0, connections=3)
     await answered(llm)
     await asyncio.gather(*(answered(llm) for _ in range(12)))
     await llm.close()
     assert max(call.in_flight for call in double.calls()) == 3
 
 
-async def test_every_answer_tells_the_endpoints_limits_errors_too(double: Double, llm: Llm) -> None:
+async def test_every_answer_tells_the_endpoints_limits_errors_too(double: Double, llm: LlmClient) -> None:
     assert (await answered(llm)).rate is None
     double.script(rpm=1, tpm=100_000)
     first = (await answered(llm)).rate

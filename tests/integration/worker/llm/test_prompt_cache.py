@@ -16,8 +16,8 @@ from tamis_review.intake import read_records
 from tamis_schemas import Inclusion, Item, SearchCriteria, Usage
 from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.engine.retry import RetryPolicy
-from tamis_worker.llm.chat import Answer, ChatRequest
-from tamis_worker.llm.llm import Llm
+from tamis_worker.llm.chat import ChatAnswer, ChatRequest
+from tamis_worker.llm.llm import LlmClient
 from tamis_worker.llm.prompt_cache import KEY, OPENAI_MARK, OPTIONS, Breakpoint
 from tamis_worker.operations import program_of
 from tamis_worker.operations.prompt import source_data
@@ -51,12 +51,12 @@ def ask(double: Double, asked: Sequence[ChatRequest]) -> list[Usage]:
     """What the endpoint counted of each call, one after the other."""
 
     async def run() -> list[Usage]:
-        llm = Llm(double.base_url, "", timeout=60, connections=4)
+        llm = LlmClient(double.base_url, "", timeout=60, connections=4)
         try:
             replies = [await llm.ask(one) for one in asked]
         finally:
             await llm.close()
-        assert all(isinstance(reply, Answer) for reply in replies)
+        assert all(isinstance(reply, ChatAnswer) for reply in replies)
         return [reply.usage for reply in replies]
 
     return asyncio.run(run())

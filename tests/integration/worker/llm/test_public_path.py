@@ -11,7 +11,7 @@ from llm_double import Double, Fault, Kind
 from stage.listener import Listener
 from tamis_schemas import ErrorKind
 from tamis_worker.llm.lean_client import warn_of
-from tamis_worker.llm.llm import CallError, ChatRequest, Llm, Message, Reply
+from tamis_worker.llm.llm import CallError, ChatRequest, LlmClient, Message, Reply
 
 KEY = "sk-double-1234567890"
 QUESTION = ChatRequest(
@@ -41,8 +41,8 @@ def hide(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hide]:
 
 
 @asynccontextmanager
-async def opened(base_url: str) -> AsyncIterator[Llm]:
-    llm = Llm(base_url, KEY, timeout=10.0, connections=4, max_answer_bytes=100_000)
+async def opened(base_url: str) -> AsyncIterator[LlmClient]:
+    llm = LlmClient(base_url, KEY, timeout=10.0, connections=4, max_answer_bytes=100_000)
     try:
         yield llm
     finally:

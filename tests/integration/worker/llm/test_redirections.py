@@ -7,7 +7,7 @@ import pytest
 from stage.listener import Listener
 from tamis_schemas import ErrorKind
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy, Then, decide
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, Llm, Message, Reply
+from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message, Reply
 
 KEY = "sk-that-stays-here-1234"
 PROMPT = "the record of a patient"
@@ -29,7 +29,7 @@ def elsewhere() -> Iterator[Listener]:
 
 
 async def asked(server: Listener) -> Reply:
-    llm = Llm(f"{server.url}/v1", KEY, timeout=10.0, connections=2)
+    llm = LlmClient(f"{server.url}/v1", KEY, timeout=10.0, connections=2)
     try:
         return await llm.ask(QUESTION)
     finally:

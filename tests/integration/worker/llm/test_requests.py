@@ -6,14 +6,14 @@ from dataclasses import replace
 from llm_double import Double
 from stage.listener import Listener
 from tamis_schemas import ErrorKind
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, Llm, Message
+from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message
 
 QUESTION = ChatRequest("m", (Message("user", "Is it?"),), "filter", {"type": "object", "properties": {}}, None, 100)
 
 
 async def test_extra_headers_reach_the_endpoint_and_never_replace_the_key() -> None:
     server = Listener()
-    llm = Llm(f"{server.url}/v1", "key-that-stays", timeout=5.0, connections=1)
+    llm = LlmClient(f"{server.url}/v1", "key-that-stays", timeout=5.0, connections=1)
     try:
         given = {"X-Project": "p-1", "authorization": "Bearer theirs"}
         assert isinstance(await llm.ask(replace(QUESTION, headers=given)), Answer)
@@ -30,13 +30,13 @@ async def test_extra_headers_reach_the_endpoint_and_never_replace_the_key() -> N
 
 async def test_a_call_may_have_a_longer_or_a_shorter_time_of_its_own(double: Double) -> None:
     double.script(latency=1.0)
-    llm = Llm(double.base_url, "key-that-stays", timeout=0.3, connections=2)
+    llm = LlmClient(double.base_url, "key-that-stays", timeout=0.3, connections=2)
     usual, longer = await asyncio.gather(llm.ask(QUESTION), llm.ask(replace(QUESTION, timeout=20.0)))
     await llm.close()
     assert isinstance(usual, CallError)
     assert usual.kind is ErrorKind.TIMEOUT
     assert isinstance(longer, Answer)
-    llm = Llm(double.base_url, "key-that-stays", timeout=20.0, connections=2)
+    llm = LlmClient(double.base_url, "key-that-stays", timeout=20.0, connections=2)
     shorter = await llm.ask(replace(QUESTION, timeout=0.3))
     await llm.close()
     assert isinstance(shorter, CallError)

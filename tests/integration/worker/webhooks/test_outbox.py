@@ -13,7 +13,7 @@ from tamis_worker.ledger.connection import transaction
 from tamis_worker.ledger.shards import close_cancelled, close_shard
 from tamis_worker.webhooks.outbox import CLAIMED_FOR, LEAST_ENDED, claim, prune, tell_failing
 from tamis_worker.webhooks.outbox import finish as end
-from tamis_worker.webhooks.schedule import Decision
+from tamis_worker.webhooks.schedule import DeliveryDecision
 
 from .conftest import HOOK, Outbox
 
@@ -181,8 +181,8 @@ async def test_a_late_answer_counts_where_it_is_delivered_and_a_late_failure_doe
     (late,) = await claim(outbox.engine, 1)
     outbox.pass_time(CLAIMED_FOR + 1)
     await claim(outbox.engine, 1)
-    await end(outbox.engine, late, None, Decision(False, 5.0, "no connection"))
+    await end(outbox.engine, late, None, DeliveryDecision(False, 5.0, "no connection"))
     (row,) = outbox.rows()
     assert (row.last_said, row.claimed_until is None) == (None, False), "the later try goes on"
-    await end(outbox.engine, late, 200, Decision(True, None, "answered 200"))
+    await end(outbox.engine, late, 200, DeliveryDecision(True, None, "answered 200"))
     assert outbox.rows()[0].state == "delivered"

@@ -18,21 +18,21 @@ from standardwebhooks import WebhookVerificationError
 
 from stage.tls import Authority
 from stage.webhook_receiver import SECRET, free_port, receiving_webhooks
-from tamis_worker.webhooks.schedule import Answer
+from tamis_worker.webhooks.schedule import DeliveryAnswer
 from tamis_worker.webhooks.sender import Sender
 
 BODY = json.dumps({"type": "batch.completed", "data": {"label": "spring – ä"}}, ensure_ascii=False)
 ID = UUID("3f2a91c0-0000-4000-8000-000000000001")
 OTHER_SECRET = "whsec_" + "c2lybmEgc2lybmEgc2lybmEgc2lybmEgc2lybmE="
 
-Send = Callable[..., Awaitable[Answer]]
+Send = Callable[..., Awaitable[DeliveryAnswer]]
 
 
 @pytest.fixture
 async def send() -> AsyncIterator[Send]:
     opened: list[Sender] = []
 
-    async def sent(url: str, body: str = BODY, now: datetime | None = None, **options: Any) -> Answer:
+    async def sent(url: str, body: str = BODY, now: datetime | None = None, **options: Any) -> DeliveryAnswer:
         opened.append(Sender(SecretStr(SECRET), **({"private": True} | options)))
         return await opened[-1].send(ID, url, body, now)
 
@@ -44,7 +44,7 @@ async def send() -> AsyncIterator[Send]:
 async def test_a_receiver_verifies_what_it_gets_with_the_package_of_the_specification(send: Send) -> None:
     with receiving_webhooks() as receiver:
         answer = await send(receiver.url)
-    assert answer == Answer(204, "answered 204")
+    assert answer == DeliveryAnswer(204, "answered 204")
     (one,) = receiver.received
     assert one.verified() == json.loads(BODY)
     assert one.id == str(ID)
@@ -65,7 +65,7 @@ async def test_a_redirection_is_a_failure_and_is_not_followed(send: Send) -> Non
     with receiving_webhooks() as elsewhere, receiving_webhooks() as receiver:
         receiver.status, receiver.headers = 307, {"Location": elsewhere.url, "Set-Cookie": "a=b"}
         answer = await send(receiver.url)
-    assert answer == Answer(307, "answered 307: redirections are not followed; name the URL that it leads to")
+    assert answer == DeliveryAnswer(307, "answered 307: redirections are not followed; name the URL that it leads to")
     assert elsewhere.received == []
 
 
@@ -73,7 +73,7 @@ async def test_a_redirection_is_a_failure_and_is_not_followed(send: Send) -> Non
 async def test_a_receiver_that_is_busy_says_how_long(send: Send, asked: str, seconds: float | None) -> None:
     with receiving_webhooks() as receiver:
         receiver.status, receiver.headers = 503, {"Retry-After": asked}
-        assert await send(receiver.url) == Answer(503, "answered 503", seconds)
+        assert await send(receiver.url) == DeliveryAnswer(503, "answered 503", seconds)
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ async def test_an_endless_body_is_not_read_and_a_silent_receiver_is_left(send: S
         receiver.raw = b"HTTP/1.1 200 OK\r\nContent-Length: 9999999999\r\n\r\n" + b"x" * 1000
         assert (await send(receiver.url)).delivered
         receiver.silent = threading.Event()
-        assert await send(receiver.url, within=0.2) == Answer(None, "no answer within 0.2 s")
+        assert await send(receiver.url, within=0.2) == DeliveryAnswer(None, "no answer within 0.2 s")
 
 
 async def test_nobody_there_is_a_failure(send: Send) -> None:
-    assert await send(f"http://127.0.0.1:{free_port()}/") == Answer(None, "no connection: Connection refused")
-    assert await send("http://receiver.invalid/") == Answer(None, "its name is not known")
+    assert await send(f"http://127.0.0.1:{free_port()}/") == DeliveryAnswer(None, "no connection: Connection refused")
+    assert await send("http://receiver.invalid/") == DeliveryAnswer(None, "its name is not known")
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ async def test_nothing_is_sent_into_the_own_network_however_it_is_written(send: 
 async def test_http_is_for_those_who_allow_it(send: Send) -> None:
     with receiving_webhooks() as receiver:
         answer = await send(receiver.url, private=False)
-    assert answer == Answer(None, "not sent: http is not encrypted; TAMIS_WEBHOOK_PRIVATE=true allows it")
+    assert answer == DeliveryAnswer(None, "not sent: http is not encrypted; TAMIS_WEBHOOK_PRIVATE=true allows it")
     assert receiver.received == []
 
 

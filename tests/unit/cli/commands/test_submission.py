@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from tamis_cli.commands import app
-from tamis_cli.commands.submission import Submission, submitting
+from tamis_cli.commands.submission import SubmissionOptions, submitting
 from tamis_schemas import NO_STEERING, Priority, Steering, Tier, TierFallback
 
 # Imported for their commands.
@@ -24,12 +24,12 @@ SHARED = (
 
 
 def test_a_command_gets_its_own_options_and_the_shared_ones() -> None:
-    seen: list[tuple[Submission, str, int]] = []
+    seen: list[tuple[SubmissionOptions, str, int]] = []
     app = typer.Typer()
 
     @app.command()
     @submitting("model")
-    def command(submission: Submission, name: str, times: Annotated[int, typer.Option()] = 1) -> None:
+    def command(submission: SubmissionOptions, name: str, times: Annotated[int, typer.Option()] = 1) -> None:
         """Said in the help."""
         seen.append((submission, name, times))
 
@@ -37,8 +37,8 @@ def test_a_command_gets_its_own_options_and_the_shared_ones() -> None:
     assert told.exit_code == 0, told.output
     assert RUNNER.invoke(app, ["x"]).exit_code == 0
     assert seen == [
-        (Submission(max_cost=Decimal("2.5"), priority=Priority.HIGH, dry_run=True), "x", 3),
-        (Submission(), "x", 1),
+        (SubmissionOptions(max_cost=Decimal("2.5"), priority=Priority.HIGH, dry_run=True), "x", 3),
+        (SubmissionOptions(), "x", 1),
     ]
     assert "Said in the help." in RUNNER.invoke(app, ["--help"]).output
     assert RUNNER.invoke(app, ["x", "--model", "m"]).exit_code == 2
@@ -78,7 +78,7 @@ def steered(*words: str) -> tuple[int, str, list[Steering]]:
 
     @app.command()
     @submitting()
-    def command(submission: Submission) -> None:
+    def command(submission: SubmissionOptions) -> None:
         seen.append(submission.steering)
 
     told = RUNNER.invoke(app, words)

@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from tamis_cli.doctor.answers import judge_answers
-from tamis_cli.doctor.endpoint import Endpoint
+from tamis_cli.doctor.endpoint import ExaminedEndpoint
 from tamis_cli.doctor.finding import Finding, Level
 from tamis_cli.doctor.interview import AskedQuestion, Call
 from tamis_schemas import ErrorKind, Usage
 from tamis_worker.limiter.rate_headers import RateHeaders
-from tamis_worker.llm.chat import Answer, CallError
+from tamis_worker.llm.chat import CallError, ChatAnswer
 from tamis_worker.llm.dialect import Dialect, Rung
 from tamis_worker.operations.filter import DECISION
 
 OK, WARNING, FAILURE = Level.OK, Level.WARNING, Level.FAILURE
-ENDPOINT = Endpoint("https://llm.example/v1", "gpt-5-mini")
-ANSWER = Answer('{"value": true}', "gpt-5-mini", Usage(400, 40), "stop", latency_ms=1200)
+ENDPOINT = ExaminedEndpoint("https://llm.example/v1", "gpt-5-mini")
+ANSWER = ChatAnswer('{"value": true}', "gpt-5-mini", Usage(400, 40), "stop", latency_ms=1200)
 STRICT, JSON_OBJECT, TEXT = (Dialect(rung) for rung in (Rung.STRICT, Rung.JSON_OBJECT, Rung.TEXT))
 READ = Call(STRICT, ANSWER)
 PROSE = replace(ANSWER, content="It should be\nincluded. " + "x" * 200)

@@ -7,12 +7,12 @@ from tamis_cli.doctor.answers import judge_bill
 from tamis_cli.doctor.finding import Level
 from tamis_cli.doctor.interview import AskedQuestion, Call
 from tamis_schemas import ErrorKind, ModelPrice, Prices, Usage
-from tamis_worker.llm.chat import Answer, CallError
+from tamis_worker.llm.chat import CallError, ChatAnswer
 from tamis_worker.llm.dialect import Dialect
 
 # Dollars per 1,000,000 tokens.
 PRICES = Prices({"m": ModelPrice(input=Decimal(2), output=Decimal(10), cached_input=Decimal(1))})
-ANSWER = Answer("{}", "m", Usage(1000, 100), "stop", latency_ms=1)
+ANSWER = ChatAnswer("{}", "m", Usage(1000, 100), "stop", latency_ms=1)
 CALL = Call(Dialect(), ANSWER)
 
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from tamis_cli.doctor.endpoint import Endpoint, judge_error, judge_list, out_of_reach
+from tamis_cli.doctor.endpoint import ExaminedEndpoint, judge_error, judge_list, out_of_reach
 from tamis_cli.doctor.finding import Level
 from tamis_schemas import ErrorKind
 from tamis_worker.llm.chat import CallError, Obstacle
 
 OK, WARNING, FAILURE = Level.OK, Level.WARNING, Level.FAILURE
 URL = "https://llm.example/v1"
-ENDPOINT = Endpoint(URL, "m")
+ENDPOINT = ExaminedEndpoint(URL, "m")
 
 
 def error(kind: ErrorKind, status: int | None = None, **more: object) -> CallError:

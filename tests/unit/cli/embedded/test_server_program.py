@@ -8,16 +8,20 @@ import pytest
 
 from tamis_cli.embedded import postgres, valkey
 from tamis_cli.embedded.postgres import POSTGRES, release_of
-from tamis_cli.embedded.server_program import SYSTEM, Candidate, Server, ServerProgram, Version, choose
+from tamis_cli.embedded.server_program import SYSTEM, ProgramCandidate, ServerKind, ServerProgram, Version, choose
 from tamis_cli.embedded.valkey import REDIS
 from tamis_schemas import ConfigurationError
 
 # A server whose package is installed (this project is) and one whose package is not.
-INSTALLED = Server("Thing", "thing-embedded", "tamis_worker", "thing-server", (6, 2))
-MISSING = Server("Thing", "thing-embedded", "no_such_module", "thing-server", (6, 2))
+INSTALLED = ServerKind("Thing", "thing-embedded", "tamis_worker", "thing-server", (6, 2))
+MISSING = ServerKind("Thing", "thing-embedded", "no_such_module", "thing-server", (6, 2))
 
 PACKAGE, OWN, OTHER = Path("/venv/bin/thing"), Path("/usr/bin/thing"), Path("/usr/local/bin/thing")
-CANDIDATES = [Candidate("thing-embedded", PACKAGE), Candidate(SYSTEM, OWN), Candidate(SYSTEM, OTHER)]
+CANDIDATES = [
+    ProgramCandidate("thing-embedded", PACKAGE),
+    ProgramCandidate(SYSTEM, OWN),
+    ProgramCandidate(SYSTEM, OTHER),
+]
 NOT_INSTALLED = "the package thing-embedded is not installed"
 
 
@@ -50,7 +54,7 @@ def let_programs_answer(monkeypatch: pytest.MonkeyPatch, versions: Mapping[Path,
 )
 def test_the_first_that_runs_and_is_new_enough_is_chosen_and_the_others_are_named(
     monkeypatch: pytest.MonkeyPatch,
-    server: Server,
+    server: ServerKind,
     versions: dict[Path, Version | str],
     chosen: Path,
     passed_over: tuple[str, ...],
@@ -92,7 +96,7 @@ def test_where_the_package_is_installed_and_does_not_run_nobody_is_told_to_insta
     )
     program.chmod(0o755)
     with pytest.raises(ConfigurationError, match=r"libz\.so\.1 is missing: install Debian's package zlib1g") as raised:
-        choose(INSTALLED, [Candidate("thing-embedded", program)])
+        choose(INSTALLED, [ProgramCandidate("thing-embedded", program)])
     assert "install thing-embedded" not in str(raised.value)
 
 
@@ -144,7 +148,7 @@ def test_valkey_of_the_system_comes_before_redis_and_both_after_the_package(
 def programs(monkeypatch: pytest.MonkeyPatch, **versions: Version) -> None:
     """Let the package and the system have these versions of Postgres, and nothing else."""
     paths = {name: Path(f"/{name}/postgres") for name in versions}
-    found = [Candidate(POSTGRES.package if name == "package" else SYSTEM, path) for name, path in paths.items()]
+    found = [ProgramCandidate(POSTGRES.package if name == "package" else SYSTEM, path) for name, path in paths.items()]
     monkeypatch.setattr(postgres, "candidates", lambda: iter(found))
     let_programs_answer(monkeypatch, {paths[name]: version for name, version in versions.items()})
 

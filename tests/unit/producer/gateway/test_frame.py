@@ -16,7 +16,7 @@ from tamis_producer.gateway.frame import (
     OFF_THE_LOOP,
     SMALLEST,
     Compressed,
-    Frame,
+    RequestLimits,
     TurnQueue,
     Turns,
     takes_gzip,
@@ -36,7 +36,7 @@ def status(path: str, length: int, method: str = "POST") -> int:
         told.append(message)
 
     scope = {"type": "http", "method": method, "path": path, "headers": [(b"content-length", b"%d" % length)]}
-    frame = Frame(answers, largest=10, largest_of=LARGEST_OF)  # type: ignore[arg-type]  # as far as it asks
+    frame = RequestLimits(answers, largest=10, largest_of=LARGEST_OF)  # type: ignore[arg-type]  # as far as it asks
     asyncio.run(frame(scope, None, sent))  # type: ignore[arg-type]
     return int(told[0]["status"])
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from tamis_producer.config.settings import ProducerSettings
-from tamis_producer.submission.bounds import LONGEST_ID, Bounds
+from tamis_producer.submission.bounds import LONGEST_ID, SubmissionBounds
 from tamis_producer.submission.new_batch import parameters, rows_of
 from tamis_schemas import ExtractFields, Filter, InvalidParameters
 
 
-def bounds(**changes: int) -> Bounds:
-    return Bounds.of(ProducerSettings(**changes))  # type: ignore[arg-type]  # of whole numbers alone
+def bounds(**changes: int) -> SubmissionBounds:
+    return SubmissionBounds.of(ProducerSettings(**changes))  # type: ignore[arg-type]  # of whole numbers alone
 
 
 def refused(items: Any, **changes: int) -> str:
@@ -30,7 +30,7 @@ def nested(depth: int) -> Any:
 
 
 def test_bounds_are_the_settings_and_the_usual_ones_their_defaults() -> None:
-    assert bounds() == Bounds.usual()
+    assert bounds() == SubmissionBounds.usual()
     assert bounds(max_items=7).max_items == 7
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tamis_review.decisions.import_decisions import Found, KnownRecord, RecordFinder
+from tamis_review.decisions.import_decisions import KnownRecord, RecordFinder, RecordMatch
 
 RECORDS: list[tuple[str, dict[str, str], int | None]] = [
     ("10.1000/hills", {"title": "Walking uphill: a trial in old age", "doi": "10.1000/HILLS"}, None),
@@ -24,39 +24,42 @@ FINDER = RecordFinder(
 @pytest.mark.parametrize(
     ("row", "found"),
     [
-        ({"id": "31"}, Found((1,), "id")),
-        ({"id": "c"}, Found((0,), "id")),  # the copy's match counts for the one that stays
-        ({"id": "d", "title": "Swimming"}, Found((3,), "id")),  # which tells two records of one title apart
-        ({"id": "31", "title": "walking downhill a study"}, Found((1,), "id")),
-        ({"id": "31", "title": "Swimming in the sea", "doi": "https://doi.org/10.1000/hills."}, Found((0,), "DOI")),
-        ({"doi": "doi:10.1000/Hills", "pmid": "31"}, Found((0,), "DOI")),  # before the PMID
-        ({"pmid": "PMID: 31"}, Found((1,), "PMID")),
-        ({"id": "NA", "title": "WALKING DOWNHILL."}, Found((1,), "title")),
-        ({"title": "walking uphill a trial in old age"}, Found((0,), "title")),  # of both copies
-        ({"title": "walking up hill atrial in oldage"}, Found((0,), "title")),  # words run together elsewhere
-        ({"title": "chess in parks references"}, Found((5,), "title")),
-        ({"title": "rowing on lakes references"}, Found((9,), "title")),  # the reader took the remark away
-        ({"title": "Das Wandern in vivo der Muller"}, Found((7,), "title")),
-        ({"title": "das wandern in vivo der mller"}, Found((7,), "title")),
-        ({"title": "walking in vitrodp   mar 15 2017"}, Found((8,), "title")),
-        ({"title": "walking in vitro"}, Found((8,), "title")),
-        ({"title": "Swimming"}, Found((3, 4), "title")),
-        ({"title": "Walking"}, Found(())),
-        ({"id": "unknown"}, Found(())),
-        ({}, Found(())),
-        ({"id": "31", "title": "Rowing"}, Found((), why="the record with the id '31' has another title")),
+        ({"id": "31"}, RecordMatch((1,), "id")),
+        ({"id": "c"}, RecordMatch((0,), "id")),  # the copy's match counts for the one that stays
+        ({"id": "d", "title": "Swimming"}, RecordMatch((3,), "id")),  # which tells two records of one title apart
+        ({"id": "31", "title": "walking downhill a study"}, RecordMatch((1,), "id")),
+        (
+            {"id": "31", "title": "Swimming in the sea", "doi": "https://doi.org/10.1000/hills."},
+            RecordMatch((0,), "DOI"),
+        ),
+        ({"doi": "doi:10.1000/Hills", "pmid": "31"}, RecordMatch((0,), "DOI")),  # before the PMID
+        ({"pmid": "PMID: 31"}, RecordMatch((1,), "PMID")),
+        ({"id": "NA", "title": "WALKING DOWNHILL."}, RecordMatch((1,), "title")),
+        ({"title": "walking uphill a trial in old age"}, RecordMatch((0,), "title")),  # of both copies
+        ({"title": "walking up hill atrial in oldage"}, RecordMatch((0,), "title")),  # words run together elsewhere
+        ({"title": "chess in parks references"}, RecordMatch((5,), "title")),
+        ({"title": "rowing on lakes references"}, RecordMatch((9,), "title")),  # the reader took the remark away
+        ({"title": "Das Wandern in vivo der Muller"}, RecordMatch((7,), "title")),
+        ({"title": "das wandern in vivo der mller"}, RecordMatch((7,), "title")),
+        ({"title": "walking in vitrodp   mar 15 2017"}, RecordMatch((8,), "title")),
+        ({"title": "walking in vitro"}, RecordMatch((8,), "title")),
+        ({"title": "Swimming"}, RecordMatch((3, 4), "title")),
+        ({"title": "Walking"}, RecordMatch(())),
+        ({"id": "unknown"}, RecordMatch(())),
+        ({}, RecordMatch(())),
+        ({"id": "31", "title": "Rowing"}, RecordMatch((), why="the record with the id '31' has another title")),
     ],
 )
-def test_records_are_found_by_id_doi_pmid_and_title_in_this_order(row: dict[str, str], found: Found) -> None:
+def test_records_are_found_by_id_doi_pmid_and_title_in_this_order(row: dict[str, str], found: RecordMatch) -> None:
     assert FINDER.find(row) == found
 
 
 def test_two_records_of_one_id_are_told_apart_by_their_titles_alone() -> None:
     same = RecordFinder(KnownRecord(n, "1", {"title": title}) for n, title in enumerate(("Hills", "Rivers")))
-    assert same.find({"id": "1"}) == Found((0, 1), "id")
-    assert same.find({"id": "1", "title": "Rivers"}) == Found((1,), "id")
+    assert same.find({"id": "1"}) == RecordMatch((0, 1), "id")
+    assert same.find({"id": "1", "title": "Rivers"}) == RecordMatch((1,), "id")
 
 
 def test_a_copy_of_a_copy_is_found_as_the_one_that_stays() -> None:
     chain = RecordFinder(KnownRecord(n, f"r{n}", {}, copy_of) for n, copy_of in enumerate((None, 0, 1)))
-    assert chain.find({"id": "r2"}) == Found((0,), "id")
+    assert chain.find({"id": "r2"}) == RecordMatch((0,), "id")

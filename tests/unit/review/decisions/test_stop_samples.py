@@ -7,7 +7,7 @@ from tamis_producer.ledger.stop_samples import Promise, StoredFrame
 from tamis_review.decisions.final_outcome import Outcome
 from tamis_review.decisions.stop_samples import ReadingState, first_read, next_number, promise_of, reading_of
 from tamis_review.quality.certificate import DoubleRead
-from tamis_review.quality.sampling_frame import Frame
+from tamis_review.quality.sampling_frame import SamplingFrame
 from tamis_schemas import DoubleReading
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -29,17 +29,17 @@ def test_the_first_records_count_up_to_the_first_gap_whoever_read_them() -> None
     assert first_read(opened, read) == 3
     reading = reading_of(read, [opened], 2)
     # 3 is unread, and was read when the frame was made: it may be an include that no sample speaks for.
-    assert reading.frames == (Frame(6, (False, True, False), found_outside=2, unread_outside=1),)
+    assert reading.frames == (SamplingFrame(6, (False, True, False), found_outside=2, unread_outside=1),)
     assert (reading.found, reading.unread) == (4, 3)
 
 
 def test_attempts_that_are_no_frames_leave_a_gap_in_the_numbers() -> None:
     read = state({0: True})
-    untouched = Frame(9, (), 1)
+    untouched = SamplingFrame(9, (), 1)
     assert reading_of(read, [], 1).frames == (untouched,)
     assert reading_of(read, [], 3).frames == (untouched,) * 3  # two audits before it
     second = frame(*range(1, 10), number=2)
-    assert reading_of(read, [second], 3).frames == (untouched, Frame(9, (), 1))
+    assert reading_of(read, [second], 3).frames == (untouched, SamplingFrame(9, (), 1))
     closed = reading_of(read, [frame(*range(1, 10), number=2, closed=True)], 3)
     assert len(closed.frames) == 3
     assert (next_number([], []), next_number([second], [])) == (1, 3)

@@ -19,13 +19,13 @@ from tamis_review.quality.certificate import (
     price_list,
     records_needed,
 )
-from tamis_review.quality.sampling_frame import Frame
+from tamis_review.quality.sampling_frame import SamplingFrame
 from tamis_schemas import InvalidParameters, StopVerdict
 
 
 def sampled(read: int, *, unread: int = 1_000, found: int = 40) -> Reading:
     """A review with 40 includes found when the rest of 1,000 was put into a frame; so many of it read, none found."""
-    return Reading(found, unread - read, (Frame(unread, (False,) * read, found),))
+    return Reading(found, unread - read, (SamplingFrame(unread, (False,) * read, found),))
 
 
 def test_a_worked_example() -> None:
@@ -45,12 +45,12 @@ def test_a_find_in_the_sample_costs_more_and_the_price_is_told_before() -> None:
     assert list(now.needed) == sorted(now.needed)
     assert len(now.needed) == 4
     # The include lies at place 150; what was said of one further find is what it takes.
-    after = Reading(41, 850, (Frame(1_000, (False,) * 149 + (True,), 40),))
+    after = Reading(41, 850, (SamplingFrame(1_000, (False,) * 149 + (True,), 40),))
     assert records_needed(after, 0.9) == now.needed[1] - 50
 
 
 def test_includes_found_beside_the_sample_count_as_found() -> None:
-    frame = Frame(1_000, (False,) * 400, 40)
+    frame = SamplingFrame(1_000, (False,) * 400, 40)
     before = certify(Reading(40, 600, (frame,)), 0.9)
     after = certify(Reading(43, 500, (frame,)), 0.9)
     assert after.includes == before.includes
@@ -59,14 +59,14 @@ def test_includes_found_beside_the_sample_count_as_found() -> None:
 
 
 def test_each_frame_bounds_all_includes_and_the_best_bound_counts() -> None:
-    first = Frame(1_000, (False,) * 583, 40)
-    useless = replace(sampled(583), frames=(first, Frame(417, (), 40)))
+    first = SamplingFrame(1_000, (False,) * 583, 40)
+    useless = replace(sampled(583), frames=(first, SamplingFrame(417, (), 40)))
     assert certify(useless, 0.9).verdict is StopVerdict.ENOUGH
     # Records that are no part of a frame may be includes, each of them.
     with_others = replace(useless, unread=517, frames=(replace(first, unread_outside=100),))
     assert certify(with_others, 0.9).missed == 104
     # With 100 found 11 may be missed. Two records outside leave nine for the frame, and with twelve it is in vain.
-    others = [Reading(100, 1_000 + beside, (Frame(1_000, (), 100, beside),)) for beside in (0, 2, 12)]
+    others = [Reading(100, 1_000 + beside, (SamplingFrame(1_000, (), 100, beside),)) for beside in (0, 2, 12)]
     nine = Reading(85, 1_000)  # 85 / 0.9 = 94.4
     nothing_outside, two_outside, twelve_outside = (records_needed(one, 0.9) for one in others)
     assert nothing_outside < two_outside == records_needed(nine, 0.9)
@@ -108,7 +108,7 @@ def test_of_nothing_found_a_recall_is_promised_only_where_nothing_can_be_missed(
     # One include must be given up: (1000 - n) / 1000 <= 0.0125, n = 988 (987.5)
     nothing = certify(Reading(0, 1_000), 0.8)
     assert nothing.needed[0] == 988
-    end = certify(Reading(0, 12, (Frame(1_000, (False,) * 988, 0),)), 0.8)
+    end = certify(Reading(0, 12, (SamplingFrame(1_000, (False,) * 988, 0),)), 0.8)
     assert (end.verdict, end.missed, end.promised) == (StopVerdict.ENOUGH, 0, 1.0)
 
 
@@ -141,7 +141,7 @@ def test_what_is_overlooked_takes_part_of_the_doubt_and_of_the_recall() -> None:
     found = certify(measured, 0.95)
     assert found.miss_rate == rate
     seen = next(seen for seen in range(210, 200, -1) if (most_true_includes(seen, rate, 0.005) or 0) <= 200 / 0.95)
-    same = Reading(200, 2_000, (Frame(2_000, (), 200),))
+    same = Reading(200, 2_000, (SamplingFrame(2_000, (), 200),))
     assert found.needed[0] == same.frames[0].needed(seen - 200, 0.8 * 0.05 / 2)
     unknown = certify(replace(reading, double_read=DoubleRead(0, 0)), 0.5)
     assert (unknown.verdict, unknown.includes, unknown.promised) == (StopVerdict.IMPOSSIBLE, None, 0.0)
@@ -192,10 +192,10 @@ def test_more_found_more_read_and_less_asked_never_make_it_dearer(
     assert needed <= unread
     assert records_needed(reading, recall * 0.9, confidence) <= needed
     assert records_needed(reading, recall, confidence * 0.9) <= needed
-    more = replace(reading, found=found + 1, frames=(Frame(unread, (), found + 1),))
+    more = replace(reading, found=found + 1, frames=(SamplingFrame(unread, (), found + 1),))
     assert records_needed(more, recall, confidence) <= needed
     read = data.draw(st.integers(0, needed))
-    there = replace(reading, unread=unread - read, frames=(Frame(unread, (False,) * read, found),))
+    there = replace(reading, unread=unread - read, frames=(SamplingFrame(unread, (False,) * read, found),))
     certificate = certify(there, recall, confidence)
     assert (certificate.verdict is StopVerdict.ENOUGH) == (read == needed)
     assert certificate.verdict is not StopVerdict.ENOUGH or certificate.promised >= recall - 1e-12
@@ -216,16 +216,16 @@ def _missed(includes: tuple[int, ...], kind: int) -> Fraction:
     found = 2 + len(includes[:1])
     read = includes[0] + 1 if includes else 7
     for look in range(read):
-        if not records_needed(Reading(2, 7 - look, (Frame(7, (False,) * look, 2),)), 0.7, 0.6):
+        if not records_needed(Reading(2, 7 - look, (SamplingFrame(7, (False,) * look, 2),)), 0.7, 0.6):
             return Fraction(Fraction(2, 2 + kind) < Fraction(7, 10))
-    first = Frame(7, tuple(place in includes for place in range(read)), 2)
+    first = SamplingFrame(7, tuple(place in includes for place in range(read)), 2)
     broken = orders = 0
     for places in combinations(range(7 - read), max(0, kind - 1)):
         orders += 1
         for look in range(7 - read + 1):
             sample = tuple(place in places for place in range(look))
             more = found + sum(sample)
-            reading = Reading(more, 7 - read - look, (first, Frame(7 - read, sample, found)))
+            reading = Reading(more, 7 - read - look, (first, SamplingFrame(7 - read, sample, found)))
             if not records_needed(reading, 0.7, 0.6):
                 broken += Fraction(more, 2 + kind) < Fraction(7, 10)
                 break

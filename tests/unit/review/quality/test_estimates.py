@@ -6,13 +6,13 @@ from math import prod
 
 import pytest
 
-from tamis_review.quality.estimates import Basis, expected_from_probabilities, expected_from_yield
+from tamis_review.quality.estimates import EstimateBasis, expected_from_probabilities, expected_from_yield
 
 
 def test_the_best_records_are_the_next_ones() -> None:
     found = expected_from_probabilities([0.01, 0.9, 0.2, 0.5, 0.1], records=3)
     # 0.9 + 0.5 + 0.2; none of the three: 0.1 * 0.5 * 0.8 = 0.04, all: 0.09
-    assert (found.records, found.basis) == (3, Basis.PROBABILITIES)
+    assert (found.records, found.basis) == (3, EstimateBasis.PROBABILITIES)
     assert found.expected == pytest.approx(1.6)
     assert (found.low, found.high) == (0, 3)
 
@@ -39,7 +39,7 @@ def test_a_hundred_records_are_quick_and_nothing_left_brings_nothing() -> None:
 def test_without_probabilities_the_last_hundred_speak() -> None:
     # 3 of the last 100 (the 50 includes before do not count); Wilson: 1.03 % to 8.45 %. 60 records are left.
     found = expected_from_yield([True] * 50 + [False] * 97 + [True] * 3, unread=60)
-    assert (found.records, found.basis) == (60, Basis.RECENT_YIELD)
+    assert (found.records, found.basis) == (60, EstimateBasis.RECENT_YIELD)
     assert found.expected == pytest.approx(60 * 0.03)
     assert (found.low, found.high) == (pytest.approx(0.615, abs=1e-3), pytest.approx(5.07, abs=1e-2))
 

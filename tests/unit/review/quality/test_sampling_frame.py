@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis_review.quality.exact import log_comb, most_in_population
-from tamis_review.quality.sampling_frame import SPENDING, Frame, _boundaries, frame_doubt
+from tamis_review.quality.sampling_frame import SPENDING, SamplingFrame, _boundaries, frame_doubt
 
 
-def frame(population: int, *finds: int, read: int) -> Frame:
+def frame(population: int, *finds: int, read: int) -> SamplingFrame:
     """A frame whose sample has includes at these places, counted from 1."""
-    return Frame(population, tuple(place in finds for place in range(1, read + 1)), found_outside=0)
+    return SamplingFrame(population, tuple(place in finds for place in range(1, read + 1)), found_outside=0)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_looking_only_at_the_end_would_allow_less_to_be_read_and_looking_at_it_a
 
 
 @st.composite
-def samples(draw: st.DrawFn) -> Frame:
+def samples(draw: st.DrawFn) -> SamplingFrame:
     population = draw(st.integers(1, 300))
     labels = draw(st.lists(st.booleans() | st.just(value=False), max_size=population))
-    return Frame(population, tuple(labels), found_outside=draw(st.integers(0, 50)))
+    return SamplingFrame(population, tuple(labels), found_outside=draw(st.integers(0, 50)))
 
 
 DOUBTS = st.floats(0.001, 0.5)
@@ -88,22 +88,24 @@ DOUBTS = st.floats(0.001, 0.5)
 
 @settings(max_examples=60, deadline=None)
 @given(samples(), DOUBTS)
-def test_it_never_rises_while_the_sample_grows_and_never_falls_with_less_doubt(one: Frame, doubt: float) -> None:
+def test_it_never_rises_while_the_sample_grows_and_never_falls_with_less_doubt(
+    one: SamplingFrame, doubt: float
+) -> None:
     most = one.most(doubt)
     assert one.found <= most <= one.population - (one.read - one.found)
     assert one.most(doubt / 2) >= most
     if one.sample:
-        shorter = Frame(one.population, one.sample[:-1], one.found_outside)
+        shorter = SamplingFrame(one.population, one.sample[:-1], one.found_outside)
         assert most <= max(shorter.most(doubt), one.found)
         assert one.includes(doubt) == most + one.found_outside
 
 
 @settings(max_examples=60, deadline=None)
 @given(samples(), DOUBTS)
-def test_it_is_no_better_than_the_bound_of_one_look(one: Frame, doubt: float) -> None:
+def test_it_is_no_better_than_the_bound_of_one_look(one: SamplingFrame, doubt: float) -> None:
     level = 1 - doubt
     ends = [
-        Frame(one.population, one.sample[:read], 0)
+        SamplingFrame(one.population, one.sample[:read], 0)
         for read in range(one.read + 1)
         if read == one.read or one.sample[read]
     ]
@@ -114,7 +116,7 @@ def test_it_is_no_better_than_the_bound_of_one_look(one: Frame, doubt: float) ->
 @settings(max_examples=60, deadline=None)
 @given(samples(), DOUBTS, st.integers(0, 3), st.integers(0, 40))
 def test_the_records_needed_are_the_first_with_which_the_bound_is_low_enough(
-    one: Frame, doubt: float, further: int, room: int
+    one: SamplingFrame, doubt: float, further: int, room: int
 ) -> None:
     most = one.found + further + room
     needed = one.needed(most, doubt, further)
@@ -124,7 +126,7 @@ def test_the_records_needed_are_the_first_with_which_the_bound_is_low_enough(
 
     def after(read: int) -> int:
         ahead = read - one.read
-        return Frame(one.population, (*one.sample, *(place < further for place in range(ahead))), 0).most(doubt)
+        return SamplingFrame(one.population, (*one.sample, *(place < further for place in range(ahead))), 0).most(doubt)
 
     if needed - one.read >= further:
         assert after(needed) <= most
@@ -178,10 +180,10 @@ def test_frames_share_the_doubt_as_the_sentence_says() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: Frame(2, (False,) * 3, 0),
-        lambda: Frame(-1, (), 0),
-        lambda: Frame(2, (), -1),
-        lambda: Frame(2, (), 0, unread_outside=-1),
+        lambda: SamplingFrame(2, (False,) * 3, 0),
+        lambda: SamplingFrame(-1, (), 0),
+        lambda: SamplingFrame(2, (), -1),
+        lambda: SamplingFrame(2, (), 0, unread_outside=-1),
     ],
 )
 def test_what_is_no_frame_is_refused(wrong: object) -> None:

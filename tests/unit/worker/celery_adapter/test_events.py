@@ -14,7 +14,7 @@ from celery.worker import state
 from tamis_schemas import ErrorKind
 from tamis_worker.celery_adapter.delivery import MOST_RETRIES_TOLD
 from tamis_worker.celery_adapter.item_strategy import ItemStrategy
-from tamis_worker.engine.item_end import Decision, ItemEnd, NoOutcome, Retried
+from tamis_worker.engine.item_end import ItemDecided, ItemEnd, NoOutcome, Retried
 
 BOUND = 5.0  # s
 
@@ -105,7 +105,7 @@ def worker() -> Iterator[Worker]:
 @pytest.mark.parametrize(
     ("end", "shown", "counted", "result", "exception"),
     [
-        (Decision("include 0.92"), "SUCCESS", "task-succeeded", "include 0.92", None),
+        (ItemDecided("include 0.92"), "SUCCESS", "task-succeeded", "include 0.92", None),
         *((kind, "FAILURE", "task-failed", None, kind.value) for kind in ErrorKind),
         (NoOutcome.CANCELLED, "REVOKED", "task-revoked", None, None),
         (NoOutcome.RETURNED, "RETURNED", "task-returned", None, None),
@@ -127,12 +127,12 @@ async def test_each_end_of_an_item_has_its_own_state_and_counter(
 
 
 async def test_of_a_decision_the_time_is_told_that_it_took(worker: Worker) -> None:
-    await worker.delivers(Message("a"), Decision("true 0.78"))
+    await worker.delivers(Message("a"), ItemDecided("true 0.78"))
     assert 0 <= worker.monitor.task("a").runtime < BOUND
 
 
 async def test_a_message_that_comes_twice_shows_the_outcome_and_not_the_skipped_delivery(worker: Worker) -> None:
-    await worker.delivers(Message("a"), Decision("true 0.78"))
+    await worker.delivers(Message("a"), ItemDecided("true 0.78"))
     await worker.delivers(Message("a"), NoOutcome.SKIPPED)
     await worker.delivers(Message("b"), NoOutcome.SKIPPED)
     await worker.delivers(Message("b"), ErrorKind.TIMEOUT)
@@ -151,7 +151,7 @@ async def test_a_message_that_goes_back_to_its_queue_is_shown_begun_by_whoever_t
 
 async def test_calls_that_are_made_again_are_told_in_order_and_up_to_a_bound(worker: Worker) -> None:
     worker.retries = [ErrorKind.SERVER, ErrorKind.TIMEOUT, *[ErrorKind.RATE_LIMITED] * 50]
-    await worker.delivers(Message("a"), Decision("true 0.78"))
+    await worker.delivers(Message("a"), ItemDecided("true 0.78"))
     kinds = [event["exception"] for event in worker.monitor.sent if event["type"] == "task-retried"]
     assert MOST_RETRIES_TOLD == 3
     assert kinds == ["server", "timeout", "rate_limited"]
@@ -162,7 +162,7 @@ async def test_calls_that_are_made_again_are_told_in_order_and_up_to_a_bound(wor
 async def test_while_an_item_waits_for_its_next_call_that_is_shown(worker: Worker) -> None:
     worker.retries = [ErrorKind.TIMEOUT]
     worker.answered.clear()
-    worker.takes(Message("a"), Decision("true 0.78"))
+    worker.takes(Message("a"), ItemDecided("true 0.78"))
     await asyncio.sleep(0)  # its first call has failed by then
     worker.strategy.tell_retries()
     task = worker.monitor.task("a")
@@ -174,7 +174,7 @@ async def test_while_an_item_waits_for_its_next_call_that_is_shown(worker: Worke
 
 async def test_of_what_a_lost_connection_brought_nothing_more_is_told(worker: Worker) -> None:
     worker.retries = [ErrorKind.TIMEOUT]
-    worker.takes(Message("a"), Decision("true 0.78"))
+    worker.takes(Message("a"), ItemDecided("true 0.78"))
     worker.strategy.forget()
     await worker.settles()
     assert worker.monitor.counter == {"task-received": 1, "task-started": 1}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tamis_producer.config.redaction import Redaction
-from tamis_worker.celery_adapter.foreign_messages import BEYOND, SHOWN, Allowance, ForeignMessages
+from tamis_worker.celery_adapter.foreign_messages import BEYOND, SHOWN, ForeignMessages, LogAllowance
 from tamis_worker.telemetry.measures import Measures
 
 SECRET = "hunter2-hunter2-hunter2"
@@ -45,7 +45,7 @@ class Stage:
         self.now = 0.0
         self.count = Count()
         redact = Redaction([SECRET])
-        self.foreign = ForeignMessages(redact, measures=self.count, allowance=Allowance(3, clock=lambda: self.now))
+        self.foreign = ForeignMessages(redact, measures=self.count, allowance=LogAllowance(3, clock=lambda: self.now))
 
     def refuses(self, *tasks: object) -> list[Message]:
         messages = [Message(task) for task in tasks]
@@ -85,7 +85,7 @@ def test_what_is_beyond_the_minutes_allowance_is_counted_and_told_in_one_line(
 
 def test_the_allowance_begins_anew_a_minute_after_its_first_line() -> None:
     now = [100.0]
-    allowance = Allowance(2, clock=lambda: now[0])
+    allowance = LogAllowance(2, clock=lambda: now[0])
     assert [allowance.take() for _ in range(3)] == [True, True, False]
     now[0] = 159.9
     assert not allowance.take()

@@ -15,7 +15,7 @@ from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
 from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
-from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Reply
 from tamis_worker.llm.llm import LearnResult
 from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
 from tamis_worker.operations import Failure
@@ -23,7 +23,7 @@ from tamis_worker.operations import Failure
 POLICY = RetryPolicy(max_calls=2, deadline=900.0)
 GONE = CallError(ErrorKind.RATE_LIMITED, "resource unavailable", status=429, no_capacity=True)
 LATE = CallError(ErrorKind.TIMEOUT, "no answer in time", latency_ms=900_000)
-ANSWER = Answer('{"value": true}', "m", Usage(10, 5), "stop", latency_ms=0, tier="flex")
+ANSWER = ChatAnswer('{"value": true}', "m", Usage(10, 5), "stop", latency_ms=0, tier="flex")
 BOUND = 5.0
 
 

@@ -8,9 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind, Pause, PauseKind, Usage
-from tamis_worker.engine.attempt import Ask, Attempt, Block, CallOutcome, Done, Fail, Halt, Step, Wait, read_reply
+from tamis_worker.engine.attempt import (
+    Ask,
+    Attempt,
+    CallOutcome,
+    Done,
+    EndpointPause,
+    Fail,
+    Halt,
+    Step,
+    Wait,
+    read_reply,
+)
 from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryPolicy
-from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Reply
 from tamis_worker.operations import Failure, InvalidAnswer
 
 POLICY = RetryPolicy(max_calls=4, deadline=100.0, base=1.0, cap=60.0, rate_limit_wait=5.0)
@@ -27,8 +38,8 @@ def parse(data: object) -> bool:
     return bool(data["value"])
 
 
-def answer(content: str = USEFUL) -> Answer:
-    return Answer(content, "m", Usage(prompt_tokens=10, completion_tokens=5), "stop", 0)
+def answer(content: str = USEFUL) -> ChatAnswer:
+    return ChatAnswer(content, "m", Usage(prompt_tokens=10, completion_tokens=5), "stop", 0)
 
 
 def error(kind: ErrorKind, *, after: float | None = None, everyone: bool = False) -> CallError:
@@ -67,9 +78,9 @@ TRUNCATED, EMPTY, AUTHENTICATION = ErrorKind.TRUNCATED, ErrorKind.EMPTY, ErrorKi
         (error(TIMEOUT), Wait(0.5, ANEW)),  # 0.5 x min(60, 1 x 2^0)
         (error(ErrorKind.CONNECTION), Wait(0.5, ANEW)),
         (error(SERVER), Wait(0.5, ANEW)),
-        (error(SERVER, after=7.0), Block(7.0, ANEW)),
-        (error(RATE_LIMITED, after=7.0), Block(7.0, ANEW)),
-        (error(RATE_LIMITED), Block(3.75, ANEW)),  # 5 x (0.5 + 0.5 x 0.5)
+        (error(SERVER, after=7.0), EndpointPause(7.0, ANEW)),
+        (error(RATE_LIMITED, after=7.0), EndpointPause(7.0, ANEW)),
+        (error(RATE_LIMITED), EndpointPause(3.75, ANEW)),  # 5 x (0.5 + 0.5 x 0.5)
         (replace(error(RATE_LIMITED, after=7.0), no_capacity=True), ANEW),  # the tier says when
         (error(EMPTY), ANEW),  # there is nothing that could be repaired
         (error(TRUNCATED), LARGER),
@@ -140,7 +151,9 @@ def test_a_hopeless_model_halts_the_batch_with_its_reason() -> None:
     reason = Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=told)
     assert steps(outcome(answer(TALK), hopeless=told)) == [Halt(reason)]
     assert steps(outcome(error(EMPTY), hopeless=told)) == [Halt(reason)]
-    assert steps(outcome(error(RATE_LIMITED, after=1.0), hopeless=told)) == [Block(1.0, ANEW)]  # says nothing of it
+    assert steps(outcome(error(RATE_LIMITED, after=1.0), hopeless=told)) == [
+        EndpointPause(1.0, ANEW)
+    ]  # says nothing of it
 
 
 @pytest.mark.parametrize("kind", [AUTHENTICATION, ErrorKind.PERMISSION, ErrorKind.MODEL_NOT_FOUND])
@@ -282,7 +295,7 @@ def test_waiting_for_a_rate_limit_or_for_capacity_changes_nothing_of_what_follow
     alone, alone_took = run((one for one in outcomes if not _limited(one)), policy)
     among, among_took = run(mixed, policy)
     limits = [index for index, one in enumerate(mixed[: len(among) - 1]) if _limited(one)]
-    assert all(isinstance(among[index + 1], Block | Ask) for index in limits)
+    assert all(isinstance(among[index + 1], EndpointPause | Ask) for index in limits)
     assert [step for index, step in enumerate(among) if index - 1 not in limits] == alone
     assert among_took == alone_took
 
@@ -299,7 +312,7 @@ def test_only_a_usable_answer_is_used_and_a_call_is_the_question_itself_or_its_r
     found, _ = run(outcomes, policy)
     for one, step in zip(outcomes, found[1:], strict=False):
         assert isinstance(step, Done) == (not isinstance(one.read, CallError))
-        ask = step.then if isinstance(step, Wait | Block) else step
+        ask = step.then if isinstance(step, Wait | EndpointPause) else step
         if isinstance(ask, Ask):
             assert ask.request.messages[:1] == REQUEST.messages
             assert len(ask.request.messages) in (1, 3)

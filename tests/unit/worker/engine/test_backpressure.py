@@ -5,9 +5,9 @@ import logging
 
 import pytest
 
-from tamis_worker.engine.backpressure import Backpressure, Server, Trouble
+from tamis_worker.engine.backpressure import Backpressure, RequiredServer, Trouble
 
-LEDGER, BROKER = Server.LEDGER, Server.BROKER
+LEDGER, BROKER = RequiredServer.LEDGER, RequiredServer.BROKER
 
 
 class Clock:

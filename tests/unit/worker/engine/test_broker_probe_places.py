@@ -2,7 +2,7 @@
 
 import pytest
 
-from tamis_worker.engine.backpressure import Backpressure, BrokerProbe, Server
+from tamis_worker.engine.backpressure import Backpressure, BrokerProbe, RequiredServer
 
 
 @pytest.mark.parametrize(
@@ -14,4 +14,4 @@ def test_what_a_broker_refuses_holds_the_worker_back_only_where_it_can_be_asked_
     backpressure = Backpressure()
     probe = BrokerProbe([broker, "redis://127.0.0.1:2/2"], backpressure)
     probe.noticed(ConnectionError("the connection was lost"))
-    assert backpressure.in_trouble(Server.BROKER) is held_back
+    assert backpressure.in_trouble(RequiredServer.BROKER) is held_back

@@ -22,7 +22,7 @@ from tamis_schemas import (
 )
 from tamis_worker.engine import budget as module
 from tamis_worker.engine.budget import (
-    Budget,
+    BudgetReservations,
     OverBudget,
     Reservation,
     reserved_tokens,
@@ -30,7 +30,7 @@ from tamis_worker.engine.budget import (
 from tamis_worker.engine.call_accounting import CallAccounting, cost_of, is_unanswered, usage_of
 from tamis_worker.ledger.batches import BatchTerms
 from tamis_worker.ledger.spending import BudgetChange, BudgetState
-from tamis_worker.llm.chat import Answer, CallError, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, Reply
 
 D = Decimal
 HALF = {"flex": TierPrice(factor=D("0.5"))}
@@ -79,14 +79,14 @@ def patience() -> float:
 
 
 @pytest.fixture
-async def budget(row: Row, patience: float) -> AsyncIterator[Budget]:
-    budget = Budget(row, PRICES, patience=patience)  # type: ignore[arg-type]  # the one method of it that is used
+async def budget(row: Row, patience: float) -> AsyncIterator[BudgetReservations]:
+    budget = BudgetReservations(row, PRICES, patience=patience)  # type: ignore[arg-type]  # the one method of it that is used
     await budget.commits[0].start()
     yield budget
     await closed(budget)
 
 
-async def closed(budget: Budget) -> None:
+async def closed(budget: BudgetReservations) -> None:
     await budget.settled()
     await budget.commits[0].close()
 
@@ -98,27 +98,29 @@ def terms(*, budgeted: bool = True, batch_id: UUID | None = None) -> BatchTerms:
 TERMS = terms()
 
 
-async def reserve(budget: Budget) -> Reservation:
+async def reserve(budget: BudgetReservations) -> Reservation:
     reservation = await asyncio.wait_for(budget.reserve(TERMS, "m", PROMPT, ANSWER), BOUND)
     assert reservation is not None
     return reservation
 
 
-async def test_a_batch_without_a_budget_costs_no_look(budget: Budget, row: Row) -> None:
+async def test_a_batch_without_a_budget_costs_no_look(budget: BudgetReservations, row: Row) -> None:
     assert await budget.reserve(terms(budgeted=False), "unknown", PROMPT, ANSWER) is None
     await budget.settle(None, Usage(1, 1))
     budget.give_back(None)
     assert row.looked == 0
 
 
-async def test_the_most_that_a_call_may_cost_is_held_until_its_cost_is_known(budget: Budget, row: Row) -> None:
+async def test_the_most_that_a_call_may_cost_is_held_until_its_cost_is_known(
+    budget: BudgetReservations, row: Row
+) -> None:
     one = await reserve(budget)
     assert (one.amount, row.reserved, row.spent) == (EACH, EACH, D(0))
     await budget.settle(one, Usage(50_000, 1_000))  # 0.05 + 0.01
     assert (row.reserved, row.spent) == (D(0), D("0.06"))
 
 
-async def test_the_price_of_the_tier_that_the_answer_names_is_settled(budget: Budget, row: Row) -> None:
+async def test_the_price_of_the_tier_that_the_answer_names_is_settled(budget: BudgetReservations, row: Row) -> None:
     one = await budget.reserve(TERMS, "m", PROMPT, ANSWER, "flex")
     assert one is not None
     assert one.amount == EACH  # it may be answered at the standard tier
@@ -126,35 +128,37 @@ async def test_the_price_of_the_tier_that_the_answer_names_is_settled(budget: Bu
     assert (row.reserved, row.spent) == (D(0), D("0.03"))
 
 
-async def test_an_answer_at_a_tier_without_a_price_keeps_its_reservation(budget: Budget, row: Row) -> None:
+async def test_an_answer_at_a_tier_without_a_price_keeps_its_reservation(budget: BudgetReservations, row: Row) -> None:
     await budget.settle(await reserve(budget), Usage(50_000, 1_000), "scale")
     assert (row.reserved, row.spent) == (EACH, D(0))
 
 
-async def test_a_tier_without_a_price_is_not_asked(budget: Budget, row: Row) -> None:
+async def test_a_tier_without_a_price_is_not_asked(budget: BudgetReservations, row: Row) -> None:
     with pytest.raises(OverBudget, match=r"no price is known of the model 'm' at the tier 'scale', so"):
         await budget.reserve(TERMS, "m", PROMPT, ANSWER, "scale")
     assert row.looked == 0
 
 
-async def test_a_model_without_a_price_is_not_asked(budget: Budget, row: Row) -> None:
+async def test_a_model_without_a_price_is_not_asked(budget: BudgetReservations, row: Row) -> None:
     with pytest.raises(OverBudget, match=r"no price is known of the model 'unknown'.*TAMIS_PRICES"):
         await budget.reserve(TERMS, "unknown", PROMPT, ANSWER)
     assert row.looked == 0
 
 
-async def test_a_free_model_fits_into_a_budget_of_nothing(budget: Budget, row: Row) -> None:
+async def test_a_free_model_fits_into_a_budget_of_nothing(budget: BudgetReservations, row: Row) -> None:
     row.max_cost = D(0)
     assert await budget.reserve(TERMS, "free", PROMPT, ANSWER) is not None
 
 
-async def test_where_the_budget_is_spent_it_says_so_with_figures(budget: Budget, row: Row) -> None:
+async def test_where_the_budget_is_spent_it_says_so_with_figures(budget: BudgetReservations, row: Row) -> None:
     row.spent = D("0.98")
     with pytest.raises(OverBudget, match=r"^\$0\.98 of \$1\.00 is spent; the next call may cost \$0\.20$"):
         await reserve(budget)
 
 
-async def test_calls_in_flight_are_waited_for_before_a_budget_is_called_spent(budget: Budget, row: Row) -> None:
+async def test_calls_in_flight_are_waited_for_before_a_budget_is_called_spent(
+    budget: BudgetReservations, row: Row
+) -> None:
     """Five calls of 0.2 fill the budget; each of them costs 0.06, so that more fit once they are settled."""
     held = [await reserve(budget) for _ in range(5)]
     row.came.clear()
@@ -173,7 +177,7 @@ async def test_calls_in_flight_are_waited_for_before_a_budget_is_called_spent(bu
 
 
 async def test_the_last_dollar_is_waited_for_while_another_call_holds_it(
-    budget: Budget, row: Row, monkeypatch: pytest.MonkeyPatch
+    budget: BudgetReservations, row: Row, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOOK", 0.001)
     row.spent, row.reserved = D("0.8"), D("0.1")  # 0.8 + 0.2 would just fit
@@ -188,7 +192,7 @@ async def test_the_last_dollar_is_waited_for_while_another_call_holds_it(
 
 @pytest.mark.parametrize("refused", [True, False])
 async def test_what_the_ledger_refuses_to_settle_stays_reserved_and_is_told(
-    budget: Budget, row: Row, caplog: pytest.LogCaptureFixture, refused: bool
+    budget: BudgetReservations, row: Row, caplog: pytest.LogCaptureFixture, refused: bool
 ) -> None:
     one = await reserve(budget)
     row.refusal = DataError("UPDATE", {}, Exception("out of range")) if refused else None
@@ -197,7 +201,7 @@ async def test_what_the_ledger_refuses_to_settle_stays_reserved_and_is_told(
     assert ("could not be settled, and its reservation stays" in caplog.text) is refused
 
 
-async def test_those_who_wait_do_not_all_ask_the_ledger(budget: Budget, row: Row) -> None:
+async def test_those_who_wait_do_not_all_ask_the_ledger(budget: BudgetReservations, row: Row) -> None:
     held = [await reserve(budget) for _ in range(5)]
     before = row.looked
     row.came.clear()
@@ -213,7 +217,7 @@ async def test_those_who_wait_do_not_all_ask_the_ledger(budget: Budget, row: Row
 
 @pytest.mark.parametrize("patience", [0.0])
 async def test_what_dead_workers_hold_is_not_waited_for_longer_than_a_call_takes(
-    budget: Budget, row: Row, monkeypatch: pytest.MonkeyPatch
+    budget: BudgetReservations, row: Row, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOOK", 0.001)
     row.spent, row.reserved = D("0.5"), D("0.4")
@@ -231,7 +235,7 @@ async def test_it_is_waited_for_as_long_as_a_call_at_the_batchs_tier_may_take(
 ) -> None:
     monkeypatch.setattr(module, "LOOK", 0.001)
     row.spent, row.reserved = D("0.5"), D("0.4")
-    budget = Budget(row, PRICES, patience=patience, flex_patience=flex_patience)  # type: ignore[arg-type]  # see above
+    budget = BudgetReservations(row, PRICES, patience=patience, flex_patience=flex_patience)  # type: ignore[arg-type]  # see above
     await budget.commits[0].start()
     asked = replace(TERMS, steering=steering)
     with pytest.raises(OverBudget):
@@ -261,27 +265,27 @@ async def test_the_time_for_which_the_ledger_is_away_is_no_part_of_the_patience(
     clock = loop.time
     monkeypatch.setattr(loop, "time", lambda: clock() + row.away)
     monkeypatch.setattr(module, "LOOK", 0.001)
-    budget = Budget(row, PRICES, patience=600.0)  # type: ignore[arg-type]  # see above
+    budget = BudgetReservations(row, PRICES, patience=600.0)  # type: ignore[arg-type]  # see above
     await budget.commits[0].start()
     assert await budget.reserve(TERMS, "m", PROMPT, ANSWER) is not None
     assert row.looked == 4
     await closed(budget)
 
 
-async def test_a_call_whose_end_nobody_knows_stays_reserved(budget: Budget, row: Row) -> None:
+async def test_a_call_whose_end_nobody_knows_stays_reserved(budget: BudgetReservations, row: Row) -> None:
     one = await reserve(budget)
     await budget.settle(one, None)
     assert (row.reserved, row.spent) == (EACH, D(0))
 
 
-async def test_what_was_not_called_is_given_back(budget: Budget, row: Row) -> None:
+async def test_what_was_not_called_is_given_back(budget: BudgetReservations, row: Row) -> None:
     budget.give_back(await reserve(budget))
     await closed(budget)
     assert (row.reserved, row.spent) == (D(0), D(0))
 
 
 async def test_cancelled_while_the_ledger_refuses_it_nothing_of_the_others_is_given_back(
-    budget: Budget, row: Row
+    budget: BudgetReservations, row: Row
 ) -> None:
     row.reserved = D("0.9")
     row.gate.clear()
@@ -296,7 +300,9 @@ async def test_cancelled_while_the_ledger_refuses_it_nothing_of_the_others_is_gi
     assert (row.reserved, row.spent) == (D("1.0"), D(0))
 
 
-async def test_cancelled_while_the_ledger_grants_it_nothing_stays_reserved(budget: Budget, row: Row) -> None:
+async def test_cancelled_while_the_ledger_grants_it_nothing_stays_reserved(
+    budget: BudgetReservations, row: Row
+) -> None:
     row.gate.clear()
     task = asyncio.create_task(reserve(budget))
     await asyncio.wait_for(row.came.wait(), BOUND)  # it is with the ledger now
@@ -322,14 +328,14 @@ def test_a_prompt_is_reserved_with_a_token_for_every_two_characters(characters: 
     assert reserved_tokens(characters) == tokens
 
 
-ANSWERED = Answer("{}", "m-2024-05-13", Usage(1000, 100), "stop", 5)
+ANSWERED = ChatAnswer("{}", "m-2024-05-13", Usage(1000, 100), "stop", 5)
 
 
 @pytest.mark.parametrize(
     ("reply", "usage"),
     [
         (ANSWERED, Usage(1000, 100)),
-        (Answer("{}", "m", Usage(), "stop", 5), None),  # the endpoint counts nothing
+        (ChatAnswer("{}", "m", Usage(), "stop", 5), None),  # the endpoint counts nothing
         (CallError(ErrorKind.REFUSED, "no", 200, usage=Usage(1000, 5)), Usage(1000, 5)),
         (CallError(ErrorKind.EMPTY, "no choice", 200), None),
         (CallError(ErrorKind.TIMEOUT, "late"), None),
@@ -350,9 +356,9 @@ def test_only_what_cannot_have_been_paid_for_is_free(reply: Reply, usage: Usage 
     [
         ("m", ANSWERED, "0.002"),  # 1000 x 0.000001 + 100 x 0.00001
         ("deployment", ANSWERED, "0.002"),  # the answer names a model whose price is known
-        ("deployment", Answer("{}", "x", Usage(1, 1), "stop", 5), None),
-        ("m", Answer("{}", "m", Usage(), "stop", 5), None),
-        ("free", Answer("{}", "m", Usage(), "stop", 5), "0"),
+        ("deployment", ChatAnswer("{}", "x", Usage(1, 1), "stop", 5), None),
+        ("m", ChatAnswer("{}", "m", Usage(), "stop", 5), None),
+        ("free", ChatAnswer("{}", "m", Usage(), "stop", 5), "0"),
         ("m", CallError(ErrorKind.REFUSED, "no", 200, usage=Usage(1000, 0)), "0.001"),
         ("m", CallError(ErrorKind.TIMEOUT, "late"), "0"),
         ("unknown", CallError(ErrorKind.SERVER, "500", 500), "0"),
@@ -380,7 +386,7 @@ def test_failed_calls_cost_what_was_counted_and_unknown_prices_are_never_nothing
         (CallError(ErrorKind.RATE_LIMITED, "429", 429, no_capacity=True), False),
         (CallError(ErrorKind.TRUNCATED, "cut", 200, usage=Usage(10, 10)), False),
         (ANSWERED, False),
-        (Answer("{}", "m", Usage(), "stop", 5), False),  # it was answered: its price is what is not known
+        (ChatAnswer("{}", "m", Usage(), "stop", 5), False),  # it was answered: its price is what is not known
     ],
 )
 def test_a_call_whose_end_nobody_knows_is_told_from_one_that_was_refused(reply: Reply, unanswered: bool) -> None:

@@ -4,11 +4,11 @@ from decimal import Decimal
 
 from tamis_schemas import ErrorKind, Usage
 from tamis_worker.engine.call_accounting import CallAccounting
-from tamis_worker.llm.chat import Answer, CallError
+from tamis_worker.llm.chat import CallError, ChatAnswer
 
 
-def answer(model: str, tokens: int, tier: str | None = None) -> Answer:
-    return Answer("{}", model, Usage(tokens, 0), "stop", latency_ms=tokens, tier=tier)
+def answer(model: str, tokens: int, tier: str | None = None) -> ChatAnswer:
+    return ChatAnswer("{}", model, Usage(tokens, 0), "stop", latency_ms=tokens, tier=tier)
 
 
 def test_a_question_has_its_own_bill_and_the_item_the_sum() -> None:

@@ -13,7 +13,7 @@ from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
 from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
-from tamis_worker.llm.chat import Answer, ChatRequest, Message, Reply
+from tamis_worker.llm.chat import ChatAnswer, ChatRequest, Message, Reply
 from tamis_worker.llm.llm import LearnResult
 from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
 
@@ -100,7 +100,7 @@ async def test_a_call_that_is_not_cut_off_is_finished_and_paid_for() -> None:
     task = await asking.begin()
     asking.interrupts.cancel(ITEM)
     await asyncio.sleep(0)
-    asking.endpoint.reply.set_result(Answer("{}", "m", Usage(prompt_tokens=10, completion_tokens=5), "stop", 1))
+    asking.endpoint.reply.set_result(ChatAnswer("{}", "m", Usage(prompt_tokens=10, completion_tokens=5), "stop", 1))
     await asyncio.wait_for(task, BOUND)
     assert (asking.accounting.calls, asking.accounting.unanswered) == (1, 0)
     assert asking.accounting.usage.total_tokens == 15

@@ -8,14 +8,14 @@ import pytest
 
 from stage.counted_loop import CountedLoop
 from tamis_schemas import ErrorKind, Steering, Tier, TierFallback, Usage
-from tamis_worker.engine.capacity import Capacity, Place, Waited
-from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
+from tamis_worker.engine.capacity import CallSlot, Capacity, Waited
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Reply
 
 FLEX = Steering(tier=Tier.FLEX, tier_patience=600)
 PATIENT = Steering(tier=Tier.FLEX, tier_patience=0, tier_fallback=TierFallback.WAIT)
 REQUEST = ChatRequest("m", (Message("user", "Is it?"),), "filter", {}, 0.0, 100, options=FLEX.options, timeout=900.0)
 STANDARD = replace(REQUEST, options={}, timeout=None)
-ANSWER = Answer("{}", "m", Usage(1, 1), "stop", latency_ms=0)
+ANSWER = ChatAnswer("{}", "m", Usage(1, 1), "stop", latency_ms=0)
 GONE = CallError(ErrorKind.RATE_LIMITED, "resource unavailable", status=429, no_capacity=True)
 SERVER = CallError(ErrorKind.SERVER, "500", status=500)
 WAIT = 2.0  # s
@@ -27,11 +27,11 @@ def capacity(most: int = 4, **options: Any) -> Capacity:
     return Capacity(most=most, usual=120.0, **{"first": WAIT, "longest": WAIT, "jitter": lambda: 0.0} | options)
 
 
-async def entered(of: Capacity, request: ChatRequest = REQUEST, steering: Steering = FLEX) -> Place:
+async def entered(of: Capacity, request: ChatRequest = REQUEST, steering: Steering = FLEX) -> CallSlot:
     return await asyncio.wait_for(of.place(request, steering, Waited()), BOUND)
 
 
-async def stands_aside(of: Capacity, steering: Steering = FLEX) -> "asyncio.Task[Place]":
+async def stands_aside(of: Capacity, steering: Steering = FLEX) -> "asyncio.Task[CallSlot]":
     """An item that waits; tasks run as far as they get."""
     before = of.waiting
     task = asyncio.create_task(of.place(REQUEST, steering, Waited()))
@@ -40,7 +40,7 @@ async def stands_aside(of: Capacity, steering: Steering = FLEX) -> "asyncio.Task
     return task
 
 
-def end(place: Place, reply: Reply) -> Reply:
+def end(place: CallSlot, reply: Reply) -> Reply:
     heard = place.heard(reply)
     place.leave()
     return heard
@@ -86,7 +86,7 @@ async def test_with_each_answer_one_call_more_is_let_in() -> None:
     of = capacity(most=3)
     await closed(of)
     waiting = [await stands_aside(of) for _ in range(9)]
-    flying: list[Place] = []
+    flying: list[CallSlot] = []
     for most in (1, 2, 3, 3):
         while len(flying) < most:
             flying.append(await asyncio.wait_for(waiting.pop(0), BOUND))

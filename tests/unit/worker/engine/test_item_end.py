@@ -8,14 +8,14 @@ from uuid import uuid4
 import pytest
 
 from tamis_schemas import ErrorKind, Filter
-from tamis_worker.engine.backpressure import Backpressure, Server
+from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
 from tamis_worker.engine.conversation import CallPolicy
 from tamis_worker.engine.evaluate import Evaluator, Writers
-from tamis_worker.engine.item_end import Decision, ItemEnd, NoOutcome
+from tamis_worker.engine.item_end import ItemDecided, ItemEnd, NoOutcome
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
-from tamis_worker.ledger.claims import Claim, HeldClaims, ItemKey, Refusal
+from tamis_worker.ledger.claims import Claim, ClaimRefusal, HeldClaims, ItemKey
 from tamis_worker.operations import Failure
 
 KEY = ItemKey(uuid4(), 3)
@@ -96,15 +96,15 @@ def stopping(now: bool) -> BatchInterrupts:
 @pytest.mark.parametrize(
     ("parts", "end"),
     [
-        ({}, Decision("true 0.78")),
+        ({}, ItemDecided("true 0.78")),
         ({"runner": Runner(Failure(ErrorKind.TIMEOUT, "120 s"))}, ErrorKind.TIMEOUT),
         ({"runner": Runner(RuntimeError("a fault of ours"))}, ErrorKind.INTERNAL),
         ({"payload": {}}, ErrorKind.NO_CONTENT),
         ({"runner": Runner(Halted())}, NoOutcome.RETURNED),
         ({"runner": Runner(Halted()), "cancelled": True}, NoOutcome.CANCELLED),
         ({"accepted": False}, NoOutcome.SKIPPED),  # another claim's outcome counts
-        ({"claim": Refusal(cancelled=False)}, NoOutcome.SKIPPED),
-        ({"claim": Refusal(cancelled=True)}, NoOutcome.CANCELLED),
+        ({"claim": ClaimRefusal(cancelled=False)}, NoOutcome.SKIPPED),
+        ({"claim": ClaimRefusal(cancelled=True)}, NoOutcome.CANCELLED),
     ],
 )
 async def test_an_item_ends_as_the_ledger_has_it(parts: dict[str, Any], end: ItemEnd) -> None:
@@ -132,7 +132,7 @@ async def test_an_item_that_waits_for_the_servers_is_not_begun_where_the_worker_
     *, stops: bool, end: NoOutcome
 ) -> None:
     backpressure = Backpressure()
-    backpressure.failed(Server.LEDGER, "a test", "it is away")
+    backpressure.failed(RequiredServer.LEDGER, "a test", "it is away")
     interrupts = stopping(stops)
     if not stops:
         await interrupts.pause(KEY.batch_id, SimpleNamespace(kind="requested", message=""))  # type: ignore[arg-type]

@@ -6,9 +6,9 @@ import pytest
 
 from tamis_schemas import ErrorKind, Usage
 from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
-from tamis_worker.llm.chat import Answer, CallError, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, Reply
 
-ANSWER = Answer("{}", "m", Usage(), "stop", 1)
+ANSWER = ChatAnswer("{}", "m", Usage(), "stop", 1)
 BAD_KEY = CallError(ErrorKind.AUTHENTICATION, "401", status=401, everyone=True)
 FORBIDDEN = CallError(ErrorKind.PERMISSION, "403", status=403)
 DOWN = CallError(ErrorKind.SERVER, "500", status=500)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind, EvaluationResult, Filter, Pause, PauseKind, Prices, Usage
-from tamis_worker.engine.backpressure import Backpressure, Server
+from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
 from tamis_worker.engine.call_accounting import MOST_DEVIATIONS, CallAccounting
 from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
@@ -21,7 +21,7 @@ from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.answers import KeptAnswer
 from tamis_worker.ledger.batches import BatchTerms
-from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Reply
 from tamis_worker.llm.llm import LearnResult
 from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
 from tamis_worker.operations import Decided, Failure, InvalidAnswer
@@ -34,8 +34,8 @@ USEFUL = '{"value": true}'
 PAID = Usage(prompt_tokens=10, completion_tokens=5)
 
 
-def answer(content: str = USEFUL, latency_ms: int = 0) -> Answer:
-    return Answer(content, "m", PAID, "stop", latency_ms)
+def answer(content: str = USEFUL, latency_ms: int = 0) -> ChatAnswer:
+    return ChatAnswer(content, "m", PAID, "stop", latency_ms)
 
 
 def bad_key(message: str = "401") -> CallError:
@@ -347,10 +347,10 @@ class Ledger:
         self.backpressure = Backpressure()
 
     def goes(self) -> None:
-        self.backpressure.failed(Server.LEDGER, "results", "away")
+        self.backpressure.failed(RequiredServer.LEDGER, "results", "away")
 
     def comes(self) -> None:
-        self.backpressure.worked(Server.LEDGER, "results")
+        self.backpressure.worked(RequiredServer.LEDGER, "results")
 
 
 class InLine(Endpoint):
@@ -449,7 +449,7 @@ async def test_a_worker_that_stops_does_not_wait_for_the_ledger_to_begin_a_call(
 
 async def test_tokens_that_nobody_can_believe_are_billed_and_hold_up_no_other_call() -> None:
     absurd = Usage(prompt_tokens=10**11, completion_tokens=10**11)
-    asking = Asking([Answer(USEFUL, "m", usage, "stop", 0) for usage in (PAID, absurd, PAID)])
+    asking = Asking([ChatAnswer(USEFUL, "m", usage, "stop", 0) for usage in (PAID, absurd, PAID)])
     used: list[int | None] = []
 
     async def release(permit: object, tokens: int | None) -> None:
@@ -464,7 +464,7 @@ async def test_tokens_that_nobody_can_believe_are_billed_and_hold_up_no_other_ca
     assert accounting.usage == PAID + absurd + PAID
 
 
-def with_tokens(content: str, probability: float) -> Answer:
+def with_tokens(content: str, probability: float) -> ChatAnswer:
     """An answer of two tokens and a brace, `false` with this probability and `true` with the rest."""
     listed = [{"token": "false", "logprob": log(probability)}, {"token": "true", "logprob": log(1 - probability)}]
     decided = {"token": "false", "logprob": log(probability), "top_logprobs": listed}

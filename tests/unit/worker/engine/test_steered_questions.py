@@ -11,7 +11,7 @@ from tamis_worker.engine.cache import fingerprint
 from tamis_worker.engine.call_accounting import CallAccounting
 from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.engine.retry import RetryPolicy
-from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message
 from tamis_worker.operations.filter import DECISION
 from tamis_worker.operations.program import Question
 
@@ -116,7 +116,7 @@ def test_the_case_of_a_headers_name_and_the_order_of_fields_make_no_other_key() 
 
 def test_an_item_is_billed_at_the_tier_that_its_last_answer_named() -> None:
     accounting = CallAccounting()
-    answer = Answer("{}", "m", Usage(1, 1), "stop", latency_ms=0)
+    answer = ChatAnswer("{}", "m", Usage(1, 1), "stop", latency_ms=0)
     told = []
     for reply in (
         answer,

@@ -14,7 +14,7 @@ from tamis_schemas import ErrorKind, Usage
 from tamis_schemas.answers.transcript import LONGEST_ANSWER, TranscribedCall, Transcript
 from tamis_worker.engine.attempt import repaired, unusable
 from tamis_worker.engine.transcript import SchemaTexts, TranscriptWriter, sha256_of
-from tamis_worker.llm.chat import Answer, CallError, ChatRequest, Message, Rung
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Rung
 from tamis_worker.llm.dialect import Dialect, body
 from tamis_worker.llm.json_answer import Malformed
 
@@ -43,9 +43,9 @@ class Kept:
 
     def answered(
         self, content: str, *, rung: Rung = Rung.STRICT, request: ChatRequest = REQUEST, why: str = ""
-    ) -> Answer:
+    ) -> ChatAnswer:
         sent = body(request, Dialect(rung=rung))
-        answer = Answer(content, "m-1", Usage(7, 3), "stop", 40, rung=rung, thoughts=12, body=sent)
+        answer = ChatAnswer(content, "m-1", Usage(7, 3), "stop", 40, rung=rung, thoughts=12, body=sent)
         self.question.called(request, answer, Decimal("0.5"), unusable(Malformed(why)) if why else None, ())
         return answer
 

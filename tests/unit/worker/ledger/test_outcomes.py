@@ -5,11 +5,11 @@ from uuid import uuid4
 
 from tamis_schemas import Cut, ErrorKind, EvaluationResult, Provenance, Usage
 from tamis_worker.ledger.claims import Claim, ItemKey
-from tamis_worker.ledger.outcomes import CallsOfClaim, Outcome, refused
+from tamis_worker.ledger.outcomes import CallsOfClaim, ClaimOutcome, refused
 from tamis_worker.operations import Decided, Failure
 
 PAID = Provenance(model="m", usage=Usage(prompt_tokens=10, completion_tokens=5), calls=2, unanswered=1)
-OUTCOME = Outcome(
+OUTCOME = ClaimOutcome(
     Claim(ItemKey(uuid4(), 0), 1, "a", {}),
     Decided(EvaluationResult(value=True, confidence=0.9)),
     PAID,
@@ -21,6 +21,6 @@ OUTCOME = Outcome(
 def test_in_the_place_of_a_refused_outcome_only_its_failure_and_its_bill_are_left() -> None:
     failed, unpaid = refused(OUTCOME, "check violation")
     words = "the ledger cannot hold this outcome: check violation"
-    assert failed == Outcome(OUTCOME.claim, Failure(ErrorKind.INTERNAL, words), PAID)
+    assert failed == ClaimOutcome(OUTCOME.claim, Failure(ErrorKind.INTERNAL, words), PAID)
     noted = Failure(ErrorKind.INTERNAL, f"{words}; nor what was paid for it")
     assert unpaid == replace(failed, ended=noted, provenance=Provenance(calls=2, unanswered=1))

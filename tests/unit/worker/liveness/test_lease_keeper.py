@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tamis_schemas import LedgerUnavailable
-from tamis_worker.engine.backpressure import Backpressure, Server
+from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.liveness import vitals as module
 from tamis_worker.liveness.vitals import LeaseKeeper
 
@@ -33,7 +33,7 @@ class Postgres:
         self.renewed += 1
 
     async def on_expired(self) -> None:
-        self.in_trouble.append(self.backpressure.in_trouble(Server.LEDGER))
+        self.in_trouble.append(self.backpressure.in_trouble(RequiredServer.LEDGER))
         if self.fails:
             self.fails -= 1
             raise LedgerUnavailable("away again")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_worker.liveness.watchdog import EXIT_STALLED, Bounds, Observation, Watchdog, stalled
+from tamis_worker.liveness.watchdog import EXIT_STALLED, Observation, Watchdog, WatchdogBounds, stalled
 
-BOUNDS = Bounds(stalled_after=60, concurrency=8, write_within=120, stop_within=200, farewell=5)
+BOUNDS = WatchdogBounds(stalled_after=60, concurrency=8, write_within=120, stop_within=200, farewell=5)
 BUSY = Observation(at=0, waiting=100, taken=50, in_flight=3, holding_back=False, turns=0)
 
 
@@ -132,7 +132,7 @@ class Ending:
         self.told: list[str | None] = []
 
 
-def watchdog(ending: Ending, *, ends_by_itself: bool = True, bounds: Bounds = BOUNDS) -> Watchdog:
+def watchdog(ending: Ending, *, ends_by_itself: bool = True, bounds: WatchdogBounds = BOUNDS) -> Watchdog:
     def stop() -> None:
         ending.stops += 1
         if ends_by_itself:

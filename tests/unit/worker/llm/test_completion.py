@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind, Usage
-from tamis_worker.llm.chat import Answer, CallError, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, Reply
 from tamis_worker.llm.completion import MOST_TOKENS, read_completion
 
 KEY = "key-of-the-test-1234"
@@ -26,9 +26,9 @@ def read(received: object, content_type: str = "application/json") -> Reply:
     return read_completion(body, content_type=content_type, api_key=KEY)
 
 
-def answered(received: object, content_type: str = "application/json") -> Answer:
+def answered(received: object, content_type: str = "application/json") -> ChatAnswer:
     reply = read(received, content_type)
-    assert isinstance(reply, Answer), reply
+    assert isinstance(reply, ChatAnswer), reply
     return reply
 
 

@@ -12,7 +12,7 @@ from tamis_worker.llm.dialect import (
     REFUSING,
     REMINDER,
     Dialect,
-    Refusal,
+    ParameterRefusal,
     Rung,
     after_refusal,
     body,
@@ -99,26 +99,32 @@ def test_a_temperature_of_none_is_not_sent() -> None:
 
 
 FORMAT_REFUSALS = [
-    Refusal(400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."),
-    Refusal(400, "Invalid schema for response_format 'x': In context=(), 'maxLength' is not permitted."),
-    Refusal(400, "This response_format type is unavailable now"),
-    Refusal(400, "Unable to generate parser for this template. JSON schema error at #: unrecognized type flurb"),
-    Refusal(400, "Failed to parse grammar"),
-    Refusal(422, "[{'loc': ['body', 'response_format', 'json_schema'], 'msg': 'Extra inputs are not permitted'}]"),
-    Refusal(400, "The guided decoding backend does not support this"),
-    Refusal(400, "bad", param="response_format"),
+    ParameterRefusal(
+        400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
+    ),
+    ParameterRefusal(400, "Invalid schema for response_format 'x': In context=(), 'maxLength' is not permitted."),
+    ParameterRefusal(400, "This response_format type is unavailable now"),
+    ParameterRefusal(
+        400, "Unable to generate parser for this template. JSON schema error at #: unrecognized type flurb"
+    ),
+    ParameterRefusal(400, "Failed to parse grammar"),
+    ParameterRefusal(
+        422, "[{'loc': ['body', 'response_format', 'json_schema'], 'msg': 'Extra inputs are not permitted'}]"
+    ),
+    ParameterRefusal(400, "The guided decoding backend does not support this"),
+    ParameterRefusal(400, "bad", param="response_format"),
 ]
 
 
 @pytest.mark.parametrize("refusal", FORMAT_REFUSALS, ids=lambda refusal: refusal.message[:40])
 @pytest.mark.parametrize("rung", BELOW)
-def test_a_refused_format_moves_one_rung_down(rung: Rung, refusal: Refusal) -> None:
+def test_a_refused_format_moves_one_rung_down(rung: Rung, refusal: ParameterRefusal) -> None:
     assert after_refusal(Dialect(rung), refusal) == Dialect(BELOW[rung])
 
 
 @pytest.mark.parametrize("refusal", FORMAT_REFUSALS, ids=lambda refusal: refusal.message[:40])
 @pytest.mark.parametrize("rung", [Rung.TEXT, Rung.REMINDED])
-def test_below_plain_text_there_is_nothing_to_refuse(rung: Rung, refusal: Refusal) -> None:
+def test_below_plain_text_there_is_nothing_to_refuse(rung: Rung, refusal: ParameterRefusal) -> None:
     assert after_refusal(Dialect(rung), refusal) is None
 
 
@@ -126,7 +132,7 @@ NEWER = "Unsupported parameter: 'max_tokens' is not supported with this model. U
 
 
 def test_a_refused_budget_changes_its_name_once() -> None:
-    refusal = Refusal(400, NEWER, "max_tokens", "unsupported_parameter")
+    refusal = ParameterRefusal(400, NEWER, "max_tokens", "unsupported_parameter")
     renamed = Dialect(budget=NEWER_BUDGET)
     assert after_refusal(Dialect(), refusal) == renamed
     assert body(request(), renamed)[NEWER_BUDGET] == 100
@@ -136,7 +142,7 @@ def test_a_refused_budget_changes_its_name_once() -> None:
 
 def test_a_budget_that_is_too_large_is_not_a_refusal_of_its_name() -> None:
     message = "max_tokens is too large: 99999. This model allows at most 4096 completion tokens."
-    assert after_refusal(Dialect(), Refusal(400, message, "max_tokens", "invalid_value")) is None
+    assert after_refusal(Dialect(), ParameterRefusal(400, message, "max_tokens", "invalid_value")) is None
 
 
 @pytest.mark.parametrize(
@@ -148,23 +154,23 @@ def test_a_budget_that_is_too_large_is_not_a_refusal_of_its_name() -> None:
     ],
 )
 def test_a_refused_temperature_is_left_out(message: str) -> None:
-    assert after_refusal(Dialect(), Refusal(400, message)) == Dialect(left_out=frozenset({"temperature"}))
+    assert after_refusal(Dialect(), ParameterRefusal(400, message)) == Dialect(left_out=frozenset({"temperature"}))
 
 
 def test_a_temperature_out_of_range_is_an_error_to_be_seen() -> None:
-    assert after_refusal(Dialect(), Refusal(400, "temperature must be between 0 and 1", "temperature")) is None
+    assert after_refusal(Dialect(), ParameterRefusal(400, "temperature must be between 0 and 1", "temperature")) is None
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 413, 429, 500, 503])
 def test_only_a_refused_request_says_anything_about_the_dialect(status: int) -> None:
-    assert after_refusal(Dialect(), Refusal(status, "response_format json_schema not supported")) is None
+    assert after_refusal(Dialect(), ParameterRefusal(status, "response_format json_schema not supported")) is None
 
 
 left_out = st.sampled_from([frozenset[str](), frozenset({"temperature"})])
 dialects = st.builds(Dialect, st.sampled_from(Rung), st.sampled_from([OLDER_BUDGET, NEWER_BUDGET]), left_out)
 words = st.sampled_from(["response_format", "max_tokens", "temperature", "not supported", "schema", "messages"])
 refusals = st.builds(
-    Refusal,
+    ParameterRefusal,
     st.sampled_from([*REFUSING, 500]),
     st.lists(words, max_size=4).map(" ".join),
     st.none() | words,
@@ -173,7 +179,7 @@ refusals = st.builds(
 
 
 @given(dialects, st.lists(refusals, min_size=6, max_size=20))
-def test_a_dialect_only_ever_loses_so_asking_again_ends(dialect: Dialect, heard: list[Refusal]) -> None:
+def test_a_dialect_only_ever_loses_so_asking_again_ends(dialect: Dialect, heard: list[ParameterRefusal]) -> None:
     changes = 0
     for refusal in heard:
         following = after_refusal(dialect, refusal)

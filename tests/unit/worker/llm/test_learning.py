@@ -10,11 +10,11 @@ import httpx2
 import pytest
 
 from tamis_schemas import ErrorKind
-from tamis_worker.llm.chat import LOWEST, Answer, CallError, ChatRequest, Message, Reply, Rung
+from tamis_worker.llm.chat import LOWEST, CallError, ChatAnswer, ChatRequest, Message, Reply, Rung
 from tamis_worker.llm.dialect import FEW, RungState
 from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.lean_client import LeanClient
-from tamis_worker.llm.llm import LearnResult, Llm
+from tamis_worker.llm.llm import LearnResult, LlmClient
 from tamis_worker.llm.shared_dialects import SharedDialects
 
 URL, KEY = "http://llm/v1", "sk-secret-1234567890"
@@ -64,26 +64,26 @@ class Server:
         return httpx2.Response(200, json={"model": "m", "choices": choices}, headers={"Server": self.name})
 
 
-def client(server: Server, store: MemoryDialects | None = None, dialects: SharedDialects | None = None) -> Llm:
+def client(server: Server, store: MemoryDialects | None = None, dialects: SharedDialects | None = None) -> LlmClient:
     dialects = dialects or SharedDialects(store or MemoryDialects(), hopeless_after=3)
-    llm = Llm(URL, KEY, timeout=5.0, connections=1, dialects=dialects)
+    llm = LlmClient(URL, KEY, timeout=5.0, connections=1, dialects=dialects)
     http = httpx2.AsyncClient(transport=httpx2.MockTransport(server))
     llm._client = LeanClient(base_url=URL, api_key=KEY, timeout=httpx2.Timeout(5.0), http=http, max_bytes=10_000)
     return llm
 
 
-async def asked(llm: Llm, request: ChatRequest | None = None) -> tuple[Reply, LearnResult]:
+async def asked(llm: LlmClient, request: ChatRequest | None = None) -> tuple[Reply, LearnResult]:
     """One call, and what was learned from it; the operation takes nothing but a confidence from 0 to 1."""
     request = request or question()
     reply = await llm.ask(request)
-    usable = isinstance(reply, Answer) and reply.content == GOOD
+    usable = isinstance(reply, ChatAnswer) and reply.content == GOOD
     return reply, await llm.learn(request, reply, usable=usable)
 
 
 async def test_an_answer_says_on_which_rung_it_was_asked_for() -> None:
     llm = client(Server(lambda rung, _: GOOD if rung is Rung.TEXT else 400))
     reply, learnt = await asked(llm)
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, ChatAnswer)
     assert (reply.rung, learnt) == (Rung.TEXT, LearnResult())
 
 
@@ -196,12 +196,12 @@ async def test_a_step_is_taken_by_every_client_of_the_endpoint() -> None:
     server = Server(lambda rung, _: GOOD if rung is LOWEST else "talk")
     one, other = client(server, store), client(server, store)
 
-    async def decided(llm: Llm) -> None:
+    async def decided(llm: LlmClient) -> None:
         for _ in range(5):
             with llm.dialect_turn(question()) as turn:
                 await turn.wait()
                 reply, _ = await asked(llm)
-            if isinstance(reply, Answer) and reply.content == GOOD:
+            if isinstance(reply, ChatAnswer) and reply.content == GOOD:
                 return
         raise AssertionError("not decided")
 
@@ -215,7 +215,7 @@ async def test_a_server_that_compiles_grammars_is_told_of_every_bound_once_an_an
 ) -> None:
     """Its model rambles where the grammar sets no longest length; with any other server the budget may be too small."""
     dialects = SharedDialects()
-    llm = Llm(URL, KEY, timeout=1.0, connections=1, dialects=dialects, compiles_grammars=compiles_grammars)
+    llm = LlmClient(URL, KEY, timeout=1.0, connections=1, dialects=dialects, compiles_grammars=compiles_grammars)
     cut = CallError(ErrorKind.TRUNCATED, "cut off", 200, rung=Rung.STRICT)
     assert (await llm.learn(question(), cut, usable=False)).ask_again is compiles_grammars
     assert dialects.rung_state("m").rung is rung

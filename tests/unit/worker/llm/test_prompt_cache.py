@@ -10,7 +10,7 @@ from tamis_worker.engine.cache import fingerprint
 from tamis_worker.engine.conversation import CallPolicy, chat_request
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.llm.chat import ChatRequest, Message
-from tamis_worker.llm.dialect import Dialect, Refusal, Rung, after_refusal, body
+from tamis_worker.llm.dialect import Dialect, ParameterRefusal, Rung, after_refusal, body
 from tamis_worker.llm.prompt_cache import (
     ANTHROPIC_MARK,
     FEWEST_CHARACTERS,
@@ -106,22 +106,27 @@ def test_without_a_breakpoint_the_messages_are_texts_as_ever(rung: Rung) -> None
 
 # As Groq, Cerebras, NVIDIA and Azure word it, and servers whose validation is pydantic's.
 REFUSALS = [
-    (Refusal(400, "property 'prompt_cache_key' is unsupported"), KEY),
+    (ParameterRefusal(400, "property 'prompt_cache_key' is unsupported"), KEY),
     (
-        Refusal(422, "body.prompt_cache_key: property 'body.prompt_cache_key' is unsupported", "validation_error"),
+        ParameterRefusal(
+            422, "body.prompt_cache_key: property 'body.prompt_cache_key' is unsupported", "validation_error"
+        ),
         KEY,
     ),
-    (Refusal(400, "Validation: Unsupported parameter(s): `prompt_cache_key`"), KEY),
-    (Refusal(400, "Unrecognized request argument supplied: prompt_cache_key"), KEY),
-    (Refusal(422, "{'loc': ['body', 'prompt_cache_key'], 'msg': 'Extra inputs are not permitted'}"), KEY),
-    (Refusal(400, "messages.0.content.0.text.cache_control: Extra inputs are not permitted"), ANTHROPIC_MARK),
-    (Refusal(400, "Unknown parameter: 'messages[0].content[0].prompt_cache_breakpoint'.", code="x"), OPENAI_MARK),
-    (Refusal(400, "Unsupported parameter(s): prompt_cache_options"), OPTIONS),
+    (ParameterRefusal(400, "Validation: Unsupported parameter(s): `prompt_cache_key`"), KEY),
+    (ParameterRefusal(400, "Unrecognized request argument supplied: prompt_cache_key"), KEY),
+    (ParameterRefusal(422, "{'loc': ['body', 'prompt_cache_key'], 'msg': 'Extra inputs are not permitted'}"), KEY),
+    (ParameterRefusal(400, "messages.0.content.0.text.cache_control: Extra inputs are not permitted"), ANTHROPIC_MARK),
+    (
+        ParameterRefusal(400, "Unknown parameter: 'messages[0].content[0].prompt_cache_breakpoint'.", code="x"),
+        OPENAI_MARK,
+    ),
+    (ParameterRefusal(400, "Unsupported parameter(s): prompt_cache_options"), OPTIONS),
 ]
 
 
 @pytest.mark.parametrize(("refusal", "name"), REFUSALS)
-def test_what_an_endpoint_refuses_is_left_out_and_nothing_else(refusal: Refusal, name: str) -> None:
+def test_what_an_endpoint_refuses_is_left_out_and_nothing_else(refusal: ParameterRefusal, name: str) -> None:
     breakpoint_ = Breakpoint.ANTHROPIC if name == ANTHROPIC_MARK else Breakpoint.OPENAI
     asked = request(breakpoint_)
     following = after_refusal(Dialect(), refusal, ("temperature", *asked.options))

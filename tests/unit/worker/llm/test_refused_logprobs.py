@@ -3,7 +3,7 @@
 import pytest
 
 from tamis_worker.llm.chat import ChatRequest, Message, Rung
-from tamis_worker.llm.dialect import NEWER_BUDGET, Dialect, Refusal, after_refusal, body
+from tamis_worker.llm.dialect import NEWER_BUDGET, Dialect, ParameterRefusal, after_refusal, body
 
 OPTIONS = {"logprobs": True, "top_logprobs": 5, "reasoning_effort": "low"}
 NAMES = ("temperature", *OPTIONS)
@@ -13,17 +13,17 @@ BOTH = frozenset({"logprobs", "top_logprobs"})
 @pytest.mark.parametrize(
     "refusal",
     [
-        Refusal(400, "Unsupported parameter: 'logprobs' is not supported with this model.", "logprobs"),
-        Refusal(403, "You are not allowed to request logprobs from this model."),
-        Refusal(400, "Logprobs is not enabled for models/gemini-2.5-flash", code="INVALID_ARGUMENT"),
-        Refusal(400, "deepseek-reasoner does not support the parameter `top_logprobs`"),
-        Refusal(422, "[{'type': 'extra_forbidden', 'loc': ['body', 'logprobs'], 'input': True}]"),
-        Refusal(400, "top_logprobs must be less than 2"),
-        Refusal(501, "log probabilities are not implemented for this backend"),
-        Refusal(400, "logprobs cannot be combined with response_format json_schema"),
+        ParameterRefusal(400, "Unsupported parameter: 'logprobs' is not supported with this model.", "logprobs"),
+        ParameterRefusal(403, "You are not allowed to request logprobs from this model."),
+        ParameterRefusal(400, "Logprobs is not enabled for models/gemini-2.5-flash", code="INVALID_ARGUMENT"),
+        ParameterRefusal(400, "deepseek-reasoner does not support the parameter `top_logprobs`"),
+        ParameterRefusal(422, "[{'type': 'extra_forbidden', 'loc': ['body', 'logprobs'], 'input': True}]"),
+        ParameterRefusal(400, "top_logprobs must be less than 2"),
+        ParameterRefusal(501, "log probabilities are not implemented for this backend"),
+        ParameterRefusal(400, "logprobs cannot be combined with response_format json_schema"),
     ],
 )
-def test_both_parameters_are_left_out_whatever_the_words(refusal: Refusal) -> None:
+def test_both_parameters_are_left_out_whatever_the_words(refusal: ParameterRefusal) -> None:
     after = after_refusal(Dialect(), refusal, NAMES)
     assert after == Dialect(left_out=BOTH)
     request = ChatRequest("m", (Message("user", "Is it?"),), "filter", {}, 0.0, 100, options=OPTIONS)
@@ -35,25 +35,27 @@ def test_both_parameters_are_left_out_whatever_the_words(refusal: Refusal) -> No
 @pytest.mark.parametrize(
     "refusal",
     [
-        Refusal(403, "The project has no access to this model."),
-        Refusal(400, "the catalogue of problems is empty"),  # its letters stand in other words
-        Refusal(500, "logprobs failed"),
-        Refusal(429, "too many logprobs"),
+        ParameterRefusal(403, "The project has no access to this model."),
+        ParameterRefusal(400, "the catalogue of problems is empty"),  # its letters stand in other words
+        ParameterRefusal(500, "logprobs failed"),
+        ParameterRefusal(429, "too many logprobs"),
     ],
 )
-def test_other_errors_take_nothing_away(refusal: Refusal) -> None:
+def test_other_errors_take_nothing_away(refusal: ParameterRefusal) -> None:
     assert after_refusal(Dialect(), refusal, NAMES) is None
 
 
 def test_who_was_not_asked_for_them_cannot_refuse_them() -> None:
-    refusal = Refusal(400, "Unsupported parameter: 'logprobs' is not supported with this model.")
+    refusal = ParameterRefusal(400, "Unsupported parameter: 'logprobs' is not supported with this model.")
     assert after_refusal(Dialect(), refusal, ("temperature",)) is None
     assert after_refusal(Dialect(left_out=BOTH), refusal, NAMES) is None
-    assert after_refusal(Dialect(), Refusal(403, "no logprobs"), ("temperature",)) is None
+    assert after_refusal(Dialect(), ParameterRefusal(403, "no logprobs"), ("temperature",)) is None
 
 
 def test_what_else_is_refused_is_found_as_before() -> None:
-    refused = Refusal(400, "Unsupported parameter: 'max_tokens' is not supported with this model.", "max_tokens")
+    refused = ParameterRefusal(
+        400, "Unsupported parameter: 'max_tokens' is not supported with this model.", "max_tokens"
+    )
     assert after_refusal(Dialect(), refused, NAMES) == Dialect(budget=NEWER_BUDGET)
-    shape = Refusal(400, "response_format json_schema is not supported")
+    shape = ParameterRefusal(400, "response_format json_schema is not supported")
     assert after_refusal(Dialect(), shape, NAMES) == Dialect(Rung.STRICT)

@@ -6,7 +6,7 @@ import pytest
 
 from tamis_schemas import Steering, Tier
 from tamis_worker.llm.chat import ChatRequest, Message
-from tamis_worker.llm.dialect import Dialect, Refusal, after_refusal, body
+from tamis_worker.llm.dialect import Dialect, ParameterRefusal, after_refusal, body
 
 STEERED = Steering(
     reasoning_effort="low", tier=Tier.FLEX, extra_body={"reasoning": {"effort": "low"}, "top_k": 5, "verbosity": "low"}
@@ -34,7 +34,7 @@ def test_everything_that_is_steered_goes_out() -> None:
     ("refusal", "left_out"),
     [
         (
-            Refusal(
+            ParameterRefusal(
                 400,
                 "Unsupported parameter: 'reasoning_effort' is not supported with this model.",
                 "reasoning_effort",
@@ -42,9 +42,9 @@ def test_everything_that_is_steered_goes_out() -> None:
             ),
             "reasoning_effort",
         ),
-        (Refusal(400, "Unrecognized request argument supplied: reasoning_effort"), "reasoning_effort"),
+        (ParameterRefusal(400, "Unrecognized request argument supplied: reasoning_effort"), "reasoning_effort"),
         (
-            Refusal(
+            ParameterRefusal(
                 400,
                 "Unsupported value: 'reasoning_effort' does not support 'low' with this model. Supported values are: "
                 "'medium' and 'high'.",
@@ -54,7 +54,7 @@ def test_everything_that_is_steered_goes_out() -> None:
             "reasoning_effort",
         ),
         (
-            Refusal(
+            ParameterRefusal(
                 400,
                 "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
                 "reasoning.effort",
@@ -62,21 +62,21 @@ def test_everything_that_is_steered_goes_out() -> None:
             ),
             "reasoning",  # what was sent under that name
         ),
-        (Refusal(400, "Invalid service_tier argument", "service_tier"), "service_tier"),
-        (Refusal(400, "Unsupported service_tier: flex"), "service_tier"),
+        (ParameterRefusal(400, "Invalid service_tier argument", "service_tier"), "service_tier"),
+        (ParameterRefusal(400, "Unsupported service_tier: flex"), "service_tier"),
         (
-            Refusal(
+            ParameterRefusal(
                 400,
                 "Invalid service_tier argument: The requested service tier is not allowed for this project.",
                 "service_tier",
             ),
             "service_tier",
         ),
-        (Refusal(422, "body.top_k: Extra inputs are not permitted"), "top_k"),
-        (Refusal(400, "unknown field `verbosity`"), "verbosity"),
+        (ParameterRefusal(422, "body.top_k: Extra inputs are not permitted"), "top_k"),
+        (ParameterRefusal(400, "unknown field `verbosity`"), "verbosity"),
     ],
 )
-def test_what_is_refused_is_left_out(refusal: Refusal, left_out: str) -> None:
+def test_what_is_refused_is_left_out(refusal: ParameterRefusal, left_out: str) -> None:
     after = after_refusal(Dialect(), refusal, NAMES)
     assert after is not None
     assert sent(after) == {name: value for name, value in sent(Dialect()).items() if name != left_out}
@@ -85,10 +85,10 @@ def test_what_is_refused_is_left_out(refusal: Refusal, left_out: str) -> None:
 @pytest.mark.parametrize(
     "refusal",
     [
-        Refusal(400, "Invalid value for 'messages[0].role'.", "messages[0].role", "invalid_value"),
-        Refusal(429, "service_tier is not supported now", "service_tier"),
-        Refusal(500, "Unsupported parameter: 'top_k'", "top_k", "unsupported_parameter"),
+        ParameterRefusal(400, "Invalid value for 'messages[0].role'.", "messages[0].role", "invalid_value"),
+        ParameterRefusal(429, "service_tier is not supported now", "service_tier"),
+        ParameterRefusal(500, "Unsupported parameter: 'top_k'", "top_k", "unsupported_parameter"),
     ],
 )
-def test_what_is_about_something_else_takes_nothing_away(refusal: Refusal) -> None:
+def test_what_is_about_something_else_takes_nothing_away(refusal: ParameterRefusal) -> None:
     assert after_refusal(Dialect(), refusal, NAMES) is None

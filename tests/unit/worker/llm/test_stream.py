@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind, Usage
-from tamis_worker.llm.chat import Answer, CallError, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, Reply
 from tamis_worker.llm.completion import read_completion
 
 OBJECT = '{"value": "a\u2028b\u0085c"}'  # line ends of Unicode, which end no event
@@ -42,12 +42,12 @@ PIECES = [
 @pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\n", "\r\r", "\n: keep-alive\n\n", "\nevent: x\nid: 5\n\n"])
 @pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", ""])
 def test_the_pieces_are_one_answer_with_the_usage_of_the_last(end: str, content_type: str) -> None:
-    whole = Answer(OBJECT, "m-1", Usage(7, 4), "stop", 0, tier="flex", thoughts=len('{"value": "no"}'))
+    whole = ChatAnswer(OBJECT, "m-1", Usage(7, 4), "stop", 0, tier="flex", thoughts=len('{"value": "no"}'))
     assert read(sent(*PIECES, end=end), content_type) == whole
 
 
 def test_comments_before_the_first_event_do_not_hide_it() -> None:
-    assert isinstance(read(b": PROCESSING\n\n: PROCESSING\n\n" + sent(*PIECES), "application/json"), Answer)
+    assert isinstance(read(b": PROCESSING\n\n: PROCESSING\n\n" + sent(*PIECES), "application/json"), ChatAnswer)
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1), st.lists(st.integers(0, 50)))
@@ -55,15 +55,15 @@ def test_where_a_content_is_cut_into_pieces_is_no_matter(content: str, cuts: lis
     places = sorted({0, len(content), *(cut for cut in cuts if cut < len(content))})
     pieces = [content[a:b] for a, b in pairwise(places)]
     reply = read(sent(*(chunk({"content": piece}) for piece in pieces)))
-    assert isinstance(reply, Answer) or not content.strip()
-    if isinstance(reply, Answer):
+    assert isinstance(reply, ChatAnswer) or not content.strip()
+    if isinstance(reply, ChatAnswer):
         assert reply.content == content
 
 
 def test_of_several_choices_whose_pieces_are_mixed_the_first_is_read() -> None:
     other = {"choices": [{"index": 1, "delta": {"content": "no"}, "finish_reason": "stop"}]}
     reply = read(sent(PIECES[2], other, PIECES[3], other))
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, ChatAnswer)
     assert reply.content == OBJECT
 
 
@@ -72,7 +72,7 @@ def test_a_tool_call_in_pieces_is_the_answer() -> None:
         return chunk({"tool_calls": [{"index": 0, "function": {"arguments": arguments, **more}}]})
 
     reply = read(sent(piece("", name="filter"), piece('{"value"'), piece(": true}"), chunk({}, "tool_calls")))
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, ChatAnswer)
     assert reply.content == '{"value": true}'
 
 
@@ -81,7 +81,7 @@ def test_an_answer_that_came_whole_in_one_event_and_parts_are_read_too() -> None
     parts = chunk({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": OBJECT}]}, "stop")
     for event in (whole, parts):
         reply = read(sent(event))
-        assert isinstance(reply, Answer)
+        assert isinstance(reply, ChatAnswer)
         assert reply.content == OBJECT
 
 
@@ -107,7 +107,7 @@ def test_a_stream_that_holds_no_answer_is_an_error(body: bytes, kind: ErrorKind,
 
 def test_json_under_the_type_of_a_stream_is_json() -> None:
     body = json.dumps({"choices": [{"message": {"content": OBJECT}}]}).encode()
-    assert isinstance(read(body), Answer)
+    assert isinstance(read(body), ChatAnswer)
 
 
 def test_the_probabilities_of_tokens_are_put_together_with_the_pieces() -> None:
@@ -115,7 +115,7 @@ def test_the_probabilities_of_tokens_are_put_together_with_the_pieces() -> None:
     for piece, tokens in zip(pieces, ([{"token": "a"}], [{"token": "b"}, {"token": "c"}], None), strict=True):
         piece["choices"][0]["logprobs"] = None if tokens is None else {"content": tokens}
     reply = read(sent(*pieces))
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, ChatAnswer)
     assert reply.tokens == [{"token": "a"}, {"token": "b"}, {"token": "c"}]
-    assert isinstance(without := read(sent(*PIECES)), Answer)
+    assert isinstance(without := read(sent(*PIECES)), ChatAnswer)
     assert without.tokens is None

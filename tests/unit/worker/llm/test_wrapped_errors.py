@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tamis_schemas import ErrorKind
 from tamis_worker.llm.call_error import MAX_MESSAGE, cleaned, of_answer, of_redirect, refusal_of
-from tamis_worker.llm.dialect import Refusal
+from tamis_worker.llm.dialect import ParameterRefusal
 
 INNER = {"message": "response_format is not supported", "param": "response_format", "code": "unsupported_parameter"}
 
@@ -27,7 +27,7 @@ INNER = {"message": "response_format is not supported", "param": "response_forma
     ],
 )
 def test_the_refusal_of_the_models_server_is_read_through_the_gateways(error: Any) -> None:
-    assert refusal_of(400, error, "x") == Refusal(
+    assert refusal_of(400, error, "x") == ParameterRefusal(
         400, "Provider returned error: response_format is not supported", "response_format", "unsupported_parameter"
     )
 

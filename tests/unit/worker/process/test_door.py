@@ -9,7 +9,7 @@ from tamis_schemas import InvalidParameters, LedgerUnavailable
 from tamis_worker.celery_adapter.awaited_strategy import SentTask
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.process import runtime as module
-from tamis_worker.process.runtime import Door
+from tamis_worker.process.runtime import MetricsServer
 
 SETTINGS = WorkerSettings(
     broker_url="redis://h/0", database_url="postgresql+psycopg://h/d", llm_base_url="http://h/v1", model="m"
@@ -35,15 +35,15 @@ class Tasks:
 
 
 @pytest.fixture
-def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[Door]:
+def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[MetricsServer]:
     monkeypatch.setattr(module, "AGAIN_AFTER", 0)
-    door = Door(SETTINGS)
+    door = MetricsServer(SETTINGS)
     yield door
     door.close()
 
 
 @pytest.mark.parametrize("name", ["tamis.submit", "tamis.evaluate"])
-async def test_an_outage_of_the_ledger_is_waited_out_and_a_mistake_is_not(door: Door, name: str) -> None:
+async def test_an_outage_of_the_ledger_is_waited_out_and_a_mistake_is_not(door: MetricsServer, name: str) -> None:
     door._tasks = tasks = Tasks(outages=2)  # type: ignore[assignment]
     assert await door.answer(SentTask("an id", name, [], {"a": 1})) == ("an id", [], {"a": 1})
     assert tasks.outages == 0

@@ -15,12 +15,12 @@ from tamis_producer.transport.dispatch import Dispatcher
 from tamis_schemas import ConfigurationError
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.engine.backpressure import Backpressure
-from tamis_worker.engine.budget import Budget
+from tamis_worker.engine.budget import BudgetReservations
 from tamis_worker.engine.group_commit import GroupCommit
 from tamis_worker.ledger.claims import Claim, ItemKey
 from tamis_worker.ledger.connection import LedgerEngines
 from tamis_worker.limiter.limiter import Limiters
-from tamis_worker.llm.llm import Llm
+from tamis_worker.llm.llm import LlmClient
 from tamis_worker.process.evaluation_stack import EvaluationStack
 from tamis_worker.telemetry.measures import NULL_MEASURES
 
@@ -71,8 +71,8 @@ class Recorder:
         monkeypatch.setattr(GroupCommit, "start", started)
         monkeypatch.setattr(GroupCommit, "close", closed)
         for owner, name, part in (
-            *((Budget, "settled", "settlements"), (Limiters, "close", "limiters")),
-            *((Llm, "close", "llm"), (Redis, "aclose", "redis")),
+            *((BudgetReservations, "settled", "settlements"), (Limiters, "close", "limiters")),
+            *((LlmClient, "close", "llm"), (Redis, "aclose", "redis")),
         ):
             monkeypatch.setattr(owner, name, self._noting(part, getattr(owner, name)))
 

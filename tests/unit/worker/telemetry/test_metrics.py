@@ -14,10 +14,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from stage.exposed import scraped, value
 from tamis_producer.config.redaction import Redaction
 from tamis_schemas import BrokerUnavailable, ErrorKind, Usage
-from tamis_worker.llm.chat import Answer, CallError
+from tamis_worker.llm.chat import CallError, ChatAnswer
 from tamis_worker.telemetry.metrics import MODELS, OTHER, Exposition, Metrics, Present, QueueDepths
 
-ANSWER = Answer("content", "m", Usage(100, 20, 40, 5), "stop", latency_ms=500)
+ANSWER = ChatAnswer("content", "m", Usage(100, 20, 40, 5), "stop", latency_ms=500)
 REFUSED = CallError(ErrorKind.SERVER, "message", 500, latency_ms=250)
 
 

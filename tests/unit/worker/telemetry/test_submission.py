@@ -11,11 +11,11 @@ from stage.faulty_telemetry import CALLS, FaultyTracer
 from stage.trace_receiver import traced_here
 from tamis_producer.process import tracing
 from tamis_schemas import Evaluation, Usage
-from tamis_worker.llm.chat import Answer, ChatRequest, Message
+from tamis_worker.llm.chat import ChatAnswer, ChatRequest, Message
 from tamis_worker.telemetry.chat import EVENT, UNKNOWN, ChatSpan, submit
 
 REQUEST = ChatRequest("m", (Message("user", "a prompt"),), "s", {}, 0.0, 16)
-ANSWER = Answer("an answer", "m-2026", Usage(10, 5), "stop", latency_ms=3)
+ANSWER = ChatAnswer("an answer", "m-2026", Usage(10, 5), "stop", latency_ms=3)
 EVALUATIONS = (
     Evaluation(label="context_relevance", metric_type="score", value=0.85),
     Evaluation(label="semantic_validation", metric_type="categorical", value="pass", field="dose"),

@@ -4,26 +4,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_worker.webhooks.schedule import JITTER, LONGEST_ASKED, WAITS, Answer, decide
+from tamis_worker.webhooks.schedule import JITTER, LONGEST_ASKED, WAITS, DeliveryAnswer, decide
 
 HOUR = 3600.0
-AWAY = Answer(None, "no connection")
+AWAY = DeliveryAnswer(None, "no connection")
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_any_2xx_is_delivered(status: int) -> None:
-    decision = decide(Answer(status, "answered"), 1)
+    decision = decide(DeliveryAnswer(status, "answered"), 1)
     assert (decision.delivered, decision.wait) == (True, None)
 
 
 @pytest.mark.parametrize("status", [None, 100, 301, 302, 400, 401, 404, 413, 429, 500, 503])
 def test_anything_else_is_tried_again(status: int | None) -> None:
-    decision = decide(Answer(status, "answered"), 1)
+    decision = decide(DeliveryAnswer(status, "answered"), 1)
     assert (decision.delivered, decision.wait) == (False, WAITS[0])
 
 
 def test_a_receiver_that_is_gone_is_given_up_at_once_and_it_is_said() -> None:
-    decision = decide(Answer(410, "answered 410"), 1)
+    decision = decide(DeliveryAnswer(410, "answered 410"), 1)
     assert (decision.delivered, decision.wait) == (False, None)
     assert decision.said == "answered 410: the receiver wants no more; given up"
 
@@ -56,7 +56,7 @@ def test_tries_go_on_for_a_day_and_then_it_is_said_that_they_end() -> None:
 def test_a_receiver_may_ask_for_more_patience_within_a_bound(
     status: int, asked: float | None, tries: int, wait: float
 ) -> None:
-    assert decide(Answer(status, "answered", asked), tries).wait == wait
+    assert decide(DeliveryAnswer(status, "answered", asked), tries).wait == wait
 
 
 @given(tries=st.integers(1, len(WAITS)), jitter=st.floats(0, 1))
