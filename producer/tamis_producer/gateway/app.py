@@ -22,11 +22,11 @@ from ..config.redaction import Redaction
 from ..ledger import ledger_errors
 from ..process.waiting import BesideLoop
 from . import batch_routes, problems, services
+from .batch_watcher import BatchWatcher, look
 from .description import SERVERS, Described
 from .etag import EntityTags
 from .extension import Application
 from .frame import Compressed, RequestLimits, Turns
-from .lookout import Lookout, look
 from .metrics import CONTENT_TYPE, GatewayMetrics
 from .pages import Pages
 from .streams import OpenStreams
@@ -112,7 +112,7 @@ def create_app(
     app.state.streams = OpenStreams()
     app.state.pages = Pages(client.engine)
     app.state.application = application
-    app.state.lookout = Lookout(partial(look, client), stops)
+    app.state.watcher = BatchWatcher(partial(look, client), stops)
     app.state.wrong_keys = WrongKeys()
     problems.install(app, Redaction.of(client.settings))
 

@@ -23,10 +23,10 @@ from .access import Of, Operator, Reader, Submitter
 from .allowance import check_spending
 from .api_keys import ApiKey
 from .batch_status_view import BatchStatusView
+from .batch_watcher import EVENTS, STREAMED, latest, progress
 from .description import BatchId, OfReview, component
 from .etag import tagged
 from .extension import check_open
-from .lookout import EVENTS, STREAMED, latest, progress
 from .pages import Pages
 from .result_forms import NEXT_PAGE, RESULT_TYPES, ResultForm, link, page_text, result_pieces
 from .streams import Stream
@@ -142,7 +142,7 @@ def get_batch(batch_id: BatchId, client: Of, _: Reader) -> BatchStatusView:
 )
 async def follow_batch(batch_id: BatchId, request: Request, client: Of, key: Reader) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    updates = progress(request.app.state.lookout, UUID(batch.id))
+    updates = progress(request.app.state.watcher, UUID(batch.id))
     return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 
@@ -257,7 +257,7 @@ async def follow_batches(
     limit: Annotated[int, Query(ge=1, le=MOST_WATCHED)] = 20,
     review: OfReview = None,
 ) -> Stream:
-    updates = latest(request.app.state.lookout, limit, of_no_review=review is not None)
+    updates = latest(request.app.state.watcher, limit, of_no_review=review is not None)
     return Stream(updates, of=request.app.state.streams, key=key, media_type=EVENTS, headers=STREAMED)
 
 

@@ -29,8 +29,8 @@ from .quality_routes import figure_router, judgement_router
 from .record_routes import record_router, work_router
 from .review_routes import report_router, review_router
 from .sample_routes import audit_router, stop_router
-from .sight import check_batch_open
 from .upload import LONGEST_TERMS
+from .visibility import check_batch_open
 from .written import WRITTEN_AT_ONCE
 
 FILES_OF_BATCH = ("decisions", "evaluation", "calibration")

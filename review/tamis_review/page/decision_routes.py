@@ -23,8 +23,8 @@ from ..decisions.conflicts import Conflict
 from ..decisions.decision_words import NamedWords
 from ..decisions.foreign_file import TableColumns
 from ..decisions.import_decisions import Everything, Imported
-from .sight import sight_of
 from .upload import answered_by_file, form_body
+from .visibility import visibility_of
 
 PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
 decision_router = APIRouter(prefix=PREFIX, tags=["human decisions"], responses=RESPONSES)
@@ -88,7 +88,7 @@ class DecisionForm(BaseModel):
 
 @decision_router.get("/overrides", summary="What people decided, each reviewer's latest decision")
 def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]:
-    return sight_of(client, batch_id, key).overrides(overrides.list_overrides(client.batch(batch_id)))
+    return visibility_of(client, batch_id, key).overrides(overrides.list_overrides(client.batch(batch_id)))
 
 
 @decision_router.get(
@@ -96,7 +96,7 @@ def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]
     summary="Records on which people decided differently, and who said what",
 )
 def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
-    hidden = sight_of(client, batch_id, key).hidden
+    hidden = visibility_of(client, batch_id, key).hidden
     return [one for one in overrides.list_conflicts(client.batch(batch_id)) if one.index not in hidden]
 
 
@@ -141,9 +141,9 @@ async def import_decisions(batch_id: BatchId, request: Request, client: Of, key:
     responses=problems.CONFLICT | problems.OF_BODIES,
 )
 def override_item(batch_id: BatchId, index: Index, decision: Decision, client: Of, key: Reviewer) -> Override:
-    sight = sight_of(client, batch_id, key)
-    sight.check_name(decision.reviewer)
-    sight.check_decision(index, decision.stage, settles=decision.settles)
+    visibility = visibility_of(client, batch_id, key)
+    visibility.check_name(decision.reviewer)
+    visibility.check_decision(index, decision.stage, settles=decision.settles)
     made = overrides.override(
         client.batch(batch_id),
         index,
@@ -155,7 +155,7 @@ def override_item(batch_id: BatchId, index: Index, decision: Decision, client: O
         reason=decision.reason,
         decision_id=decision.decision_id,
     )
-    return sight_of(client, batch_id, key).own(made)
+    return visibility_of(client, batch_id, key).own(made)
 
 
 @decision_router.delete(
@@ -171,7 +171,7 @@ def withdraw_override(
     reviewer: Annotated[str | None, Query(max_length=100, description="Whose; without it, the key's label.")] = None,
     stage: HumanStage = HumanStage.OWN,
 ) -> None:
-    sight_of(client, batch_id, key).check_name(reviewer)
+    visibility_of(client, batch_id, key).check_name(reviewer)
     overrides.withdraw_override(client.batch(batch_id), index, reviewer=reviewer or key.label, stage=stage)
 
 
@@ -187,7 +187,7 @@ def _value(client: Client, batch_id: str, decision: Decision) -> Any:
 
 def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:
     """Raise `Blinded` while people read blind: a file may hold others' decisions, and the answer tells of them."""
-    if sight_of(client, batch_id, key).blind:
+    if visibility_of(client, batch_id, key).blind:
         raise Blinded("people read blind: `tamis import-decisions` records a file, on the terminal")
 
 
@@ -211,8 +211,8 @@ class Changed(BaseModel):
 @label_router.get("/labels", summary="The labels on a batch's items, and how many bear each")
 def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
     """Of records that are still read blind, the caller's own labels alone are counted."""
-    sight = sight_of(client, batch_id, key)
-    return dict(count_labels(client.batch(sight.batch_id), reviewer=sight.me, hidden=sight.hidden))
+    visibility = visibility_of(client, batch_id, key)
+    return dict(count_labels(client.batch(visibility.batch_id), reviewer=visibility.me, hidden=visibility.hidden))
 
 
 @label_router.post(
@@ -222,8 +222,8 @@ def list_labels(batch_id: BatchId, client: Of, key: Reader) -> dict[str, int]:
     responses=problems.OF_BODIES,
 )
 def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, key: Reviewer) -> Changed:
-    sight = sight_of(client, batch_id, key)
-    sight.check_name(remarks.reviewer)
+    visibility = visibility_of(client, batch_id, key)
+    visibility.check_name(remarks.reviewer)
     return Changed(
         changed=remark(
             client.batch(batch_id),
@@ -232,6 +232,6 @@ def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, k
             notes=remarks.notes,
             reviewer=remarks.reviewer or key.label,
             remove=remarks.remove,
-            alone=index in sight.hidden,  # the answer does not tell whether others have said so
+            alone=index in visibility.hidden,  # the answer does not tell whether others have said so
         )
     )

@@ -42,7 +42,7 @@ from ..order.next_records import USUAL as USUAL_NEXT
 from ..report.table import read_table
 from ..report.work_filter import LONGEST_SEARCH, MOST, USUAL, WorkOrder, WorkQuery, WorkShow
 from ..report.work_list import WorkList, read_work
-from .sight import check_record_open, sight_of
+from .visibility import check_record_open, visibility_of
 from .written import written
 
 PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
@@ -100,15 +100,15 @@ def get_next_records(
 
     Where people read blind, by number.
     """
-    sight = sight_of(client, batch_id, key)
-    if not sight.blind:
+    visibility = visibility_of(client, batch_id, key)
+    if not visibility.blind:
         return reading.next_records(
             client.batch(batch_id), n, reviewer=reviewer, seed=seed, explore=explore, fresh=fresh, by=by
         )
-    sight.check_name(reviewer)
+    visibility.check_name(reviewer)
     if by is not ReadingBy.ORDER:
         raise Blinded("people read blind: where the models of a panel differ is what they said")
-    return reading.next_records(client.batch(batch_id), n, reviewer=sight.me, seed=seed, blind=True)
+    return reading.next_records(client.batch(batch_id), n, reviewer=visibility.me, seed=seed, blind=True)
 
 
 LONGEST = 2_000  # characters of a reason
@@ -169,9 +169,9 @@ async def get_records(
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
     found, pages = UUID(batch.id), request.app.state.pages
-    sight = await run_in_threadpool(sight_of, client, batch.id, key)
+    visibility = await run_in_threadpool(visibility_of, client, batch.id, key)
     table = await run_in_threadpool(read_table, client.engine, found, whole=index is None)
-    table = replace(table, hidden=sight.hidden)
+    table = replace(table, hidden=visibility.hidden)
     places = [] if table.left_out else None if index is None else sorted({*index})
 
     async def told() -> AsyncGenerator[str | bytes]:

@@ -31,7 +31,7 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..report import ReportForm, write_report
 from ..report.work_list import WorkLeft, read_left
-from .sight import sight_of
+from .visibility import visibility_of
 from .written import written
 
 
@@ -129,7 +129,7 @@ async def get_review_report(
 def _open_review(client: Client, review_id: str, key: ApiKey) -> str:
     review = find_review(client, review_id)
     for stage in review.stages():
-        sight_of(client, stage.id, key).check_whole()
+        visibility_of(client, stage.id, key).check_whole()
     return review.id
 
 

@@ -24,7 +24,7 @@ from tamis_schemas.values.frozen import Frozen
 
 from ..decisions.audits import AuditDecision, AuditVerdict, verdict
 from ..decisions.sheets import write_stop_sample
-from .sight import check_audit_open, check_batch_open, sight_of
+from .visibility import check_audit_open, check_batch_open, visibility_of
 from .written import csv_table
 
 RESPONSES = problems.KEYED | problems.UNKNOWN
@@ -136,7 +136,7 @@ def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, 
     reviewer = said.reviewer or key.label
     decisions = [AuditDecision(one.index, one.include, reviewer, one.note) for one in said.decisions]
     found = _open_audit(client, audit_id, key)
-    sight_of(client, found.batch_id, key).check_name(said.reviewer)
+    visibility_of(client, found.batch_id, key).check_name(said.reviewer)
     done = audits.record_audit(client, found.id, decisions, correct=said.correct, include_missed=said.include_missed)
     included = tuple(one.index for one in done.overrides)
     return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
@@ -187,7 +187,7 @@ def get_stop_answer(
 ) -> StopAnswer | Response:
     """As CSV it is the records of the open sample that are still to be read, a table to fill in; 422 where none is."""
     batch = client.batch(batch_id)
-    answer = sight_of(client, batch_id, key).stop(
+    answer = visibility_of(client, batch_id, key).stop(
         reading.may_stop(batch, recall, confidence, human_errors=human_errors)
     )
     if form is TableForm.JSON:
@@ -214,7 +214,7 @@ def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: 
         audit=wanted.audit,
         human_errors=wanted.human_errors,
     )
-    return sight_of(client, batch_id, key).stop(answer)
+    return visibility_of(client, batch_id, key).stop(answer)
 
 
 @stop_router.post(
@@ -224,4 +224,4 @@ def draw_stop_sample(batch_id: BatchId, wanted: NewStopSample, client: Of, key: 
 )
 def close_stop_sample(batch_id: BatchId, client: Of, key: Reviewer) -> StopAnswer:
     answer = reading.close_stop_sample(client.batch(batch_id))
-    return sight_of(client, batch_id, key).stop(answer)
+    return visibility_of(client, batch_id, key).stop(answer)

@@ -1,6 +1,6 @@
 """One worker process put together, from the bottom up: each part is given what it needs when it is made.
 
-Two small parts stand here as well: the door for services that have Celery and nothing of Tamis, and the follower of
+Two small parts stand here as well: the answers to services that have Celery and nothing of Tamis, and the follower of
 batches, which others pause, cancel or give another priority.
 """
 
@@ -104,8 +104,8 @@ class Runtime:
             cancel=lambda key, cut: self.evaluation.interrupts.cancel(key, cut=cut),
             forget_item=self.evaluation.interrupts.forget,
         )
-        self._door = MetricsServer(settings)
-        self.sent = AwaitedStrategy(self._loop, self._door.answer)
+        self._sent_tasks = SentTasks(settings)
+        self.sent = AwaitedStrategy(self._loop, self._sent_tasks.answer)
         self._background = BackgroundTasks()
         self.vitals = Vitals(
             self.worker_id,
@@ -201,7 +201,7 @@ class Runtime:
 
     async def _open(self, opened: AsyncExitStack) -> None:
         opened.push_async_callback(self.ledger.dispose)
-        opened.push_async_callback(asyncio.to_thread, self._door.close)
+        opened.push_async_callback(asyncio.to_thread, self._sent_tasks.close)
         if self._exposition is not None:
             self._exposition.start()
             opened.push_async_callback(asyncio.to_thread, self._exposition.close)
@@ -221,7 +221,7 @@ def _redis_of_broker(url: str) -> "redis.Redis | None":
     return redis.from_url(url, socket_timeout=BROKER_ANSWERS_WITHIN, socket_connect_timeout=BROKER_ANSWERS_WITHIN)
 
 
-class MetricsServer:
+class SentTasks:
     """Answers what services send, with a client of its own; it connects with the first of them."""
 
     def __init__(self, settings: WorkerSettings) -> None:

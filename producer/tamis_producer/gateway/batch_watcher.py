@@ -46,11 +46,11 @@ class Look:
     batches: Mapping[UUID, BatchView] = field(default_factory=dict)
     listed: int = 0  # the latest so many were asked for
     latest: tuple[BatchView, ...] = ()
-    apart: int = 0  # the latest so many of no review were asked for
+    unreviewed: int = 0  # the latest so many of no review were asked for
     of_no_review: tuple[BatchView, ...] = ()
 
 
-class Lookout:
+class BatchWatcher:
     """Looks at the ledger for all who follow a batch, or the latest ones; on one event loop."""
 
     def __init__(self, ask: Callable[[frozenset[UUID], int, int], Look], stops: Callable[[], bool]) -> None:
@@ -59,7 +59,7 @@ class Lookout:
         self._stops = stops
         self._batches: Counter[UUID] = Counter()  # followers
         self._lists: Counter[int] = Counter()  # followers, by how many batches they want
-        self._apart: Counter[int] = Counter()  # those who want batches of no review
+        self._unreviewed: Counter[int] = Counter()  # those who want batches of no review
         self._look = Look()
         self._looked = asyncio.Event()
         self._joined = asyncio.Event()
@@ -81,16 +81,16 @@ class Lookout:
 
         With `of_no_review`, those of no review, whenever one of them, or of the latest of all, changed.
         """
-        apart = limit if of_no_review else 0
+        unreviewed = limit if of_no_review else 0
 
         def listed(look: Look) -> tuple[tuple[BatchView, ...], tuple[BatchView, ...]] | None:
-            enough = look.listed >= limit and look.apart >= apart
-            return (look.latest[:limit], look.of_no_review[:apart]) if enough else None
+            enough = look.listed >= limit and look.unreviewed >= unreviewed
+            return (look.latest[:limit], look.of_no_review[:unreviewed]) if enough else None
 
         seen: Callable[[tuple[tuple[BatchView, ...], ...]], object] = lambda both: [  # noqa: E731
             [BatchStatusView.of(view).seen for view in views] for views in both
         ]
-        with self._follower(self._lists, limit), self._follower(self._apart, apart):
+        with self._follower(self._lists, limit), self._follower(self._unreviewed, unreviewed):
             async for both in self._changes(listed, seen, silence):
                 yield None if both is None else both[1] if of_no_review else both[0]
 
@@ -138,7 +138,7 @@ class Lookout:
             self._task = None
 
     async def _look_once(self) -> None:
-        limits = max(self._lists, default=0), max(self._apart, default=0)
+        limits = max(self._lists, default=0), max(self._unreviewed, default=0)
         try:
             self._look = await run_in_threadpool(self._ask, frozenset(self._batches), *limits)
         except TamisError:
@@ -147,17 +147,17 @@ class Lookout:
             log.exception("batches could not be looked at")
 
 
-def look(client: Client, batch_ids: frozenset[UUID], limit: int, apart: int) -> Look:
+def look(client: Client, batch_ids: frozenset[UUID], limit: int, unreviewed: int) -> Look:
     """Return the state of these batches, of the latest so many, and of no review. Raises `LedgerUnavailable`."""
     with ledger_errors(), client.engine.connect() as connection:
         views = read_views(connection, batch_ids=batch_ids) if batch_ids else []
         latest = read_views(connection, limit=limit) if limit else []
-        others = read_views(connection, limit=apart, of_no_review=True) if apart else []
+        others = read_views(connection, limit=unreviewed, of_no_review=True) if unreviewed else []
     found = {UUID(view.id): view for view in views}
-    return Look(batch_ids, found, limit, tuple(latest), apart, tuple(others))
+    return Look(batch_ids, found, limit, tuple(latest), unreviewed, tuple(others))
 
 
-def progress(lookout: Lookout, batch_id: UUID) -> AsyncGenerator[str | bytes]:
+def progress(watcher: BatchWatcher, batch_id: UUID) -> AsyncGenerator[str | bytes]:
     """`event: progress`, then `event: end` once nothing more will happen by itself; data: a `BatchStatusView`.
 
     Where the gateway stops, the stream ends without an `end`: whoever follows asks another one.
@@ -167,16 +167,16 @@ def progress(lookout: Lookout, batch_id: UUID) -> AsyncGenerator[str | bytes]:
         over = view.finished or view.stuck is not None
         return END if over else "progress", BatchStatusView.of(view).model_dump_json()
 
-    return _events(lookout.batch(batch_id, silence=SILENCE), event)
+    return _events(watcher.batch(batch_id, silence=SILENCE), event)
 
 
-def latest(lookout: Lookout, limit: int, *, of_no_review: bool = False) -> AsyncGenerator[str | bytes]:
+def latest(watcher: BatchWatcher, limit: int, *, of_no_review: bool = False) -> AsyncGenerator[str | bytes]:
     """`event: batches` with a list of `BatchStatusView` as JSON, the newest first, whenever one changed."""
 
     def event(views: tuple[BatchView, ...]) -> tuple[str, str]:
         return "batches", _standings.dump_json([BatchStatusView.of(view) for view in views]).decode()
 
-    return _events(lookout.latest(limit, silence=LIST_SILENCE, of_no_review=of_no_review), event)
+    return _events(watcher.latest(limit, silence=LIST_SILENCE, of_no_review=of_no_review), event)
 
 
 async def _events(

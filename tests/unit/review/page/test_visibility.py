@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis_review.page.sight import Sight
+from tamis_review.page.visibility import Visibility
 from tamis_schemas import Blinded, HumanStage, Override, ScreeningMode
 
 ME, OTHER = "Reviewer A", "Reviewer B"
@@ -31,13 +31,13 @@ def override(index: int, reviewer: str) -> Override:
 DECISIONS = st.lists(st.builds(override, PLACES, st.sampled_from([ME, OTHER])))
 
 
-def sight(hidden: frozenset[int], mode: ScreeningMode = ScreeningMode.PAIR) -> Sight:
-    return Sight("3f2a91c0-0000", mode, ME, hidden)
+def visibility(hidden: frozenset[int], mode: ScreeningMode = ScreeningMode.PAIR) -> Visibility:
+    return Visibility("3f2a91c0-0000", mode, ME, hidden)
 
 
 @given(hidden=HIDDEN, decisions=DECISIONS)
 def test_nothing_hidden_is_told_and_everything_else_is(hidden: frozenset[int], decisions: list[Override]) -> None:
-    told = sight(hidden).overrides(decisions)
+    told = visibility(hidden).overrides(decisions)
     for one in told:
         if one.index in hidden:
             assert (one.reviewer, one.system_decided, one.system_value) == (ME, False, None)
@@ -49,7 +49,7 @@ def test_nothing_hidden_is_told_and_everything_else_is(hidden: frozenset[int], d
 def test_what_needs_a_hidden_record_is_refused_with_what_opens_it(
     hidden: frozenset[int], mode: ScreeningMode, index: int
 ) -> None:
-    seen = sight(hidden, mode)
+    seen = visibility(hidden, mode)
     refusals = {
         "whole": (seen.check_whole, bool(hidden)),
         "record": (lambda: seen.check_record(index), index in hidden),
@@ -68,7 +68,7 @@ def test_what_needs_a_hidden_record_is_refused_with_what_opens_it(
 def test_somebody_elses_name_is_refused_while_people_read_blind_and_then_alone() -> None:
     for mode in (ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND):
         with pytest.raises(Blinded, match="decides as 'Reviewer A'"):
-            sight(frozenset(), mode).check_name(OTHER)
-        sight(frozenset(), mode).check_name(ME)
-        sight(frozenset(), mode).check_name(None)
-    sight(frozenset(), ScreeningMode.SINGLE).check_name(OTHER)
+            visibility(frozenset(), mode).check_name(OTHER)
+        visibility(frozenset(), mode).check_name(ME)
+        visibility(frozenset(), mode).check_name(None)
+    visibility(frozenset(), ScreeningMode.SINGLE).check_name(OTHER)

@@ -9,7 +9,7 @@ from tamis_schemas import InvalidParameters, LedgerUnavailable
 from tamis_worker.celery_adapter.awaited_strategy import SentTask
 from tamis_worker.config.settings import WorkerSettings
 from tamis_worker.process import runtime as module
-from tamis_worker.process.runtime import MetricsServer
+from tamis_worker.process.runtime import SentTasks
 
 SETTINGS = WorkerSettings(
     broker_url="redis://h/0", database_url="postgresql+psycopg://h/d", llm_base_url="http://h/v1", model="m"
@@ -35,17 +35,17 @@ class Tasks:
 
 
 @pytest.fixture
-def door(monkeypatch: pytest.MonkeyPatch) -> Iterator[MetricsServer]:
+def sent_tasks(monkeypatch: pytest.MonkeyPatch) -> Iterator[SentTasks]:
     monkeypatch.setattr(module, "AGAIN_AFTER", 0)
-    door = MetricsServer(SETTINGS)
-    yield door
-    door.close()
+    sent_tasks = SentTasks(SETTINGS)
+    yield sent_tasks
+    sent_tasks.close()
 
 
 @pytest.mark.parametrize("name", ["tamis.submit", "tamis.evaluate"])
-async def test_an_outage_of_the_ledger_is_waited_out_and_a_mistake_is_not(door: MetricsServer, name: str) -> None:
-    door._tasks = tasks = Tasks(outages=2)  # type: ignore[assignment]
-    assert await door.answer(SentTask("an id", name, [], {"a": 1})) == ("an id", [], {"a": 1})
+async def test_an_outage_of_the_ledger_is_waited_out_and_a_mistake_is_not(sent_tasks: SentTasks, name: str) -> None:
+    sent_tasks._tasks = tasks = Tasks(outages=2)  # type: ignore[assignment]
+    assert await sent_tasks.answer(SentTask("an id", name, [], {"a": 1})) == ("an id", [], {"a": 1})
     assert tasks.outages == 0
     with pytest.raises(InvalidParameters, match="Field required"):
-        await door.answer(SentTask("an id", name, [], {}))
+        await sent_tasks.answer(SentTask("an id", name, [], {}))

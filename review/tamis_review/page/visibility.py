@@ -25,8 +25,8 @@ _OPENS = {
 
 
 @dataclass(frozen=True)
-class Sight:
-    """One reviewer's sight of a batch, as the ledger was a moment ago."""
+class Visibility:
+    """One reviewer's visibility of a batch, as the ledger was a moment ago."""
 
     batch_id: str
     mode: ScreeningMode
@@ -84,38 +84,38 @@ class Sight:
         return f"{_OPENS[self.mode]}, or all of them with `tamis blind {self.batch_id[:SHORT_ID]} off`"
 
 
-def sight_of(client: Client, batch_id: str, key: ApiKey) -> Sight:
-    """The sight of the holder of a key. Raises `UnknownBatch`, `LedgerUnavailable`."""
+def visibility_of(client: Client, batch_id: str, key: ApiKey) -> Visibility:
+    """The visibility of the holder of a key. Raises `UnknownBatch`, `LedgerUnavailable`."""
     found = client.batch(batch_id).uuid
     with client.snapshot() as connection:
         hidden = hidden_from(connection, found, key.label)
-        return Sight(str(found), read_mode(connection, found), key.label, frozenset(hidden))
+        return Visibility(str(found), read_mode(connection, found), key.label, frozenset(hidden))
 
 
 def check_batch_open(batch_id: str, client: Client, key: ApiKey) -> None:
     """Raise `Blinded` while a record of the batch, or of another stage of its review, is hidden from the caller."""
     for stage in _stages(client, batch_id):
-        sight_of(client, str(stage), key).check_whole()
+        visibility_of(client, str(stage), key).check_whole()
 
 
 def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
     """A dependency: as `check_open`, but audits that people read blind are shown: they hold nothing of the model."""
     for stage in _stages(client, batch_id):
-        sight = sight_of(client, str(stage), key)
-        if sight.mode is not ScreeningMode.MODEL_AUDITED:
-            sight.check_whole()
+        visibility = visibility_of(client, str(stage), key)
+        if visibility.mode is not ScreeningMode.MODEL_AUDITED:
+            visibility.check_whole()
 
 
 def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) -> None:
     """A dependency: 403 while the record of the path is hidden from the caller, in any stage of its review."""
     found = client.batch(batch_id).uuid
     for stage in _stages(client, batch_id):
-        sight = sight_of(client, str(stage), key)
-        if sight.hidden:
+        visibility = visibility_of(client, str(stage), key)
+        if visibility.hidden:
             with client.snapshot() as connection:
                 place = index if stage == found else _place_in(connection, stage, found, index)
             if place is not None:
-                sight.check_record(place)
+                visibility.check_record(place)
 
 
 def _stages(client: Client, batch_id: str) -> list[UUID]:
