@@ -174,7 +174,7 @@ def test_the_documented_prices_and_rates_are_those_that_are_computed() -> None:
     for found in (20, 100):
         needed = certify(Reading(found, 5_000)).needed
         assert f"| {found:,} | {' | '.join(f'{one:,}' for one in needed)} |" in text
-    # "With 6 of 100 missed, one reader may overlook up to 8.1 %, and two 0.6 %. A pair is then promised 97.1 %"
+    # "Then a reader may overlook up to 8.1 %, and a pair up to 0.6 %. A pair can be promised 97.1 % recall"
     pairs = certify(Reading(100, 0, (), DoubleRead(100, 6), readers=2))
     assert DoubleRead(100, 6).miss_rate(0.995) == pytest.approx(0.081, abs=5e-4)
     assert pairs.miss_rate == pytest.approx(0.006, abs=5e-4)
