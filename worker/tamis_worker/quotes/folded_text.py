@@ -26,7 +26,7 @@ _SWALLOWED = re.compile(r"([<\[]) ")
 
 
 @dataclass(frozen=True)
-class Span:
+class TextSpan:
     """Characters of a text, from `start` to before `end`."""
 
     start: int
@@ -57,14 +57,14 @@ class FoldedText:
                 length, last = length + len(piece), piece[-1]
         self.folded = "".join(pieces)
 
-    def place(self, start: int, end: int) -> Span:
+    def place(self, start: int, end: int) -> TextSpan:
         """Where `folded[start:end]`, which is not empty, stands in the text."""
         stop = self._origin(end - 1) + 1
         for character in self._text[stop : stop + TRAILING]:
             if _FOLDS[ord(character)]:
                 break
             stop += 1
-        return Span(self._origin(start), stop)
+        return TextSpan(self._origin(start), stop)
 
     def _origin(self, place: int) -> int:
         step = bisect_right(self._begins, place) - 1

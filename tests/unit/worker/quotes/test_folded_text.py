@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis_worker.quotes import folded_text
-from tamis_worker.quotes.folded_text import FoldedText, Span
+from tamis_worker.quotes.folded_text import FoldedText, TextSpan
 
 ANY_TEXT = st.text(st.characters()) | st.text(
     st.sampled_from("aB <[\n\u00a0'\u201c\u2014\u0301\u00e9\u00df\u2026\ufb01\u00ad")
@@ -51,17 +51,17 @@ def test_what_differs_in_meaning_stays_apart(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("text", "part", "place"),
     [
-        ("A  long\n title", "long title", Span(3, 14)),
-        ("  led by space", "led", Span(2, 5)),
-        ("un caf\u0065\u0301 noir", "cafe", Span(3, 8)),  # the accent is a character of its own, and belongs to it
-        ("dif\ufb01cult", "ficult", Span(3, 8)),  # a ligature is one character
-        ("dif\ufb01cult", "icult", Span(3, 8)),  # and half of one is all of it
-        ("x \u2026 y", "... y", Span(2, 5)),
-        ("x\u00ad\u00ady z", "x", Span(0, 3)),
-        ("a [ b", "[b", Span(2, 5)),
+        ("A  long\n title", "long title", TextSpan(3, 14)),
+        ("  led by space", "led", TextSpan(2, 5)),
+        ("un caf\u0065\u0301 noir", "cafe", TextSpan(3, 8)),  # the accent is a character of its own, and belongs to it
+        ("dif\ufb01cult", "ficult", TextSpan(3, 8)),  # a ligature is one character
+        ("dif\ufb01cult", "icult", TextSpan(3, 8)),  # and half of one is all of it
+        ("x \u2026 y", "... y", TextSpan(2, 5)),
+        ("x\u00ad\u00ady z", "x", TextSpan(0, 3)),
+        ("a [ b", "[b", TextSpan(2, 5)),
     ],
 )
-def test_a_part_stands_where_its_characters_stand(text: str, part: str, place: Span) -> None:
+def test_a_part_stands_where_its_characters_stand(text: str, part: str, place: TextSpan) -> None:
     made = FoldedText(text)
     start = made.folded.index(part)
     assert made.place(start, start + len(part)) == place
