@@ -12,11 +12,11 @@ PAGE = ROOT / "docs" / "specification.md"
 HEAD = """\
 # Specifications
 
-Here you find each requirement of specs 1 to 5, the code that meets it, and the tests that show it. D1 to D77 are
-[differences](#differences) from the specification. `python -m tests.specification` writes this page from
-`tests/specification` and the marks `@pytest.mark.spec("1.12")`: edit those.
+This page lists each requirement of specifications 1 to 5, the code that meets it, and the tests that show it. D1 to D77
+are [differences](#differences) from the specification. Do not edit the page: `python -m tests.specification` writes it
+from `tests/specification` and from the marks `@pytest.mark.spec("1.12")` of the tests.
 """
-DIFFERENCES = "The specifications contradict themselves, leave questions open, or would do harm here."
+DIFFERENCES = "Here the specifications contradict themselves, leave questions open, or would do harm."
 
 
 def written_page(root: Path = ROOT) -> str:
