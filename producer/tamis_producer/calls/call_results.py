@@ -241,10 +241,9 @@ class CallResults:
 
     async def _read(self, due: list[FollowedBatch]) -> None:
         assert self._engine is not None  # noqa: S101 - while it runs
-        wanted = {batch.id: batch.pending for batch in due}
         with ledger_errors():
             async with connected(self._engine) as connection:
-                results = await connection.run_sync(read_call_results, wanted)
+                results = await connection.run_sync(read_call_results, {batch.id: batch.pending for batch in due})
         for batch in due:
             batch.end({place: result for (batch_id, place), result in results.items() if batch_id == batch.id})
         late = [batch for batch in due if batch.pending and batch.ask_why <= self._clock()]

@@ -192,8 +192,7 @@ class SingleCalls:
         with self._lock:
             if loop not in self._groups:
                 self._groups = {other: group for other, group in self._groups.items() if not other.is_closed()}
-                database = self._settings.database
-                connect = partial(connect_without_transactions, database, LISTENER)
+                connect = partial(connect_without_transactions, self._settings.database, LISTENER)
                 self._groups[loop] = CallGroups(self._submit, CallResults(connect))
             return self._groups[loop]
 

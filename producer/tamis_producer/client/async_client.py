@@ -153,10 +153,6 @@ class Mirror(Protocol):
         return await self._bridge.on_thread(function, self._blocking(self._bridge.blocking), *args, **kwargs)
 
 
-def _next(values: Iterator[T]) -> T | _End:
-    return next(values, _End.END)
-
-
 Awaited = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
 
 
@@ -172,11 +168,10 @@ def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
 def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge, T], U]) -> Awaited[P, U]:
     """The same, where it gives what has an asynchronous form of its own."""
-    plain = awaited(method)
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> U:
-        return convert(self._bridge, await plain(self, *args, **kwargs))
+        return convert(self._bridge, await self.run_sync(method, *args, **kwargs))
 
     return run
 
@@ -198,7 +193,7 @@ def iterated(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Conca
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
         values = method(self._blocking(self._bridge.here()), *args, **kwargs)
         try:
-            while (value := await self._bridge.run(_next, values)) is not _End.END:
+            while (value := await self._bridge.run(next, values, _End.END)) is not _End.END:
                 yield value
         finally:
             cast(Generator[T, None, None], values).close()  # it holds no connection where it stands

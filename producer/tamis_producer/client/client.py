@@ -192,9 +192,8 @@ class Client(Session):
         about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
         # The root of the batch's trace, unless the caller has one that it belongs to.
         with batch.items, tracing.span("tamis.submit", about, kind=tracing.SpanKind.PRODUCER) as submitted:
-            traced = replace(batch, traceparent=tracing.traceparent())
             with self.writing() as connection:
-                batch_id = insert(connection, traced, submitted)
+                batch_id = insert(connection, replace(batch, traceparent=tracing.traceparent()), submitted)
             submitted.set({"tamis.batch_id": str(batch_id)})
             self.dispatch(batch_id)
         return Batch(self, batch_id, replayed=batch_id != batch.id)
@@ -220,8 +219,7 @@ class Client(Session):
         batch = self.batch(operation.examples_from)
         with self.reading() as connection:
             places = {override.index for override in ledger.read_overrides(connection, batch.uuid)}
-        decided = batch.results(places)
-        return with_examples(operation, batch.operation(), batch.id, decided)
+        return with_examples(operation, batch.operation(), batch.id, batch.results(places))
 
     def batch(self, batch_id: str) -> Batch:
         """The batch of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""

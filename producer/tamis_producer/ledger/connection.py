@@ -119,10 +119,8 @@ def ledger_errors() -> Iterator[None]:
     except (SQLAlchemyError, psycopg.Error, OSError) as error:
         if (stopped := interruption(error, handled)) is not None:
             raise stopped from None
-        if (away := outage(error)) is not None:
-            raise away from error
-        if (wrong := unusable(error)) is not None:
-            raise wrong from error
+        if (ours := outage(error) or unusable(error)) is not None:
+            raise ours from error
         if isinstance(error, DBAPIError) and (missing := no_tables(error.orig)) is not None:
             raise missing from error
         raise

@@ -72,8 +72,7 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
     if batch.idempotency_key is not None:
         owner = batch.api_key_id or ""
         # Two submits of one key at once: the second waits here until the first is committed.
-        lock = func.pg_advisory_xact_lock(func.hashtext(f"{owner}:{batch.idempotency_key}"))
-        connection.execute(select(lock))
+        connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"{owner}:{batch.idempotency_key}"))))
         wanted = select(batches.c.id, batches.c.content_sha256, batches.c.max_cost)
         same = and_(
             func.coalesce(batches.c.api_key_id, literal_column("''")) == owner,

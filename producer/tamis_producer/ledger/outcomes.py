@@ -225,8 +225,7 @@ def apart(detail: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, Pane
 
 
 def _decision(detail: Mapping[str, Any], excluded_because: str | None) -> InclusionDecision:
-    decision = InclusionDecision.model_validate(detail)
-    return decision.model_copy(update={"exclusion_reason": excluded_because})
+    return InclusionDecision.model_validate(detail).model_copy(update={"exclusion_reason": excluded_because})
 
 
 def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:

@@ -45,8 +45,7 @@ def write_parquet(results: Iterable[ItemResult], operation: OperationKind, strea
     """
     with needs("parquet"):
         from pyarrow import Table, parquet
-    types = _types(operation)
-    schema, rows = _arrow_schema(types), 0
+    schema, rows = _arrow_schema(_types(operation)), 0
     with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
         for portion in _portions(results, operation):
             table = Table.from_pydict(portion, schema=schema)

@@ -35,8 +35,7 @@ def pause(connection: Connection, batch_id: UUID) -> None:
 
     Raises `IllegalTransition`: it is completed or cancelled.
     """
-    batch = _locked(connection, batch_id, "pause")
-    if batch.state != BatchStatus.PAUSED:
+    if _locked(connection, batch_id, "pause").state != BatchStatus.PAUSED:
         _set(connection, batch_id, state=BatchStatus.PAUSED, pause=REQUESTED.model_dump(mode="json"))
 
 
@@ -91,8 +90,7 @@ def cancel(connection: Connection, batch_id: UUID) -> None:
 
     Raises `IllegalTransition`: it is completed.
     """
-    batch = _locked(connection, batch_id, "cancel")
-    if batch.state == BatchStatus.CANCELLED:
+    if _locked(connection, batch_id, "cancel").state == BatchStatus.CANCELLED:
         return
     _set(connection, batch_id, state=BatchStatus.CANCELLED, pause=null(), finished_at=None)
     connection.execute(

@@ -239,8 +239,7 @@ def _reopened(
         .join(results, _result_of_item())
         .where(failed)
     )
-    columns = ["batch_id", "idx", "round", "error_kind", "error"]
-    connection.execute(insert(past_failures).from_select(columns, kept))
+    connection.execute(insert(past_failures).from_select(["batch_id", "idx", "round", "error_kind", "error"], kept))
     chosen = (
         or_(failed, and_(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)) if cancelled else failed
     )

@@ -344,14 +344,13 @@ class IterativeAnswerService:
             LedgerUnavailable: the ledger does not answer.
             WaitTimeout: it took longer than the timeout; the batch goes on.
         """
-        threshold = self.score_threshold if score_threshold is None else score_threshold
         operation = parse_operation(
             _params(
                 instruct,
                 resp_format,
                 eval_crit,
                 iter_max=iter_max,
-                score_threshold=threshold,
+                score_threshold=self.score_threshold if score_threshold is None else score_threshold,
                 parallel_attempts=parallel_attempts,
             )
         )

@@ -40,8 +40,7 @@ class SubmissionBounds:
     @classmethod
     def usual(cls) -> Self:
         """Return the bounds of settings that nobody changed."""
-        fields = ProducerSettings.model_fields
-        return cls(**{name: fields[name].default for name in cls.__dataclass_fields__})
+        return cls(**{name: ProducerSettings.model_fields[name].default for name in cls.__dataclass_fields__})
 
     def check_count(self, items: int) -> None:
         """Raises `InvalidParameters` for more items than a batch may have."""

@@ -118,9 +118,8 @@ class Dispatcher:
         with ledger_errors(), self._engine.connect() as connection:
             c = batches.c
             row = connection.execute(select(c.round, c.traceparent).where(c.id == batch_id)).one()
-        body = self._body(batch_id, row.round, 0, row.traceparent)
         with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
-            body.apply_async(producer=producer)
+            self._body(batch_id, row.round, 0, row.traceparent).apply_async(producer=producer)
 
     def _take(self, batch_id: UUID) -> Shard | None:
         with ledger_errors(), self._engine.begin() as connection:

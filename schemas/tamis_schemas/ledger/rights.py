@@ -3,7 +3,6 @@
 docs/security.md shows these statements, and tests run a batch with them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psycopg
@@ -124,7 +123,5 @@ def _make(driver: psycopg.Connection[object], role: str, password: str | None) -
 
 
 def _grant(driver: psycopg.Connection[object], role: str, rights: Rights) -> None:
-    quoted = sql.Identifier(role).as_string(driver)
-    statements: Sequence[str] = grants(quoted, rights)
-    for statement in statements:
+    for statement in grants(sql.Identifier(role).as_string(driver), rights):
         driver.execute(statement.encode())

@@ -60,8 +60,7 @@ def kind_of(name: str) -> type[OperationKind]:
 
 def verdict(value: object) -> bool | None:
     """True of a value with which some operation includes a record, False of one that excludes it, else None."""
-    verdicts = (kind.verdict(value) for kind in OPERATIONS)
-    return next((one for one in verdicts if one is not None), None)
+    return next((included for kind in OPERATIONS if (included := kind.verdict(value)) is not None), None)
 
 
 def parse_operation(params: object) -> Operation:

@@ -125,8 +125,7 @@ class ForeignMessages:
         if not self._allowance.take():
             self._unsaid += 1
             return
-        parts = (queue, task, task_id, body)
-        shown = (_shown(part, self._redact) for part in parts)
+        shown = (_shown(part, self._redact) for part in (queue, task, task_id, body))
         log.warning(
             "a message that no worker understands: %s. queue=%s task=%s id=%s body=%s",
             _beginning(why, self._redact),

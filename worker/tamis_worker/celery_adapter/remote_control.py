@@ -188,8 +188,7 @@ class RemoteControl:
 
     def conf(self, panel: Any, with_defaults: bool = False, **_: object) -> Reply:
         """Return Celery's configuration, and under `tamis` the settings of the worker."""
-        usual = control.conf(panel, with_defaults=with_defaults)
-        return {**usual, "tamis": dict(self.engine.settings())}
+        return {**control.conf(panel, with_defaults=with_defaults), "tamis": dict(self.engine.settings())}
 
     def shutdown(self, _: Any, msg: str = "Got shutdown from remote", **__: object) -> Reply:
         """Stop as on SIGTERM: calls in flight are finished, what waits is given back."""

@@ -203,8 +203,7 @@ class Evaluator:
             if isinstance(ended, Decided) and ended.evaluations:
                 submit(ended.evaluations, conversation.rated or span)
         except Halted:
-            paid = conversation.provenance()
-            return Return(claim, terms.operation.operation, paid, conversation.transcript)
+            return Return(claim, terms.operation.operation, conversation.provenance(), conversation.transcript)
         finally:
             if conversation.rated is not None:
                 conversation.rated.end()

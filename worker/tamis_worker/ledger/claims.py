@@ -181,8 +181,7 @@ class Claims:
                 worker=self.worker,
                 in_doubt={key for key in self._in_doubt if key not in self.held},
             )
-            refused = [key for key, one in zip(keys, granted, strict=True) if one is None]
-            gone = await cancelled(self.engine, refused)
+            gone = await cancelled(self.engine, [key for key, one in zip(keys, granted, strict=True) if one is None])
         except LedgerUnavailable:
             self._in_doubt.update(keys)
             raise

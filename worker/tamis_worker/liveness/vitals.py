@@ -203,10 +203,11 @@ class LeaseKeeper:
         if self.redis is None:
             await asyncio.Event().wait()  # a background task does not end by itself
             return
+        milliseconds = int(1000 * KEPT * self.lease)
         while True:
             report = self.report()
             try:
-                await self.redis.set(wire.worker_key(report.id), report.model_dump_json(), px=self._kept_for)
+                await self.redis.set(wire.worker_key(report.id), report.model_dump_json(), px=milliseconds)
             except (RedisError, OSError) as error:  # the ledger says the same
                 log.debug("Redis was not told how this worker is: %s", error)
             await asyncio.sleep(self.lease / BEATS)
@@ -228,7 +229,3 @@ class LeaseKeeper:
                 await self.redis.aclose()
             except (RedisError, OSError) as error:
                 log.debug("Redis forgets this worker by itself: %s", error)
-
-    @property
-    def _kept_for(self) -> int:
-        return int(1000 * KEPT * self.lease)  # ms

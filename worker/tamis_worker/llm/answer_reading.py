@@ -127,8 +127,7 @@ class _Reading:
         if texts is not None:
             return _only(texts, text)
         plain = (_plain(text, "number"), _plain(text, "boolean"))
-        meant = [value for read in plain if read is not None for value in listed if _equal(value, read)]
-        return _only(meant, text)
+        return _only([value for read in plain if read is not None for value in listed if _equal(value, read)], text)
 
     def _of_object(self, value: dict[str, Any], schema: Schema, place: tuple[str | int, ...]) -> dict[str, Any]:
         properties = _properties(schema)

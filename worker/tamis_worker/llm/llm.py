@@ -126,10 +126,9 @@ class LlmClient:
             key = await self._keys.current()
         except NoKey as error:
             return _no_key(error)
-        sent = {**(headers or {}), "Authorization": f"Bearer {key}"}
         try:
             async with asyncio.timeout(within):
-                return await listed_models(self._client, sent)
+                return await listed_models(self._client, {**(headers or {}), "Authorization": f"Bearer {key}"})
         except (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             return of_exception(error, api_key=key)
 

@@ -20,7 +20,7 @@ OpenAI describes it and llama.cpp's server and vLLM give it.
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -148,7 +148,7 @@ def _begun(text: bytes, lead: bytes, said: bytes, values: Mapping[str, float]) -
     if not text:  # the end of the answer
         return []
     text = text.removeprefix(lead)
-    letters = _letters(said)
+    letters = said.decode("utf-8", "replace").lstrip(SCRAPS).lower()
     if not letters:
         text = text.lstrip(SCRAPS.encode())
     whole = letters + text.decode("utf-8", "replace").lower()
@@ -158,10 +158,6 @@ def _begun(text: bytes, lead: bytes, said: bytes, values: Mapping[str, float]) -
 def _ends(whole: str, value: str) -> bool:
     """True where a text is a value and what stands behind it: a quote, a comma, no further letter."""
     return whole.startswith(value) and not whole[len(value) :][:1].isalnum()
-
-
-def _letters(said: bytes) -> str:
-    return said.decode("utf-8", "replace").lstrip(SCRAPS).lower()
 
 
 def _normalised(shares: _Shares, decision: DecisionField) -> float | None:
@@ -201,18 +197,13 @@ def _alternatives(token: Mapping[str, Any], chosen: bytes) -> list[_Token]:
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         raise _Odd
     found: dict[bytes, float] = {}
-    for text, probability in _read(listed):
-        found[text] = max(probability, found.get(text, 0.0))
+    for alternative in map(_object, listed):
+        text = _text(alternative)
+        found[text] = max(_probability_in(alternative), found.get(text, 0.0))
     found.setdefault(chosen, _probability_in(token))
     if sum(found.values()) > 1 + ROUNDING:
         raise _Odd
     return [_Token(text, probability) for text, probability in found.items()]
-
-
-def _read(listed: Sequence[object]) -> Iterator[tuple[bytes, float]]:
-    for one in listed:
-        alternative = _object(one)
-        yield _text(alternative), _probability_in(alternative)
 
 
 def _object(token: object) -> Mapping[str, Any]:

@@ -70,14 +70,11 @@ class Retention:
         for subject in find_subjects(connection, older_than=policy.batches, limit=1):
             purged = archive_locked(connection, subject, archive=policy.archive, going_on=self._go_on)
             if purged is not None:
-                log.info("%s=%s is purged: %d items, %s", subject.noun, subject.id, subject.items, _kept(policy))
+                kept = "not archived" if policy.archive is None else f"archived in {policy.archive}"
+                log.info("%s=%s is purged: %d items, %s", subject.noun, subject.id, subject.items, kept)
                 return True
         return False
 
     def _go_on(self) -> None:
         if self._stopping.is_set():
             raise Stopped
-
-
-def _kept(policy: Policy) -> str:
-    return "not archived" if policy.archive is None else f"archived in {policy.archive}"

@@ -83,14 +83,9 @@ def recall_question(
         two_messages(SYSTEM, source_data(shown), section, *parts),
         schema_name="context_recall",
         schema=_SCHEMA if single else object_schema({"fields": object_schema(dict.fromkeys(fields, _SCHEMA))}),
-        parse=lambda data: _of_one(data) if single else _of_fields(set(fields), data),
+        parse=lambda data: {"": _kept(validated(_Answer, data))} if single else _of_fields(set(fields), data),
         tokens=TOKENS + TOKENS_OF_FIELD * len(fields),
     )
-
-
-def _of_one(data: object) -> dict[str, RecallAnswer]:
-    """Raises `InvalidAnswer`."""
-    return {"": _kept(validated(_Answer, data))}
 
 
 def _of_fields(names: set[str], data: object) -> dict[str, RecallAnswer]:

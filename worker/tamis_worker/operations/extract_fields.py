@@ -81,13 +81,12 @@ def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tu
 
 def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
     """The answer's schema; extractions, where asked for, stand before the fields: they come first."""
-    fields = requested(operation.json_schema)
     extractions: dict[str, Schema] = {}
     if cites:
         by_name = sources(operation.json_schema)
         listed = {name: citing.extractions_schema(source) for name, source in by_name.items()}
         extractions["extractions"] = object_schema(listed)
-    return explained_schema(operation, extractions | {"fields": fields})
+    return explained_schema(operation, extractions | {"fields": requested(operation.json_schema)})
 
 
 def parse(operation: ExtractFields, data: object) -> Decided:

@@ -267,16 +267,14 @@ def conclude(
     any_stands = unverified is UnverifiedPolicy.EXCLUDE
     standing = [each for each in failed if any_stands or _verified(verdicts[each.label], invents=invents)]
     open_ = [each for each in criteria if verdicts[each.label].verdict is Verdict.UNCLEAR]
-    refers = bool(open_) and unclear is UnclearPolicy.REFER
     match model_status:
         case InclusionStatus.UNCERTAIN:
             return Conclusion(model_status, tuple(open_))
-        case _ if refers:
+        case _ if open_ and unclear is UnclearPolicy.REFER:
             return Conclusion(InclusionStatus.UNCERTAIN, tuple(open_), UncertainReason.UNCLEAR)
         case InclusionStatus.INCLUDE if not failed:
-            return Conclusion(
-                model_status, tuple(each for each in criteria if _met(each, verdicts[each.label].verdict))
-            )
+            met = (each for each in criteria if verdicts[each.label].verdict is Verdict.MET and not each.excludes)
+            return Conclusion(model_status, tuple(met))
         case InclusionStatus.EXCLUDE if standing:
             return Conclusion(model_status, tuple(standing))
         case InclusionStatus.EXCLUDE if failed:
@@ -299,7 +297,3 @@ def _verified(verdict: CriterionVerdict, *, invents: bool) -> bool:
     if verdict.quote is None:
         return verdict.verdict is Verdict.SILENT and not invents
     return verdict.quote.found
-
-
-def _met(criterion: Criterion, verdict: Verdict) -> bool:
-    return not criterion.excludes and verdict is Verdict.MET

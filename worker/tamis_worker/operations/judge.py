@@ -166,8 +166,7 @@ def _classification(item: Item) -> _Classification:
         classification = _Classification.model_validate(dict(item))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        problem = f"{first['loc'][0]}: {first['msg']}"
-        raise EvaluationFailed(ErrorKind.NO_CONTENT, f"{problem}; {_WANTED}") from error
+        raise EvaluationFailed(ErrorKind.NO_CONTENT, f"{first['loc'][0]}: {first['msg']}; {_WANTED}") from error
     if classification.value is None or (isinstance(classification.value, str) and not classification.value.strip()):
         raise EvaluationFailed(ErrorKind.NO_CONTENT, f"value: missing or blank; {_WANTED}")
     return classification

@@ -70,12 +70,11 @@ def _verdict(model: str, result: Result) -> PanelVerdict:
 
 
 def _votes(results: Sequence[Result]) -> list[Vote | None]:
-    votes: list[Vote | None] = []
-    for result in results:
-        verdict = _verdict("", result)
-        cast = None if verdict.status is None or verdict.score is None else Vote(verdict.status, verdict.score)
-        votes.append(cast)
-    return votes
+    verdicts = (_verdict("", result) for result in results)
+    return [
+        None if verdict.status is None or verdict.score is None else Vote(verdict.status, verdict.score)
+        for verdict in verdicts
+    ]
 
 
 def _panel_result(panel: Panel, results: Sequence[Result], votes: Sequence[Vote | None]) -> PanelResult:

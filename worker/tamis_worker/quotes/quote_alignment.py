@@ -103,8 +103,7 @@ def leaves_out(quote: Tokens, record: Tokens, run: range) -> bool:
 
     "were mean differences" leaves the "no" of "were no mean differences" out.
     """
-    before = _left_out_before(quote, record, run.start)
-    return bool(before or _left_out_behind(quote, record, run.stop - 1))
+    return bool(_left_out_before(quote, record, run.start) or _left_out_behind(quote, record, run.stop - 1))
 
 
 def _left_out_before(quote: Tokens, record: Tokens, first: int) -> list[WordDifference]:

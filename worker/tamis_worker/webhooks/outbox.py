@@ -124,8 +124,7 @@ async def prune(connection: AsyncConnection, *, days: float) -> int:
     """Delete what was delivered or given up so many days ago; how many."""
     w = webhooks.c
     old = func.now() - func.make_interval(0, 0, 0, 0, 0, 0, days * 86_400)
-    gone = await connection.execute(delete(webhooks).where(w.ended_at < old))
-    return gone.rowcount
+    return (await connection.execute(delete(webhooks).where(w.ended_at < old))).rowcount
 
 
 async def _written(connection: AsyncConnection, row: Row[Any]) -> str:
@@ -133,8 +132,7 @@ async def _written(connection: AsyncConnection, row: Row[Any]) -> str:
     data = dict(row.data)
     if row.batch_id is not None:
         data["counts"] = (await _counts(connection, row)).model_dump(mode="json")
-    at = row.created_at.astimezone(UTC)
-    body = body_of(row.type, at, data)
+    body = body_of(row.type, row.created_at.astimezone(UTC), data)
     if row.url.startswith(f"{SCHEME}:"):
         task = select(batches.c.callback["task"]).where(batches.c.id == row.batch_id)
         body = json.dumps({"task": (await connection.execute(task)).scalar_one(), "data": data}, ensure_ascii=False)
