@@ -95,7 +95,7 @@ def identify(
     switched_off: dict[str, str] = {}
     if initial_filter is not None:
         tier_one = InitialFilter(initial_filter)
-        switched_off = {str(rule): reason for rule, reason in tier_one.switched_off.items()}
+        switched_off = tier_one.switched_off
         for index, record in enumerate(records):
             if index not in exclusions and (exclusion := tier_one.exclusion(record)) is not None:
                 exclusions[index] = exclusion

@@ -52,16 +52,14 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) 
 
 def _is_own_work(templates: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
     """Return whether the sentence is about the paper's own work, and neither of them studies people besides."""
-    if says.people_in_title or says.design_in_title or says.people_studied:
-        return False
-    return not names_people(around) and _own(templates).hold(around) and not _own(contexts.A_REVIEW).hold(around)
+    of_people = says.people_in_title or says.design_in_title or says.people_studied or names_people(around)
+    return not of_people and _own(templates).hold(around) and not _own(contexts.A_REVIEW).hold(around)
 
 
 def _is_own_design(around: bytes, says: PaperEvidence) -> bool:
-    if says.design_in_title or says.is_review:
-        return False
     # "a cross-sectional, retrospective case series of 411 patients" is more than one
-    return not names_design(around) and _own(contexts.SELF_DESCRIPTIONS).hold(around)
+    of_another = says.design_in_title or says.is_review or names_design(around)
+    return not of_another and _own(contexts.SELF_DESCRIPTIONS).hold(around)
 
 
 _NOTE = compiled.compile_trusted(
@@ -316,10 +314,9 @@ def _paper(paper: object) -> PaperData:
 
 def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keyword]:
     """The caller's own first: they reject wherever they stand, whatever the default one of the same words would do."""
-    for at, text in enumerate(custom):
-        yield Keyword(text, ASKED_FOR, f"custom_exclusion_keywords[{at}]")
-    for at, text in enumerate(criteria.custom_keywords):
-        yield Keyword(text, ASKED_FOR, f"custom_keywords[{at}]")
+    for name, texts in (("custom_exclusion_keywords", custom), ("custom_keywords", criteria.custom_keywords)):
+        for at, text in enumerate(texts):
+            yield Keyword(text, ASKED_FOR, f"{name}[{at}]")
     for at, text in enumerate(patterns.DEFAULT_EXCLUSION_KEYWORDS):
         meaning = MEANINGS.get(text, ASKED_FOR) if isinstance(text, str) else ASKED_FOR
         yield Keyword(text, meaning, f"DEFAULT_EXCLUSION_KEYWORDS[{at}]")

@@ -93,7 +93,7 @@ class Keywords:
         for match in islice(self._any.finditer(text), MOST_MENTIONS):
             start, end = match.span()
             meaning = self._meaning_of.get(folded(text[start:end].decode("utf-8")))
-            if meaning is not None and _stands_alone(text, start, end):
+            if meaning is not None and not (_is_within_word(text, start) or _is_within_word(text, end)):
                 yield Mention(start, end, meaning)
 
 
@@ -181,15 +181,10 @@ def _checked(keyword: Keyword) -> str:
     return text
 
 
-def _stands_alone(text: bytes, start: int, end: int) -> bool:
-    """Also where letters beyond ASCII stand around it; scripts without spaces have no such rule."""
-    first, last = text[start : start + 4].decode("utf-8", "ignore")[:1], text[max(0, end - 4) : end]
-    before = text[max(0, start - 4) : start].decode("utf-8", "ignore")[-1:]
-    after = text[end : end + 4].decode("utf-8", "ignore")[:1]
-    return not (_joins(before, first) or _joins(last.decode("utf-8", "ignore")[-1:], after))
-
-
-def _joins(left: str, right: str) -> bool:
+def _is_within_word(text: bytes, at: int) -> bool:
+    """Return whether a word goes on there, its letters beyond ASCII too; scripts without spaces have no such rule."""
+    left = text[max(0, at - 4) : at].decode("utf-8", "ignore")[-1:]
+    right = text[at : at + 4].decode("utf-8", "ignore")[:1]
     return left.isalnum() and right.isalnum() and not (_without_spaces(left) or _without_spaces(right))
 
 

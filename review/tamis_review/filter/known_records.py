@@ -30,15 +30,13 @@ def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) 
     before = len(known.records)
     found = find_duplicates([*known.records, *records])
     group_of = {copy.index: copy.of for copy in found.copies} | {copy.of: copy.of for copy in found.copies}
-    known_of: dict[int, int] = {}  # group -> a record of it that is known
+    known_of: dict[int, dict[str, Any]] = {}  # group -> the first record of it that is known
+    exclusions: dict[int, Exclusion] = {}
     for index, group in sorted(group_of.items()):
         if index < before:
-            known_of.setdefault(group, index)
-    exclusions = {
-        index - before: _exclusion(known.records[known_of[group]], known.name)
-        for index, group in sorted(group_of.items())
-        if index >= before and group in known_of
-    }
+            known_of.setdefault(group, known.records[index])
+        elif group in known_of:
+            exclusions[index - before] = _exclusion(known_of[group], known.name)
     copies = [_moved(copy, before) for copy in found.copies if copy.index >= before and copy.of not in known_of]
     doubts = [
         replace(doubt, index=doubt.index - before, of=doubt.of - before)

@@ -83,14 +83,6 @@ def is_decision(column: str) -> bool:
 
 
 @dataclass(frozen=True)
-class SortedCells:
-    """One row: its cells that are not blank, and which of them serve."""
-
-    filled: dict[int, str]  # position -> text
-    served: dict[str, int]  # canonical name, or ACCESSION -> position
-
-
-@dataclass(frozen=True)
 class Columns:
     """A header row."""
 
@@ -126,10 +118,8 @@ class Columns:
             for name, columns in mapping.names.items():
                 claimed |= dict.fromkeys((column for column in columns if column not in claimed), name)
             claimed |= dict.fromkeys(column for column in mapping.own if column not in claimed)
-        named = {
-            at: claimed[plain] if plain in claimed else _CANONICAL.get(plain) for at, plain in enumerate(self.plain)
-        }
-        return {at: name for at, name in named.items() if name is not None}
+        name_of = {**_CANONICAL, **claimed}
+        return {at: own for at, plain in enumerate(self.plain) if (own := name_of.get(plain)) is not None}
 
     @property
     def has_content(self) -> bool:
@@ -183,8 +173,11 @@ class Columns:
             own_names.append(own)
         return own_names
 
-    def sort(self, cells: Sequence[str]) -> SortedCells:
-        """The cells of one row, by what they hold. Cells beyond the header are the caller's business."""
+    def sort(self, cells: Sequence[str]) -> tuple[dict[int, str], dict[str, int]]:
+        """The cells of one row, by what they hold. Cells beyond the header are the caller's business.
+
+        Those that are not blank by their positions; of those that serve, the position by canonical name or ACCESSION.
+        """
         filled = {at: cell for at, cell in enumerate(cells[: self.width]) if cell.strip()}
         served: dict[str, int] = {}
         for name, positions in self._order.items():
@@ -194,7 +187,7 @@ class Columns:
                     break
         if not served.keys().isdisjoint(("id", "pmid", "nct_id")):
             served.pop(ACCESSION, None)
-        return SortedCells(filled, served)
+        return filled, served
 
     @cached_property
     def best(self) -> dict[str, int]:

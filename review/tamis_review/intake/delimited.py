@@ -27,7 +27,7 @@ from tamis_schemas import InputError
 
 from .cell_rows import DELIMITERS, CellRow, CellRows
 from .column_mappings import ColumnMapping
-from .columns import ACCESSION, Columns, SortedCells, canonical_name, is_decision
+from .columns import ACCESSION, Columns, canonical_name, is_decision
 from .decision import BESIDE, DECISION_NAMES, decision_value
 from .details import PREFIXES
 from .fields import FieldPlace, fields_of
@@ -74,8 +74,8 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     for row in rows:
         if not any(cell.strip() for cell in row.cells):
             continue
-        cells = columns.sort(row.cells)
-        if (fault := _fault(row, columns, cells)) is not None:
+        filled, served = columns.sort(row.cells)
+        if (fault := _fault(row, columns, served)) is not None:
             if lost and len(row.cells) < columns.width:
                 notes.skipped("a line behind a row that is lost, with neither title nor abstract", row.line)
             else:
@@ -86,7 +86,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
         lost = False
         if layout is None:
             layout = _layout(text, delimiter, header, row, form)
-        record, fields, made = _record(row, header, columns, cells, number=len(records) + 1)
+        record, fields, made = _record(row, header, columns, filled, served, number=len(records) + 1)
         records.append(remember(record, form, fields, {**layout, MADE: made} if made else layout))
         layout.pop("above", None)  # it belongs to the file, not to each of its records
     if not records:
@@ -168,21 +168,20 @@ def _start_of(text: str, line: int) -> int:
     return start
 
 
-def _fault(row: CellRow, columns: Columns, cells: SortedCells) -> str | None:
+def _fault(row: CellRow, columns: Columns, served: Mapping[str, int]) -> str | None:
     """Return what makes the row no record."""
     width = f"a row of {len(row.cells)} cells under a header of {columns.width}"
     if any(cell.strip() for cell in row.cells[columns.width :]):
         return f"{width}: is a cell with the delimiter in it not in quotes?"
-    if len(row.cells) < columns.width and not cells.served.keys() & {"title", "abstract"}:
+    if len(row.cells) < columns.width and not served.keys() & {"title", "abstract"}:
         return f"{width}, with neither title nor abstract: is a line break within a cell not in quotes?"
     return None
 
 
 def _record(
-    row: CellRow, header: CellRow, columns: Columns, cells: SortedCells, *, number: int
+    row: CellRow, header: CellRow, columns: Columns, filled: dict[int, str], served: dict[str, int], *, number: int
 ) -> tuple[dict[str, Any], list[Field], dict[str, str]]:
     """Return the record, the fields of its row, and the marks of what was made of other cells than its own."""
-    filled, served = cells.filled, dict(cells.served)
     mapping = columns.mapping_of(row.cells)
     texts = {name: filled[at].strip() for name, at in served.items()}
     accession = texts.pop(ACCESSION, None)

@@ -80,11 +80,10 @@ def find_duplicates(records: Sequence[Mapping[str, Any]]) -> Duplicates:
     for indices in _blocks_of_other_titles(traits):
         groups.unite(indices, Key.TITLE)
     best = [(*rank(record), -index) for index, record in enumerate(records)]
-    stays = {members[0]: max(members, key=best.__getitem__) for members in groups.of_several()}
     copies = [
         replace(copy, agreed=agreement(traits[copy.index], traits[copy.of if copy.via is None else copy.via], copy.key))
         for members in groups.of_several()
-        for copy in groups.copies(members, stays[members[0]])
+        for copy in groups.copies(members, max(members, key=best.__getitem__))
     ]
     return Duplicates(
         sorted(copies, key=lambda copy: copy.index),
@@ -163,11 +162,6 @@ class _Group:
             ours and theirs and ours.isdisjoint(theirs)
             for ours, theirs in zip(self.identifiers, other.identifiers, strict=True)
         )
-
-    def take(self, other: "_Group") -> None:
-        self.members += other.members
-        for ours, theirs in zip(self.identifiers, other.identifiers, strict=True):
-            ours |= theirs
 
 
 class _Groups:
@@ -256,10 +250,10 @@ class _Groups:
         if small is not large:
             if key is Key.TITLE and small.contradicts(large):
                 return False
-            large.take(small)
-            for index in large.members[-len(small.members) :]:
-                self._groups[index] = large
-            self._groups[large.members[0]] = large
+            large.members += small.members
+            for ours, theirs in zip(large.identifiers, small.identifiers, strict=True):
+                ours |= theirs
+            self._groups |= dict.fromkeys((*small.members, large.members[0]), large)
         self._links.setdefault(one, []).append((key, other))
         self._links.setdefault(other, []).append((key, one))
         return True

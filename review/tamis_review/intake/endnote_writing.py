@@ -81,9 +81,8 @@ def taken_apart(text: str) -> WrittenNotes:
     """Return the team's notes, and the decision of Tamis in them."""
     rest: list[str] = []
     lines_of: dict[str, list[str]] = {}
-    lines = LINE_END.split(text)
     key: str | None = None
-    for line in lines:
+    for line in LINE_END.split(text):
         begun = next((name for name, label in DECISION_FIELDS.items() if line.startswith(f"{label}: ")), None)
         if begun is not None and begun not in lines_of:
             key = begun

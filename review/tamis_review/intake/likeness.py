@@ -71,8 +71,7 @@ IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
 
 def value_of(own: Traits, key: Key) -> str | None:
     """Return the record's value of a key."""
-    value: str | None = getattr(own, key.value)
-    return value or None
+    return getattr(own, key.value) or None
 
 
 def by_identifier(one: Traits, other: Traits) -> PairVerdict:
@@ -138,11 +137,8 @@ class SharedTraits:
     @property
     def worth_a_look(self) -> bool:
         """True where two records of one title may be one paper, or a paper and its preprint or congress abstract."""
-        if self.abstract:
-            return True
-        return (self.years_apart or 0) <= YEARS_APART and (
-            self.author or (self.author is None and self.abstract is None)
-        )
+        near = (self.years_apart or 0) <= YEARS_APART
+        return bool(self.abstract or (near and (self.author or (self.author is None and self.abstract is None))))
 
 
 def by_title(one: Traits, other: Traits) -> PairVerdict:

@@ -52,10 +52,9 @@ def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     fields of a record that does not come from NBIB have no tag: left out.
     """
     for record in records:
-        stated = (
-            record if source_format(record) is Format.NBIB else {**record, "type": medline_types(record.get("type"))}
-        )
-        fields = [field for field in fields_of(stated, Format.NBIB, PLACES) if not is_withdrawn(field)]
+        if source_format(record) is not Format.NBIB:
+            record = {**record, "type": medline_types(record.get("type"))}
+        fields = [field for field in fields_of(record, Format.NBIB, PLACES) if not is_withdrawn(field)]
         begin = next((field for field in fields if field.name == BEGIN), Field(BEGIN, ""))
         for field in (begin, *(field for field in fields if field.name != BEGIN)):
             # A source is data from elsewhere, and may hold what is no tag.

@@ -211,8 +211,7 @@ def _one_line(text: str) -> str:
 
 
 def _names(text: str) -> list[str]:
-    plain = _MARKS.sub("", _one_line(text)).strip()
-    plain = plain[:-1] if plain.endswith(".") else plain
+    plain = _MARKS.sub("", _one_line(text)).strip().removesuffix(".")
     return [name for part in re.split(r"[,;]", plain) if (name := part.strip())]
 
 

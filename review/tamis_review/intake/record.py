@@ -26,7 +26,7 @@ CANONICAL = (
 )
 LINE = "_line"
 
-_DOI_PREFIX = re.compile(r"(?:https?://(?:dx\.)?doi\.org/|doi:\s*)+(?=10\.)", re.IGNORECASE)
+_DOI_PREFIX = re.compile(r"\A(?:https?://(?:dx\.)?doi\.org/|doi:\s*)+(?=10\.)", re.IGNORECASE)
 _GIVEN = re.compile(r"record-\d+")
 _LINE_END = re.compile(r"[\r\n]")
 _YEAR = re.compile(r"(\d{4})(?!\d)")
@@ -96,9 +96,7 @@ def hide(name: str) -> str:
 
 def bare_doi(text: str) -> str:
     """A DOI without the address of its resolver."""
-    bare = text.strip()
-    prefix = _DOI_PREFIX.match(bare)
-    return bare[prefix.end() :] if prefix else bare
+    return _DOI_PREFIX.sub("", text.strip())
 
 
 def year_of(text: str) -> int | None:

@@ -244,7 +244,7 @@ def _text(value: object) -> str:
 
 
 def _texts(value: object) -> list[str]:
-    return [_text(one) for one in (value if isinstance(value, list) else [value]) if _text(one)]
+    return [text for one in (value if isinstance(value, list) else [value]) if (text := _text(one))]
 
 
 def _families(authors: object) -> frozenset[str]:

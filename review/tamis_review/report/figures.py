@@ -99,13 +99,10 @@ class BatchCosts(PossiblyUnbilled):
     def __add__(self, other: "BatchCosts") -> "BatchCosts":
         summed = BatchCosts.model_fields.keys() - _NOT_SUMMED
         sums = {name: getattr(self, name) + getattr(other, name) for name in summed}
-        return BatchCosts(**sums, possibly_unbilled_cost=_sum(self, other))
-
-
-def _sum(one: BatchCosts, other: BatchCosts) -> Decimal | None:
-    """Return the possible extra cost of both; None where that of one is not known."""
-    costs = [each.possibly_unbilled_cost for each in (one, other) if each.possibly_unbilled]
-    return None if None in costs or not costs else sum((cost for cost in costs if cost is not None), Decimal(0))
+        # The possible extra cost of both is not known where that of one is not.
+        costs = [each.possibly_unbilled_cost for each in (self, other) if each.possibly_unbilled]
+        extra = None if None in costs or not costs else sum((cost for cost in costs if cost is not None), Decimal(0))
+        return BatchCosts(**sums, possibly_unbilled_cost=extra)
 
 
 class Quotes(Frozen):

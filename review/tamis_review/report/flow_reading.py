@@ -107,7 +107,7 @@ def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None =
         return None
     if others := unpassed(connection, batch.id, batch.operation):
         raise OperationFailed(unpassed_words(others))
-    return _counted(connection.execute(_ways(batch, of)))
+    return _counted(connection.execute(_ways(batch, of)).all())
 
 
 def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow, ...]:
@@ -178,17 +178,15 @@ def _ways(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
     )
 
 
-def _counted(rows: Iterable[Any]) -> ReportFlow:
-    found = list(rows)
-
+def _counted(rows: Sequence[Any]) -> ReportFlow:
     def n(way: ReportWay) -> int:
-        return sum(row.n for row in found if row.way == way)
+        return sum(row.n for row in rows if row.way == way)
 
     def by_reason(way: ReportWay) -> tuple[Tally, ...]:
-        return tuple(Tally(name=row.reason or NO_REASON, n=row.n) for row in found if row.way == way)
+        return tuple(Tally(name=row.reason or NO_REASON, n=row.n) for row in rows if row.way == way)
 
     return ReportFlow(
-        sought=sum(row.n for row in found),
+        sought=sum(row.n for row in rows),
         not_retrieved=by_reason(ReportWay.LOST),
         awaited=n(ReportWay.AWAITED),
         unassessed=n(ReportWay.UNASSESSED),
@@ -196,7 +194,7 @@ def _counted(rows: Iterable[Any]) -> ReportFlow:
         uncertain=n(ReportWay.UNCERTAIN),
         conflicts=n(ReportWay.CONFLICT),
         included=n(ReportWay.INCLUDED),
-        studies=sum(row.studies for row in found),
+        studies=sum(row.studies for row in rows),
     )
 
 
@@ -345,13 +343,12 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRe
     later = select(each.c.record).where(each.c.outcome.not_in(BEFORE_SCREENING)).subquery("later")
     passed = func.coalesce(earlier.c.outcome, "") == Outcome.PASSED.value
     statement = select(
-        func.count().filter(later.c.record.is_not(None), ~passed).label("admitted"),
-        func.count().filter(later.c.record.is_(None), passed).label("held_back"),
+        func.count().filter(later.c.record.is_not(None), ~passed),
+        func.count().filter(later.c.record.is_(None), passed),
     ).select_from(earlier.outerjoin(later, earlier.c.record == later.c.record, full=True))
     if of is not None:
         statement = statement.where(of(func.coalesce(earlier.c.record, later.c.record)))
-    row = connection.execute(statement).one()
-    return row.admitted, row.held_back
+    return connection.execute(statement).one()
 
 
 def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:

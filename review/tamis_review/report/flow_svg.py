@@ -62,7 +62,13 @@ class Placed:
 
     @cached_property
     def runs(self) -> tuple[_Run, ...]:
-        return _runs(self.box, self.width)
+        box, room = self.box, self.width - 2 * PADDING
+        runs = _counted(box.title, box.n if box.counted else None, TITLE_SIZE * BOLD, room, "flow-title", 0)
+        for line in box.lines:
+            indent = INDENT * line.depth
+            style = "flow-text flow-part" if line.depth else "flow-text"
+            runs += _counted(line.text, line.n, TEXT_SIZE, room - indent, style, indent)
+        return tuple(runs)
 
     @property
     def height(self) -> float:
@@ -125,16 +131,6 @@ def arrow_svg(x: float, y: float, to_x: float, to_y: float) -> str:
 def xml_text(text: str) -> str:
     """The text for XML, without the characters that XML cannot hold at all."""
     return escape(_NO_XML.sub("", text))
-
-
-def _runs(box: Box, box_width: float) -> tuple[_Run, ...]:
-    room = box_width - 2 * PADDING
-    runs = _counted(box.title, box.n if box.counted else None, TITLE_SIZE * BOLD, room, "flow-title", 0)
-    for line in box.lines:
-        indent = INDENT * line.depth
-        style = "flow-text flow-part" if line.depth else "flow-text"
-        runs += _counted(line.text, line.n, TEXT_SIZE, room - indent, style, indent)
-    return tuple(runs)
 
 
 def _counted(text: str, n: int | None, size: float, room: float, style: str, indent: float) -> list[_Run]:
@@ -274,8 +270,7 @@ def _down(above: list[Placed], mains: list[Placed]) -> list[str]:
     """
     arrows = [arrow_svg(one.centre, one.bottom, one.centre, main.y) for one, main in zip(above, mains, strict=False)]
     end = mains[-1]
-    arrows += [arrow_svg(one.centre, one.bottom, end.x + end.width, end.middle) for one in above[len(mains) :]]
-    return arrows
+    return arrows + [arrow_svg(one.centre, one.bottom, end.x + end.width, end.middle) for one in above[len(mains) :]]
 
 
 def _document(drawn: str, size: tuple[float, float], kind: str, told: tuple[str, str], standalone: bool) -> str:

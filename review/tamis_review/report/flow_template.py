@@ -203,14 +203,11 @@ def _together(flow: Flow, before: PreviousVersion) -> Box:
 
 def _identified(flow: Flow) -> Box:
     lines = [] if flow.sources else [*_parts(flow.identified, 0, None)]
-    of_kind = {
-        kind: tuple(Tally(name=one.name, n=one.identified) for one in flow.sources if one.kind is kind)
-        for kind in SourceKind
-    }
-    for kind, group in _GROUPS.items():
-        if of_kind[kind]:
-            lines += [BoxLine(group, total(of_kind[kind])), *_parts(of_kind[kind], 1, None)]
-    lines += _parts(of_kind[SourceKind.OTHER], 0, None)
+    for kind in SourceKind:
+        sources = tuple(Tally(name=one.name, n=one.identified) for one in flow.sources if one.kind is kind)
+        if sources and kind in _GROUPS:
+            lines.append(BoxLine(_GROUPS[kind], total(sources)))
+        lines += _parts(sources, int(kind in _GROUPS), None)
     return Box("Records identified from:", flow.n_identified, tuple(lines), counted=False)
 
 

@@ -129,8 +129,7 @@ def _humans(parts: tuple[sections.HumanPart, ...]) -> list[str]:
 
 def _readings(figures: Figures) -> Iterator[str]:
     for stage, batch in figures.staged(" of stage {}"):
-        stop = None if batch.reading is None else batch.reading.stop
-        if stop is not None:
+        if batch.reading is not None and (stop := batch.reading.stop) is not None:
             cells = [(escaped(one.name), escaped(one.value), escaped(one.meaning)) for one in stop.figures]
             yield from ("", f"## Stop rule{stage}", "", f"**{escaped(stop.headline)}**")
             yield from _table(("figure", "value", "what it says for the review"), "lll", cells)

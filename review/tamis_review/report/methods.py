@@ -6,7 +6,7 @@ Only what the ledger holds is said; what it does not hold is named as missing.
 from collections.abc import Iterator, Sequence
 
 from tamis_schemas import HumanStage, Source, SourceFile, SourceKind
-from tamis_schemas.batches.flow import FlowSource, PreviousVersion, total
+from tamis_schemas.batches.flow import FlowSource, total
 from tamis_schemas.operations import kind_of
 
 from ..decisions.human_agreement import PairAgreement, two_places
@@ -144,7 +144,13 @@ _NOUNS = {
 def identification(figures: Figures) -> Paragraph:
     """The paragraph on the sources: which, when they were searched, what each gave, and the files that were read."""
     batch, flow = figures.screening, figures.flow
-    replaced = [*_replaced(batch.sources), *_previous(flow.previous)]
+    replaced = _replaced(batch.sources)
+    if flow.previous is not None:
+        replaced.append(
+            f"This updates an earlier version of the review, for which {were(flow.previous.identified)} identified; "
+            "what that version had already, and its decisions, stand as they were, and copies of it count as "
+            "duplicates here."
+        )
     if not flow.sources:
         return Paragraph("Records", " ".join([_files(batch, flow.n_identified), *replaced]))
     sentences = [
@@ -191,14 +197,6 @@ def search_strategies(figures: Figures) -> tuple[Paragraph, ...]:
     """An appendix with each query as it was sent, where any is known."""
     lines = tuple(f"{source.name}: {source.query}" for source in figures.screening.sources if source.query)
     return (Paragraph(STRATEGIES, "The queries, as they were sent to each source:", lines),) if lines else ()
-
-
-def _previous(before: PreviousVersion | None) -> Iterator[str]:
-    if before is not None:
-        yield (
-            f"This updates an earlier version of the review, for which {were(before.identified)} identified; what that "
-            "version had already, and its decisions, stand as they were, and copies of it count as duplicates here."
-        )
 
 
 def _files(batch: BatchFigures, n: int) -> str:
@@ -324,7 +322,11 @@ def methods(figures: Figures) -> tuple[Paragraph, ...]:
         *reading_paragraphs(figures),
         *full_texts(figures),
         Paragraph("Use of AI and automation", disclosure(figures)),
-        Paragraph("Software", _software(figures)),
+        Paragraph(
+            "Software",
+            f"{figures.software} wrote this report on {moment(figures.read_at)}; all numbers are counted from one "
+            "snapshot of its ledger. The version of the software that asked the model is not recorded.",
+        ),
         *search_strategies(figures),
     )
 
@@ -362,10 +364,3 @@ def warnings(figures: Figures) -> tuple[str, ...]:
 
 def _have(n: int) -> str:
     return with_verb(n, "record", "has", "have")
-
-
-def _software(figures: Figures) -> str:
-    return (
-        f"{figures.software} wrote this report on {moment(figures.read_at)}; all numbers are counted from one "
-        "snapshot of its ledger. The version of the software that asked the model is not recorded."
-    )

@@ -26,7 +26,7 @@ from tamis_schemas.answers.exclusion import DUPLICATE
 from tamis_schemas.answers.results import CriterionVerdict, QuoteState
 from tamis_schemas.ledger import batches
 from tamis_schemas.operations import kind_of
-from tamis_schemas.records.item import shown_fields
+from tamis_schemas.records.item import shown_fields, shown_text
 
 from ..decisions.final_outcome import JUDGE, NO_REASON, Outcome, by_human
 from .wording import error_words
@@ -169,21 +169,18 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
         return row
     outcome = row["outcome"] if human.confirms else by_human(operation, human.value, row["outcome"])
     value = None if kind_of(operation).decides() else _short(_text(human.value)) or NOT_PRESENT
-    by = {"by": human.reviewer, "at": _when(human), "note": human.note, "value": value}
+    by = {"by": human.reviewer, "at": _when(human), "note": human.note, "value": value, "confirms": human.confirms}
+    # Why people exclude the record, where they say it, comes before the model's reason.
+    own_reason = human.reason if human.value in (InclusionStatus.EXCLUDE.value, False) else None
     return {
         **row,
         "outcome": outcome,
-        "human": _present({**by, "confirms": human.confirms}),
+        "human": _present(by),
         "voices": _voices(result) if len(result.decisions) > 1 else None,
         "system": row["outcome"],
         "systemReason": row.get("reason"),
-        "reason": _reason(human) or (row.get("reason") if outcome == row["outcome"] else None),
+        "reason": own_reason or (row.get("reason") if outcome == row["outcome"] else None),
     }
-
-
-def _reason(human: Override) -> str | None:
-    """Return why people exclude the record, where they say it: it comes before the model's reason."""
-    return human.reason if human.reason and human.value in (InclusionStatus.EXCLUDE.value, False) else None
 
 
 def _voices(result: ItemResult) -> list[Row]:
@@ -333,17 +330,15 @@ def _byline(item: Mapping[str, Any]) -> str:
 def _authors(value: object) -> str:
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
         return ", ".join(value[:AUTHORS]) + (" et al." if len(value) > AUTHORS else "")
-    return "" if value is None else _text(value)[:300]
+    return _text(value)[:300]
 
 
 def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "; ".join(value)
-    return json.dumps(value, ensure_ascii=False)
+    return shown_text(value)
 
 
 def _short(text: str) -> str:

@@ -327,15 +327,10 @@ def read_matching(
     if query.label is not None:
         parts.append(set(read_labelled(connection, batch_id, " ".join(query.label.split()))))
     if query.flagged:
-        parts.append(_places(connection, _flagged(batch_id)))
+        told = cast(results.c.detail, Text).like('%"flagged"%true%')  # is looked at first, as it is cheaper
+        flagged = case((told, results.c.detail.op("->>")("flagged") == "true"), else_=False)
+        parts.append(_places(connection, select(results.c.idx).where(results.c.batch_id == batch_id, flagged)))
     return set.intersection(*parts) if parts else None
-
-
-def _flagged(batch_id: UUID) -> Select[tuple[int]]:
-    """Return the records with a quote that is altered or not found; the text is looked at first, which is cheaper."""
-    told = cast(results.c.detail, Text).like('%"flagged"%true%')
-    flagged = case((told, results.c.detail.op("->>")("flagged") == "true"), else_=False)
-    return select(results.c.idx).where(results.c.batch_id == batch_id, flagged)
 
 
 def search(connection: Connection, batch_id: UUID, words: Iterable[str], places: Sequence[int]) -> set[int]:
