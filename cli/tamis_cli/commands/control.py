@@ -44,10 +44,9 @@ def cancel(of: Id) -> Iterator[object]:
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.cancel()
-        command = "tamis results" if isinstance(subject, Batch) else "tamis review status"
-        done = "is cancelled; calls in flight are finished"
+        command, done = "tamis review status", "is cancelled; calls in flight are finished"
         if isinstance(subject, Batch):
-            counts = subject.status().counts
+            command, counts = "tamis results", subject.status().counts
             kept = f"{counts.decided:,} decided and {counts.failed:,} failed are kept"
             done = (
                 f"is cancelled: {counts.cancelled:,} records are not asked about, {kept}, calls in flight are finished"

@@ -26,7 +26,6 @@ from tamis_review.report import ReportForm, write_report
 from tamis_review.report.flow_template import flow_lines
 from tamis_review.report.reading import find_subject, read_figures, snapshot
 from tamis_schemas import Criterion, Inclusion, InclusionStatus, ItemResult, SearchCriteria, TamisError
-from tamis_schemas.batches.flow import Flow
 from tamis_worker.config.settings import WorkerSettings
 
 from ..embedded.commands import flower_place, page_place
@@ -173,18 +172,14 @@ def _show(client: Client, batch: Batch, criteria: SearchCriteria, console: Conso
     with snapshot(client.engine) as connection:
         figures = read_figures(connection, find_subject(connection, batch.id))
     console.print("\n[bold]Flow of records (PRISMA 2020)[/]")
-    _print_flow(figures.flow, console)
-    console.print(f"Pass rate: {percent(figures.screening.pass_rate)}\n")
-
-
-def _print_flow(flow: Flow, console: Console) -> None:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column()
     table.add_column(justify="right")
-    for line in flow_lines(flow):
+    for line in flow_lines(figures.flow):
         lead, style = (("", "bold"), ("  \u2192 ", ""), ("      ", "dim"))[line.depth]
         table.add_row(f"{lead}{escape(line.text)}", str(line.n), style=style)
     console.print(table)
+    console.print(f"Pass rate: {percent(figures.screening.pass_rate)}\n")
 
 
 def _stay(stack: Stack, console: Console) -> None:

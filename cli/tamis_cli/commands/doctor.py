@@ -1,6 +1,7 @@
 """`tamis doctor`: what Tamis needs, looked at, with the remedy for each thing that is wrong."""
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from tamis_worker.config.settings import WorkerSettings
 from ..doctor.finding import Finding, Level
 from .app import EXIT_FAILED, EXIT_OK, app, out
 from .json_document import AsJson, print_json
+from .tables import counted
 
 LEARNING = "tamis_worker.llm"  # logs what it finds out of the endpoint
 MARKS = {Level.OK: "[green]ok[/]     ", Level.WARNING: "[yellow]warning[/]", Level.FAILURE: "[red]failure[/]"}
@@ -49,19 +51,15 @@ def doctor(
 
 def _show(findings: Iterable[Finding]) -> bool:
     """Print the findings as they come; True where none is a failure."""
-    counted = dict.fromkeys(Level, 0)
+    levels: Counter[Level] = Counter()
     last = None
     for finding in findings:
-        counted[finding.level] += 1
+        levels[finding.level] += 1
         subject = "" if finding.subject == last else finding.subject
         last = finding.subject
         out.say(f"{MARKS[finding.level]}  [bold]{subject:<{SUBJECT_WIDTH}}[/]{escape(finding.what)}")
         if finding.mend is not None:
-            mend = Padding(f"-> {escape(finding.mend)}", (0, 0, 0, 9 + SUBJECT_WIDTH), expand=False)
-            out.print(mend)
-    failures, warnings = (
-        f"{counted[level]} {name}{'' if counted[level] == 1 else 's'}"
-        for level, name in ((Level.FAILURE, "failure"), (Level.WARNING, "warning"))
-    )
-    out.print(f"\n{failures}, {warnings}, {counted[Level.OK]} ok")
-    return counted[Level.FAILURE] == 0
+            out.print(Padding(f"-> {escape(finding.mend)}", (0, 0, 0, 9 + SUBJECT_WIDTH), expand=False))
+    failures, warnings = counted(levels[Level.FAILURE], "failure"), counted(levels[Level.WARNING], "warning")
+    out.print(f"\n{failures}, {warnings}, {levels[Level.OK]} ok")
+    return not levels[Level.FAILURE]

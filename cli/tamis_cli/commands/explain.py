@@ -13,7 +13,6 @@ from tamis_review.explanation.words import sections
 
 from .app import app, out
 from .arguments import Record
-from .opened import first_batch
 
 
 @app.command(examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"))
@@ -23,7 +22,7 @@ def explain(
 ) -> Iterator[object]:
     """Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, people, and the bill."""
     with Client() as client:
-        batch = first_batch(client, of)
+        batch = client.first_batch(of)
         explanation = records.explain(batch, find_record(record, batch.item_ids()))
     yield explanation
     for section in sections(explanation):

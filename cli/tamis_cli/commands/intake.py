@@ -97,8 +97,7 @@ def _say_of_file(file: FileRead, *, alone: bool) -> None:
 
 def say_notes(notes: Sequence[Note], path: Path) -> None:
     """Say on standard error what of a file became no record: what was skipped by its kind, lost records by name."""
-    skipped = [note for note in notes if note.kind is NoteKind.SKIPPED]
-    if skipped:
+    if skipped := [note for note in notes if note.kind is NoteKind.SKIPPED]:
         kinds = ", ".join(f"{note.n:,} × {note.text}" for note in sorted(skipped, key=lambda note: -note.n))
         err.say(f"[dim]{escape(path.name)}: skipped between records: {escape(kinds)}[/]")
     lost = [note for note in notes if note.kind is NoteKind.LOST]

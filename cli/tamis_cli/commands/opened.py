@@ -24,9 +24,3 @@ def batch_of(client: Client, of: str) -> Batch:
         stages = ", ".join(f"{short(view.id)} ({view.operation})" for view in subject.status().stages)
         raise InvalidRequest(f"{of} is a review: name the batch of one of its stages, which are {stages}")
     return subject
-
-
-def first_batch(client: Client, of: str) -> Batch:
-    """The batch of an id; of a review's that of its first stage."""
-    subject = find_batch_or_review(client, of)
-    return subject if isinstance(subject, Batch) else subject.stages()[0]

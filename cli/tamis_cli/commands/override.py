@@ -85,8 +85,7 @@ def override(
             who = named(reviewer, "who decided?")
             human_stage = stage_named(stage)
             value = None if decision is None else _value(batch.operation(), human_stage, decision)
-            made = HumanDecision(index, value, who, note, withdraw, human_stage, reason, settle)
-            done = decide(batch, [made])
+            done = decide(batch, [HumanDecision(index, value, who, note, withdraw, human_stage, reason, settle)])
         later = has_later_stage(batch)
         rows = {row.index: row for row in batch.results({one.index for one in done})}
         conflicts = {(one.index, one.stage): one.decisions for one in list_conflicts(batch)}

@@ -162,8 +162,7 @@ def detail(view: BatchView) -> str:
         parts.append(f"{view.rate:.1f}/s")
     if not view.state.terminal and view.eta_seconds is not None:
         parts.append(f"{timedelta(seconds=round(view.eta_seconds))} to go")
-    tokens = view.prompt_tokens + view.completion_tokens
-    if tokens:
+    if tokens := view.prompt_tokens + view.completion_tokens:
         parts.append(f"{tokens:,} tokens")
     if view.budget is not None:
         parts.append(f"{dollars(view.budget.spent)} of {dollars(view.budget.max_cost)}")

@@ -139,8 +139,7 @@ def _print_plan(subjects: list[Subject], sizes: dict[UUID, int], *, would: bool)
     table = listing("", "id", "label", "ended", numbers=("items", "size"))
     for one in subjects[:LISTED]:
         ended = "" if one.ended_at is None else f"{one.ended_at:%Y-%m-%d}"
-        label = escape(one.label or "")
-        table.add_row(one.noun, short(one.id), label, ended, f"{one.items:,}", _bytes(sizes[one.id]))
+        table.add_row(one.noun, short(one.id), escape(one.label or ""), ended, f"{one.items:,}", _bytes(sizes[one.id]))
     out.print(table)
     if len(subjects) > LISTED:
         out.print(f"and {len(subjects) - LISTED:,} more; --json lists them all")

@@ -19,7 +19,6 @@ from tamis_schemas import InvalidRequest
 from .app import app, err
 from .arguments import BatchId, to_file
 from .console import for_data
-from .opened import first_batch
 from .tables import short
 
 Label = Annotated[str | None, typer.Option(help="Records with this label alone.")]
@@ -89,7 +88,7 @@ def export(
     from tamis_review.intake import write_records  # all formats of files, of which only this command knows
 
     with Client() as client:
-        batch = first_batch(client, of)
+        batch = client.first_batch(of)
         with decided_records(batch.id, batch.results(_labelled(batch, label)), only) as records:
             count = len(records)
             written = form or _format_for(list(dict.fromkeys(map(source_format, records))), output)

@@ -69,8 +69,7 @@ def next_(
             with replacing(output) as stream:
                 write_reading_sheet(answer, rows, stream)
         if as_json:
-            written = output if answer.records else None
-            print_json(answer.model_dump(mode="json") | {"written_to": written})
+            print_json(answer.model_dump(mode="json") | {"written_to": output if answer.records else None})
         else:
             _print_records(answer, output)
         if not answer.current:

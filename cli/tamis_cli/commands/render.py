@@ -69,8 +69,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         ("confidence", None if median is None else f"median {median:.2f} ({spread})"),
     ]
     for number, label in enumerate(sorted(summary.evaluations, key=metric_rank)):
-        line = f"{label}: {metric_words(summary.evaluations[label])}"
-        rows.append(("" if number else "metrics", escape(line)))
+        rows.append(("" if number else "metrics", escape(f"{label}: {metric_words(summary.evaluations[label])}")))
     if asked is not None:
         rows.append(("recall", f"a model was asked about that of {asked.count:,} of {asked.total:,} items"))
     calls = f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens"

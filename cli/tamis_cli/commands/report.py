@@ -57,6 +57,5 @@ def report(
     if output is not None:
         state = "" if figures.finished else " (not finished: its numbers will change)"
         err.print(f"report of {figures.kind} {figures.id}{state} written to {output}", markup=False)
-        overridden = sum(batch.humans.overridden for batch in figures.batches)
-        if overridden:
+        if overridden := sum(batch.humans.overridden for batch in figures.batches):
             err.print(f"{overridden:,} decisions in it are a human's, instead of the software's")

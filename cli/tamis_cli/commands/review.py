@@ -106,8 +106,7 @@ def list_(
     table = listing("review", "begun", "title", "state", "stage")
     for view in views:
         stage = f"{len(view.stages)} of {len(view.planned)}: {view.stages[-1].operation}"
-        begun = f"{view.created_at:%Y-%m-%d %H:%M}"
-        table.add_row(short(view.id), begun, escape(view.label), view.state, stage)
+        table.add_row(short(view.id), f"{view.created_at:%Y-%m-%d %H:%M}", escape(view.label), view.state, stage)
     out.print(table)
 
 
@@ -136,11 +135,10 @@ def _print_view(view: ReviewView, console: Console) -> None:
     table = listing("stage", "batch", "state", numbers=numbers)
     for stage in view.stages:
         counts = stage.counts
-        each = (counts.n_items, counts.excluded_by_filter, counts.decided, counts.failed)
-        waiting = counts.pending + counts.running
+        to_do = counts.pending + counts.running
+        cells = (counts.n_items, counts.excluded_by_filter, counts.decided, counts.failed, to_do)
         cost = dollars(stage.cost) if stage.cost or not stage.unpriced else "not known"
-        cells = (*map(str, each), str(waiting), cost)
-        table.add_row(stage.operation, short(stage.id), state_words(stage), *cells)
+        table.add_row(stage.operation, short(stage.id), state_words(stage), *map(str, cells), cost)
     for name in view.planned[len(view.stages) :]:
         table.add_row(f"[dim]{name}[/]", "", "[dim]has not begun[/]")
     console.print(table)

@@ -290,8 +290,7 @@ def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
     with Client() as client:
         batch = client.submit(operation, ONE_ANSWER, **submission.options)
         headline = f"batch [bold]{batch.id}[/]: 1 records"
-        tell = partial(_say_answer, batch)
-        attend(batch, submission, headline, more=lambda: {"answer": _answer(batch)}, tell=tell)
+        attend(batch, submission, headline, more=lambda: {"answer": _answer(batch)}, tell=partial(_say_answer, batch))
 
 
 def _answer(batch: Batch) -> str | None:

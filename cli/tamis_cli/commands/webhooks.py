@@ -82,8 +82,7 @@ def of_key(
     with Client() as client:
         outbox.set_of_key(client.engine, key, callback)
     yield {"id": key, "callback": callback}
-    receiver = "nobody" if callback is None else callback.url
-    out.say(f"batches of key {key} tell {receiver}", markup=False)
+    out.say(f"batches of key {key} tell {'nobody' if callback is None else callback.url}", markup=False)
 
 
 def _print(views: list[WebhookView]) -> None:

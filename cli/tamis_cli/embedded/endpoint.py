@@ -35,8 +35,7 @@ class Endpoint(WebPart):
         super().__init__("llm", log, children=children)
 
     def prepare(self) -> Command:
-        port = ("--port", str(self.choose_port()))
-        return self.command(sys.executable, "-m", self.server, *self.arguments, *port)
+        return self.command(sys.executable, "-m", self.server, *self.arguments, "--port", str(self.choose_port()))
 
     @property
     def base_url(self) -> str:

@@ -50,8 +50,7 @@ class WorkerProgram(Part):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.unlink(missing_ok=True)
         files = ("--ready-file", str(self._ready), "--alive-file", str(self._alive))
-        command = self.command(sys.executable, "-m", "tamis_cli", "worker", *files)
-        return replace(command, stop_within=self._stop_within)
+        return replace(self.command(sys.executable, "-m", "tamis_cli", "worker", *files), stop_within=self._stop_within)
 
     def how_it_ended(self) -> str:
         alive = AliveFile.read(self._alive) if self.process.returncode == EXIT_STALLED else None

@@ -66,16 +66,12 @@ class Restrictions(Frozen):
 
     def columns(self) -> Mapping[str, Any]:
         """Return the ledger's columns for the fields that are given. Raises `InvalidParameters` for a wrong one."""
-        kept: dict[str, Any] = {}
-        if "models" in self.model_fields_set:
-            kept["models"] = null() if self.models is None else _models(self.models)
-        if "monthly_cost" in self.model_fields_set:
-            kept["monthly_cost"] = (
-                None if self.monthly_cost is None else amount_of(self.monthly_cost, name="monthly_cost")
-            )
-        if "callback" in self.model_fields_set:
-            kept["callback"] = null() if self.callback is None else self.callback.model_dump(mode="json")
-        return kept
+        columns = {
+            "models": null() if self.models is None else _models(self.models),
+            "monthly_cost": None if self.monthly_cost is None else amount_of(self.monthly_cost, name="monthly_cost"),
+            "callback": null() if self.callback is None else self.callback.model_dump(mode="json"),
+        }
+        return {name: columns[name] for name in self.model_fields_set}
 
 
 def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: Restrictions | None = None) -> str:

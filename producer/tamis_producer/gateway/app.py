@@ -130,8 +130,7 @@ def create_app(
 
     @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
     async def get_metrics() -> Response:
-        figures_text = await to_thread.run_sync(metrics.exposition, limiter=keyless)
-        return Response(figures_text, media_type=CONTENT_TYPE)
+        return Response(await to_thread.run_sync(metrics.exposition, limiter=keyless), media_type=CONTENT_TYPE)
 
     pool = PoolWatch(client.engine)
 

@@ -1,13 +1,11 @@
 """The state of a batch, as the gateway shows it."""
 
-from typing import Self, TypeAlias
+from typing import Self
 
 from tamis_schemas import BatchStatus, Counts, Pause, cost_words
 from tamis_schemas.values.frozen import Frozen
 
 from ..ledger.batch_view import BatchView
-
-Seen: TypeAlias = tuple[str, BatchStatus, int, Counts, Pause | None, str | None]
 
 
 class BatchStatusView(Frozen):
@@ -33,7 +31,7 @@ class BatchStatusView(Frozen):
         )
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> tuple[str, BatchStatus, int, Counts, Pause | None, str | None]:
         """The part of a view whose change is news; rate, cost and time go along with it."""
         view = self.batch
         return view.id, view.state, view.round, view.counts, view.pause, self.waits_for

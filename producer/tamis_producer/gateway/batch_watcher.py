@@ -153,8 +153,7 @@ def look(client: Client, batch_ids: frozenset[UUID], limit: int, unreviewed: int
         views = read_views(connection, batch_ids=batch_ids) if batch_ids else []
         latest = read_views(connection, limit=limit) if limit else []
         others = read_views(connection, limit=unreviewed, of_no_review=True) if unreviewed else []
-    found = {UUID(view.id): view for view in views}
-    return Look(batch_ids, found, limit, tuple(latest), unreviewed, tuple(others))
+    return Look(batch_ids, {UUID(view.id): view for view in views}, limit, tuple(latest), unreviewed, tuple(others))
 
 
 def progress(watcher: BatchWatcher, batch_id: UUID) -> AsyncGenerator[str | bytes]:

@@ -190,7 +190,8 @@ class Turns:
             await self._app(scope, receive, send)
             return
         queue = self._downloads if scope["path"].endswith(DOWNLOADS) else self._others
-        await queue.take(_caller(scope))
+        # A caller is known by the key, right or wrong; without one, by the address.
+        await queue.take(Headers(scope=scope).get("authorization") or (scope["client"] or ("", 0))[0])
         turn = _Turn(queue)
         try:
             await self._app(scope, turn.receiving(receive), turn.sending(send))
@@ -237,8 +238,3 @@ class _Turn:
             await send(message)
 
         return sent
-
-
-def _caller(scope: Scope) -> str:
-    """Return the caller's name: a key, right or wrong; without one, an address."""
-    return Headers(scope=scope).get("authorization") or (scope["client"] or ("", 0))[0]

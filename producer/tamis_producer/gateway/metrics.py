@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from prometheus_client import (
     CollectorRegistry,
@@ -98,12 +99,8 @@ class _Batches(Collector):
         """Yield the counts of the ledger now."""
         family = self._family()
         counting = select(batches.c.state, func.count().label("n")).group_by(batches.c.state)
-        try:
-            with ledger_errors(), self._engine.connect() as connection:
-                counts = {row.state: row.n for row in connection.execute(counting)}
-        except LedgerUnavailable:
-            counts = None
-        if counts is not None:
+        with suppress(LedgerUnavailable), ledger_errors(), self._engine.connect() as connection:
+            counts = {row.state: row.n for row in connection.execute(counting)}
             for state in BatchStatus:
                 family.add_metric([state.value], counts.get(state.value, 0))
         yield family

@@ -27,16 +27,6 @@ Form = Callable[[list[ItemResult], bool], str]  # items as text; whether they ar
 
 
 @dataclass(frozen=True)
-class Portion:
-    """Some items as text."""
-
-    text: bytes
-    rows: int
-    last: int | None  # the place of its last item; None: there is none
-    more: bool  # whether items follow
-
-
-@dataclass(frozen=True)
 class ResultPage:
     """The answer to a request for a page."""
 
@@ -60,15 +50,15 @@ class Pages:
         """
         rows, first = FIRST_ROWS, True
         while True:
-            portion = await to_thread.run_sync(
+            text, read, last = await to_thread.run_sync(
                 self._portion, batch_id, form, after, rows, places, first, limiter=self._readers
             )
-            if portion.text:
-                yield portion.text
-            if not portion.more:
+            if text:
+                yield text
+            if last is None:
                 return
-            after, first = portion.last, False
-            rows = next_rows(portion.rows, len(portion.text))
+            after, first = last, False
+            rows = next_rows(read, len(text))
 
     async def page(
         self, batch_id: UUID, *, after: int | None, limit: int, places: list[int] | None = None
@@ -78,10 +68,11 @@ class Pages:
 
     def _portion(
         self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool
-    ) -> Portion:
+    ) -> tuple[bytes, int, int | None]:
+        """Return some items as text, how many they are, and the place of the last one; None where no items follow."""
         items, more = self._read(batch_id, after, rows, places)
         text = form(items, first).encode("utf-8", "surrogatepass")
-        return Portion(text, len(items), items[-1].index if items else None, more)
+        return text, len(items), items[-1].index if more else None
 
     def _page(self, batch_id: UUID, after: int | None, limit: int, places: list[int] | None) -> ResultPage:
         items: list[ItemResult] = []

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
@@ -118,7 +117,7 @@ class WaitingRequest:
         Raises what `Client.submit` raises.
         """
         check_price(self._key, operation, model, self._client.settings)
-        submit = partial(
+        batch = await run_in_threadpool(
             self._client.submit,
             operation,
             [to_item(item) for item in items],
@@ -129,7 +128,6 @@ class WaitingRequest:
             api_key_id=self._key.id,
             service=service,
         )
-        batch = await run_in_threadpool(submit)
         gone = asyncio.ensure_future(_gone(self._request))
         try:
             rows = await self._ended(batch, gone)
@@ -263,8 +261,7 @@ async def extract_from_items(request: ExtractRequest, waits: Waits) -> Results |
     responses=problems.CONFLICT,
 )
 async def generate_answer(request: GenerateAnswerRequest, waits: Waits) -> GenerateAnswerResponse | Response:
-    params = request.model_dump(exclude={"model", "max_cost"})
-    operation = parse_operation({"operation": "answer"} | params)
+    operation = parse_operation({"operation": "answer"} | request.model_dump(exclude={"model", "max_cost"}))
     came = await waits.rows(
         operation, [{"id": ITEM_ID}], service="lab answer", model=request.model, max_cost=request.max_cost
     )

@@ -128,8 +128,7 @@ def _of_object(body: IO[bytes], bounds: SubmissionBounds) -> tuple[Terms, Iterat
         else:
             items = member.value is None
             terms[ITEMS] = [] if items else member.value
-    submission = validated(Submission, terms, "")
-    return submission, _elements(body, longest)
+    return validated(Submission, terms, ""), _elements(body, longest)
 
 
 def _elements(body: IO[bytes], longest: int) -> Iterator[dict[str, Any]]:
@@ -288,10 +287,8 @@ class _Text:
             except RecursionError as error:
                 raise InvalidParameters(f"{place} is no JSON: {error}") from error
             except json.JSONDecodeError as error:  # it may be half of a value
-                message, at = (
-                    error.msg,
-                    error.pos,
-                )  # not the error itself: it keeps the text, until garbage is collected
+                # Not the error itself: it keeps the text, until garbage is collected.
+                message, at = error.msg, error.pos
             except ValueError as error:  # of a number, which may have its point still ahead
                 message, at = str(error), self._at
             else:
