@@ -26,8 +26,8 @@ def explain(
         batch = first_batch(client, of)
         explanation = records.explain(batch, find_record(record, batch.item_ids()))
     yield explanation
-    for section in sections(explanation):
-        out.say(f"[bold]{escape(section.heading)}[/]")
-        for line in section.lines:
+    for heading, lines in sections(explanation):
+        out.say(f"[bold]{escape(heading)}[/]")
+        for line in lines:
             out.say(escape(line))
         out.print()
