@@ -25,8 +25,8 @@ def explain(
         batch = client.first_batch(of)
         explanation = records.explain(batch, find_record(record, batch.item_ids()))
     yield explanation
-    for section in sections(explanation):
-        out.say(f"[bold]{escape(section.heading)}[/]")
-        for line in section.lines:
+    for heading, lines in sections(explanation):
+        out.say(f"[bold]{escape(heading)}[/]")
+        for line in lines:
             out.say(escape(line))
         out.print()

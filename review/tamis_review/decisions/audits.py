@@ -70,9 +70,8 @@ class AuditVerdict(Frozen):
             if self.undecided
             else ""
         )
-        besides = f", with {'that one' if self.missed == 1 else f'those {self.missed:,}'} among them" * bool(
-            self.missed
-        )
+        found = "that one" if self.missed == 1 else f"those {self.missed:,}"
+        besides = f", with {found} among them" if self.missed else ""
         return (
             f"{judged}: {missing}. With {self.level:.0%} confidence at most {self.most:,} of all {self.population:,} "
             f"({self.most_share:.1%}) should have been{besides}.{waiting}"
@@ -177,8 +176,7 @@ def may_be_drawn(connection: Connection, batch_id: UUID, operation: str, stratum
 def _excluded(batch_id: UUID, operation: str, stratum: Stratum) -> Select[Any]:
     """Return the records that were excluded and no human has decided about."""
     each = outcomes(batch_id, operation).subquery("each")
-    wanted = [outcome.value for outcome in _OUTCOMES[stratum]]
-    return select(each.c.idx).where(each.c.outcome.in_(wanted), each.c.human.is_(None))
+    return select(each.c.idx).where(each.c.outcome.in_(_OUTCOMES[stratum]), each.c.human.is_(None))
 
 
 def write_decisions(

@@ -47,9 +47,8 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
     """
     added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
     if row.conflict:
-        conflict = {DECISION: CONFLICT, REASON: f"{row.decision_words} [{_system(row)}]"}
-        return _own(row) | conflict | _beside(row)
-    if row.override is not None and row.overridden:
+        added = {DECISION: CONFLICT, REASON: f"{row.decision_words} [{_system(row)}]"}
+    elif row.override is not None and row.overridden:
         added = {DECISION: decision_of(row), REASON: f"decided by {_person(row.override)} [{_system(row)}]"}
     elif row.exclusion is not None:
         added |= {CONFIDENCE: row.exclusion.confidence, REASON: row.exclusion.reason}
@@ -65,7 +64,7 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
         remarks.append(f"[confirmed by {_person(row.override)}]")
     if row.cut_words is not None:
         remarks.append(f"[not sent whole: {row.cut_words}]")
-    if remarks and not row.overridden:
+    if remarks and not (row.conflict or row.overridden):
         added[REASON] = " ".join([added.get(REASON) or "", *remarks]).lstrip()
     return _own(row) | {name: value for name, value in added.items() if value is not None} | _beside(row)
 

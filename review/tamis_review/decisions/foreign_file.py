@@ -323,10 +323,8 @@ def _references(form: Format, path: Path, everything: str | None, max_bytes: int
     for record in read_records(path, max_bytes=max_bytes):
         fields = {name: str(record[name]) for name in RECORD if record.get(name)}
         texts = [text for value in record.values() for text in (value if isinstance(value, list) else [value])]
-        notes = [text for text in texts if isinstance(text, str) and is_rayyan([text])]
-        said = read_notes(notes[0]) if notes and everything is None else ()
-        if everything is not None:
-            said = (ForeignWord(everything),)
+        note = next((text for text in texts if isinstance(text, str) and is_rayyan([text])), "")
+        said = read_notes(note) if everything is None else (ForeignWord(everything),)
         found.append(ForeignRow(f"line {record[LINE]}", fields, said))
     if not any(row.said for row in found):
         raise InputError(

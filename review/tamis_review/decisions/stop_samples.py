@@ -125,9 +125,8 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
     """Count what the first two people said of each record that both decided on their own; who settles has seen both."""
     human = standing(batch_id)
-    statement = select(human.c.idx, human.c.decisions).where(human.c.reviewers > 1)
     pairs: dict[int, list[bool | None]] = {}
-    for row in connection.execute(statement):
+    for row in connection.execute(select(human.c.idx, human.c.decisions).where(human.c.reviewers > 1)):
         own = [verdict(one["value"]) for one in row.decisions if not one["settles"]]
         if row.idx in included and len(own) > 1:
             pairs[row.idx] = own[:2]
@@ -370,11 +369,10 @@ def samples_of(
 
 def _frame(frame: StoredFrame, state: ReadingState) -> SamplingFrame:
     inside = set(frame.records)
-    found_inside = sum(state.included.get(place, False) for place in frame.records)
     return SamplingFrame(
         population=len(frame.records),
         sample=tuple(state.included[place] for place in frame.records[: first_read(frame, state)]),
-        found_outside=state.found - found_inside,
+        found_outside=state.found - sum(state.included.get(place, False) for place in frame.records),
         unread_outside=sum(place not in inside for place in state.unread),
     )
 

@@ -25,7 +25,6 @@ from tamis_schemas.ledger import reading_orders
 
 from ..quality.certificate import Reading, certify, price_list
 from ..quality.estimates import EstimateBasis, expected_from_probabilities, expected_from_yield, missed_recall_p
-from ..quality.sampling_frame import SPENDING
 from .final_outcome import Outcome
 from .stop_samples import (
     ReadingState,
@@ -47,12 +46,11 @@ ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen 
 
 def in_words(answer: StopAnswer) -> StopAnswer:
     """The answer with its words; `headline` holds the reason of a promise that is out of reach, if it is."""
-    enough = answer.verdict is StopVerdict.ENOUGH
     return answer.model_copy(
         update={
             "headline": _headline(answer),
             "figures": tuple(_figures(answer)),
-            "methods": methods_sentence(answer) if enough else None,
+            "methods": methods_sentence(answer) if answer.verdict is StopVerdict.ENOUGH else None,
         }
     )
 
@@ -63,8 +61,7 @@ def methods_sentence(answer: StopAnswer) -> str:
     if not answer.unread:
         return f"People read all {records(answer.records)} and included {answer.found:,}."
     sentences = [f"People read {of_all} ({_share(answer.read, answer.records)}) and included {answer.found:,}."]
-    for sample in answer.samples:
-        sentences.append(_drawn(sample))
+    sentences += map(_drawn, answer.samples)
     promise = (
         f"With {percent(answer.confidence)} confidence at most {answer.missed:,} of the {answer.unread:,} records that "
         "nobody read would be included"
@@ -134,8 +131,7 @@ def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
             value=f"{answer.conflicts:,} in conflict, {answer.uncertain:,} uncertain",
             meaning="They count as unread until somebody settles or decides them.",
         )
-    for sample in answer.samples:
-        yield _sample(sample)
+    yield from map(_sample, answer.samples)
     yield StopFigure(
         name="promised now",
         value=f"at least {percent(answer.promised, down=True)} of the includes are found",
@@ -232,11 +228,6 @@ def _overlooked(double: DoubleReading, rate: float) -> str:
 
 def _share(part: int, whole: int) -> str:
     return percent(part / whole) if whole else "none"
-
-
-def spending_sentence() -> str:
-    """How the doubt is divided among samples and finds, for a methods section."""
-    return SPENDING[:1].upper() + SPENDING[1:] + "."
 
 
 def read_stop(

@@ -200,16 +200,14 @@ def _kept_out(result: ItemResult) -> Iterator[_Reason]:
 
 
 def _decided(operation: Operation, result: ItemResult, confidence: float) -> Iterator[_Reason]:
-    if result.decision is not None and isinstance(operation, Inclusion):
-        if result.panel is None:
-            yield from _of_inclusion(operation, result.decision)
-            yield "confidence", _after_quotes(result.decision)
-        else:
-            yield from _of_panel(result.panel, result.decision.confidence)
-            yield from _of_inclusion(operation, result.decision)
-        return
     if result.panel is not None:
         yield from _of_panel(result.panel, confidence)
+    if result.decision is not None and isinstance(operation, Inclusion):
+        yield from _of_inclusion(operation, result.decision)
+        if result.panel is None:
+            yield "confidence", _after_quotes(result.decision)
+    elif result.panel is not None:
+        return
     elif isinstance(operation, Judge) and result.detail is not None:
         yield from _of_judgement(operation, Judgement.model_validate(result.detail))
     elif isinstance(operation, Answer):

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -155,23 +154,18 @@ def _place(origin: Mapping[str, Any]) -> str:
     return f"its copy {record_words(index) if isinstance(index, int) else index}{source}"
 
 
-@dataclass(frozen=True)
-class Section:
-    """A heading and what stands under it, line by line."""
-
-    heading: str
-    lines: tuple[str, ...]
-
-
 def as_text(explanation: Explanation) -> str:
     """The story as one text. A heading begins with `# `, as no other line does: foreign lines are set in."""
-    return "\n".join("\n".join([f"# {one.heading}", *one.lines, ""]) for one in sections(explanation))
+    return "\n".join("\n".join([f"# {heading}", *lines, ""]) for heading, lines in sections(explanation))
 
 
-def sections(explanation: Explanation) -> Iterator[Section]:
-    """The story in its order: record, source, decision, people, other stages, calls, bill."""
+def sections(explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The story in its order: record, source, decision, people, other stages, calls, bill.
+
+    Of each section the heading, and what stands under it, line by line.
+    """
     for heading, lines in _sections(explanation):
-        yield Section(heading, tuple(line for part in lines for line in _one_by_one(part)))
+        yield heading, tuple(line for part in lines for line in _one_by_one(part))
 
 
 def _one_by_one(line: str) -> Iterator[str]:
@@ -301,15 +295,11 @@ def _people(explanation: Explanation) -> Iterator[str]:
 
 
 def _said(word: HumanWord) -> str:
-    match word.act:
-        case HumanAct.WITHDREW:
-            return "withdrew the decision before it"
-        case HumanAct.AUDITED:
-            return f"in audit {word.audit}: {'include' if word.value else 'exclude'}"
-        case HumanAct.CONFIRMED:
-            return f"confirmed: {shown_text(word.value)}"
-        case HumanAct.DECIDED:
-            return f"decided: {shown_text(word.value)}"
+    if word.act is HumanAct.WITHDREW:
+        return "withdrew the decision before it"
+    if word.act is HumanAct.AUDITED:
+        return f"in audit {word.audit}: {'include' if word.value else 'exclude'}"
+    return f"{word.act.value}: {shown_text(word.value)}"
 
 
 def _stage(one: OtherStage) -> Iterator[str]:

@@ -27,16 +27,9 @@ TOLERANCE = 1e-3
 LATE = 0.25  # of a place: less than two midranks differ by
 
 
-@dataclass(frozen=True)
-class Fit:
-    """How closely a support vector machine fits the decided records."""
-
-    cost: float  # C, of a mean record
-    ratio: float  # the weight of all includes together beside that of all excludes
-
-
-BROAD = Fit(cost=0.03, ratio=9.8)
-SHARP = Fit(cost=1.0, ratio=1.0)
+# How closely each machine fits the decided records: C of a mean record, and the weight of all includes together beside
+# that of all excludes.
+BROAD, SHARP = (0.03, 9.8), (1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +155,9 @@ def train(features: TextFeatures, labels: Mapping[int, bool]) -> Margins:
     included = np.asarray([labels[row] for row in rows.tolist()])
     known = features.matrix[rows]
     machines = []
-    for fit in (BROAD, SHARP):
-        weights = np.where(included, fit.ratio / included.sum(), 1 / (~included).sum())
-        machine = LinearSVC(C=fit.cost, tol=TOLERANCE, random_state=0)
+    for cost, ratio in (BROAD, SHARP):
+        weights = np.where(included, ratio / included.sum(), 1 / (~included).sum())
+        machine = LinearSVC(C=cost, tol=TOLERANCE, random_state=0)
         machines.append(machine.fit(known, included, sample_weight=weights * (len(rows) / weights.sum())))
     directions = np.column_stack([machine.coef_[0] for machine in machines]).astype(np.float32)
     broad, sharp = (features.matrix @ directions).T.astype(np.float64)

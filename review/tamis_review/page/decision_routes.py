@@ -176,11 +176,9 @@ def withdraw_override(
 
 
 def _value(client: Client, batch_id: str, decision: Decision) -> Any:
-    if not decision.as_text:
-        return decision.value
-    if not isinstance(decision.value, str):
+    if decision.as_text and not isinstance(decision.value, str):
         raise InvalidParameters("value: with as_text it is a text, as a person writes it")
-    if decision.stage is not HumanStage.OWN:
+    if not decision.as_text or decision.stage is not HumanStage.OWN:
         return decision.value
     return client.batch(batch_id).operation().value_of_text(decision.value)
 

@@ -299,8 +299,7 @@ def _found(
 ) -> PairsView | Response:
     with on_disk(files, names_of(files)) as called:
         stated = stated_of(terms.sources, called)
-        largest = client.settings.max_file_bytes
-        found = find_pairs(stated, names=called, max_bytes=largest, strict=terms.strict)
+        found = find_pairs(stated, names=called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
         kinds = {kind: found.of(kind) for kind in PairKind}
         shown = [pair for of_kind in kinds.values() for pair in (of_kind if form is TableForm.CSV else of_kind[:limit])]
         pairs = [pair.called(called) for pair in shown]

@@ -115,9 +115,8 @@ def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         location = first["loc"] or _field_named_by(first["msg"], file.at(place))
-        raise file.wrong(
-            _plain(first["type"], first["msg"], first.get("input"), location), (*place, *location)
-        ) from error
+        words = _plain(first["type"], first["msg"], first.get("input"), location)
+        raise file.wrong(words, (*place, *location)) from error
 
 
 def _check_entries(file: YamlFile, place: Location) -> None:

@@ -56,8 +56,7 @@ def rows_of_table(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
         if width is None:
             width = len(row.cells)
         elif any(row.cells[width:]):
-            message = f"{len(row.cells)} cells, but the header has {width} columns"
-            raise InputError(message, path=path, line=row.line)
+            raise InputError(f"{len(row.cells)} cells, but the header has {width} columns", path=path, line=row.line)
         yield row
     if width is None:
         raise InputError("no table: the first row names the columns", path=path)
@@ -68,8 +67,7 @@ def _header(cells: list[str], columns: Collection[str], required: Collection[str
     for name in columns:
         if names.count(name) > 1:
             raise InputError(f"the column {name!r} stands there twice", path=path, line=line)
-    missing = [name for name in required if name not in names]
-    if missing:
+    if missing := [name for name in required if name not in names]:
         there = ", ".join(name for name in names if name) or "none"
         raise InputError(f"no column {missing[0]!r}; there are: {there}", path=path, line=line)
     return names

@@ -55,12 +55,9 @@ Labels = Path | str | Mapping[str, bool] | GoldLabels  # a file; by item id, Tru
 
 def labels_of(labels: Labels, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
     """Return labels in any of their forms as one; the other arguments and what is raised are those of `read_labels`."""
-    match labels:
-        case GoldLabels():
-            return labels
-        case str() | Path():
-            return read_labels(labels, column, max_bytes=max_bytes)
-    return GoldLabels.of(labels)
+    if isinstance(labels, Mapping):
+        return GoldLabels.of(labels)
+    return labels if isinstance(labels, GoldLabels) else read_labels(labels, column, max_bytes=max_bytes)
 
 
 def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
@@ -118,8 +115,7 @@ def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
     text = read_decoded(path, max_bytes=max_bytes).text
     if recognise(text) not in {Format.DELIMITED, None}:
         return None
-    first = text.partition("\n")[0]
-    delimiter = max(DELIMITERS, key=first.count)
+    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         names = [name.strip() for name in next(rows, [])]

@@ -170,10 +170,9 @@ def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
     """The records, those that have copies with what was said of any of them."""
     merged = list(rated)
     for one in rated:
-        if one.copy_of is None or one.human is None or not 0 <= one.copy_of < len(merged):
-            continue
-        stays = merged[one.copy_of]
-        merged[one.copy_of] = replace(stays, human=bool(stays.human) or one.human)
+        if one.copy_of is not None and one.human is not None and 0 <= one.copy_of < len(merged):
+            stays = merged[one.copy_of]
+            merged[one.copy_of] = replace(stays, human=bool(stays.human) or one.human)
     return merged
 
 

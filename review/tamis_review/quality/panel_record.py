@@ -56,7 +56,6 @@ class PanelRecord:
 
 def panel_record(index: int, item_id: str, panel: PanelResult | Mapping[str, Any]) -> PanelRecord:
     """The record of what the ledger keeps of a panel's words."""
-    words = panel if isinstance(panel, PanelResult) else PanelResult.model_validate(panel)
     return PanelRecord(
         index,
         item_id,
@@ -67,7 +66,7 @@ def panel_record(index: int, item_id: str, panel: PanelResult | Mapping[str, Any
                 one.usage.total_tokens,
                 one.cost,
             )
-            for one in words.verdicts
+            for one in PanelResult.model_validate(panel).verdicts
         ),
     )
 

@@ -42,10 +42,8 @@ def _sentences(figures: PanelFigures) -> Iterator[str]:
         f"{differ:,} of the {figures.complete:,} records that all models asked did answer they differ: people look at "
         "those first."
     )
-    for pair in figures.pairs:
-        yield _pair(pair)
-    for one in figures.brought:
-        yield _brought(one)
+    yield from map(_pair, figures.pairs)
+    yield from map(_brought, figures.brought)
     if figures.labelled and any(pair.errors is not None for pair in figures.pairs):
         yield SELECTED
     elif figures.pairs:

@@ -41,10 +41,11 @@ from math import log
 
 from .exact import largest, log_comb
 
+# How the doubt is divided among samples and finds, for a methods section.
 SPENDING = (
-    "of the doubt that is allowed, the first sampling frame may spend a half, the second a sixth, frame number j the "
+    "Of the doubt that is allowed, the first sampling frame may spend a half, the second a sixth, frame number j the "
     "part 1 / (j (j + 1)); and of that a sample without an include a half, one with an include a sixth, one with k "
-    "includes the part 1 / ((k + 1) (k + 2)): all parts together are the whole"
+    "includes the part 1 / ((k + 1) (k + 2)): all parts together are the whole."
 )
 ROUNDING = 1e-9  # of logarithms of factorials, on the safe side
 

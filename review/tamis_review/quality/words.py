@@ -98,10 +98,8 @@ def more(evaluation: GoldEvaluation) -> list[FigureRow]:
 
 def score_remark(score: ScoreBasis) -> str:
     """What the score for inclusion of this batch is, and what it is not."""
-    lacking = (
-        f"{score.without:,} of {score.decided:,} decided records have none, and are read by a person whatever the "
-    )
-    others = f"; {lacking}score of the others" if score.without else ""
+    lacking = f"; {score.without:,} of {score.decided:,} decided records have none"
+    others = f"{lacking}, and are read by a person whatever the score of the others" if score.without else ""
     match score.scale:
         case ScoreScale.PROBABILITY:
             return f"the score for inclusion is the probability from the answers' tokens{others}"
@@ -139,11 +137,9 @@ def remarks(matching: Matching) -> list[str]:
     if matching.unlabelled:
         sentences.append(f"records without a label, left out: {matching.unlabelled:,}{_ids(matching.unlabelled_ids)}")
     if matching.copies:
-        also = f"; of these records, included by a copy's label alone: {matching.labelled_by_copy:,}"
-        sentences.append(
-            f"copies, each judged with the record that it copies: {matching.copies:,}"
-            + (also if matching.labelled_by_copy else "")
-        )
+        sentences.append(f"copies, each judged with the record that it copies: {matching.copies:,}")
+        if matching.labelled_by_copy:
+            sentences[-1] += f"; of these records, included by a copy's label alone: {matching.labelled_by_copy:,}"
     return sentences
 
 
@@ -163,9 +159,9 @@ def sampling_remark(sampling: Sampling) -> str | None:
     return None
 
 
-def proper_sample(batch_id: str, n: int = 200) -> str:
+def proper_sample(batch_id: str) -> str:
     """The command that draws one."""
-    return f"tamis pilot {batch_id} --n {n} --seed 1"
+    return f"tamis pilot {batch_id} --n 200 --seed 1"
 
 
 def threshold_rows(calibration: Calibration) -> list[FigureRow]:

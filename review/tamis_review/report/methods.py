@@ -10,7 +10,8 @@ from tamis_schemas.batches.flow import FlowSource, total
 from tamis_schemas.operations import kind_of
 
 from ..decisions.human_agreement import PairAgreement, two_places
-from ..decisions.stopping import ESTIMATOR, methods_sentence, percent, spending_sentence
+from ..decisions.stopping import ESTIMATOR, methods_sentence, percent
+from ..quality.sampling_frame import SPENDING
 from .figures import BatchFigures, Figures, OrderFigures, ReadingFigures
 from .sections import range_words
 from .stage_methods import Paragraph, stage_paragraphs
@@ -289,7 +290,7 @@ def _sentences(reading: ReadingFigures) -> Iterator[str]:
     )
     yield methods_sentence(stop)
     if stop.samples:
-        yield spending_sentence()
+        yield SPENDING
     yield (
         f"As an estimate beside it, {ESTIMATOR} gives p = {stop.estimate.p:.3f} for the hypothesis that the recall is "
         "not reached."
