@@ -11,7 +11,7 @@ import pytest
 
 from llm_double import Double, Fault, Kind, Scripted
 from tamis_schemas import ErrorKind
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message
+from tamis_worker.llm.llm import CallError, ChatAnswer, ChatRequest, LlmClient, Message
 
 KEY = "key/with+signs=1234567890"
 QUESTION = ChatRequest(
@@ -46,7 +46,7 @@ async def test_an_answer_without_end_is_an_error_after_as_many_bytes_as_are_read
     assert reply.kind is ErrorKind.SERVER
     assert reply.message == "the answer has more than 1,000,000 bytes (TAMIS_MAX_ANSWER_BYTES)"
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB
-    assert isinstance(await llm.ask(QUESTION), Answer)  # over another connection
+    assert isinstance(await llm.ask(QUESTION), ChatAnswer)  # over another connection
 
 
 async def test_an_answer_of_8_mb_is_an_error_and_the_next_call_goes_on(double: Double, llm: LlmClient) -> None:
@@ -55,7 +55,7 @@ async def test_an_answer_of_8_mb_is_an_error_and_the_next_call_goes_on(double: D
     assert isinstance(reply, CallError)
     assert reply.kind is ErrorKind.SERVER
     double.script(answers=[])
-    assert isinstance(await llm.ask(QUESTION), Answer)
+    assert isinstance(await llm.ask(QUESTION), ChatAnswer)
 
 
 async def test_eight_answers_without_end_at_once_take_eight_times_the_bound(double: Double, llm: LlmClient) -> None:
@@ -69,7 +69,7 @@ async def test_eight_answers_without_end_at_once_take_eight_times_the_bound(doub
 async def test_an_answer_just_within_the_bound_is_read(double: Double, llm: LlmClient) -> None:
     double.script(answers=(Scripted("trial", "x" * 999_000),))
     reply = await llm.ask(QUESTION)
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, ChatAnswer)
     assert len(reply.content) == 999_000
 
 
@@ -113,4 +113,6 @@ async def test_what_would_steer_a_terminal_is_in_no_error(double: Double, llm: L
 
 async def test_an_answer_nested_without_end_is_an_error_of_the_endpoint(double: Double, llm: LlmClient) -> None:
     double.script(answers=(Scripted("trial", "[" * 100_000),))
-    assert isinstance(await llm.ask(QUESTION), Answer)  # its content is text here; reading it is tested in test_answer
+    assert isinstance(
+        await llm.ask(QUESTION), ChatAnswer
+    )  # its content is text here; reading it is tested in test_answer

@@ -12,7 +12,7 @@ import pytest
 from llm_double import Double, Personality
 from tamis_schemas import ErrorKind
 from tamis_worker.llm.api_key import CommandKey, FileKey, KeySource
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message, Reply
+from tamis_worker.llm.llm import CallError, ChatAnswer, ChatRequest, LlmClient, Message, Reply
 
 KEYS = ("key-of-the-first-hour", "key-of-the-second-hour", "key-of-the-third-hour")
 QUESTION = ChatRequest("m", (Message("user", "Is it?"),), "filter", {"type": "object", "properties": {}}, None, 100)
@@ -67,11 +67,11 @@ async def asked_by_many(llm: LlmClient) -> list[Reply]:
 async def test_calls_that_meet_an_expired_key_go_again_with_the_new_one(
     double: Double, llm: LlmClient, rewritten: Rewritten
 ) -> None:
-    assert isinstance(await llm.ask(QUESTION), Answer)
+    assert isinstance(await llm.ask(QUESTION), ChatAnswer)
     for key in KEYS[1:]:
         assert double.rotate_key() == key
         rewritten.holds(key)
-        assert {type(reply) for reply in await asked_by_many(llm)} == {Answer}
+        assert {type(reply) for reply in await asked_by_many(llm)} == {ChatAnswer}
     assert double.count(200) == 1 + 32 + 32
     assert double.count(401) <= 64
 
@@ -86,7 +86,7 @@ async def test_calls_in_flight_on_the_old_key_are_answered(
     double.rotate_key()
     rewritten.holds(KEYS[1])
     late = await asked_by_many(llm)
-    assert {type(reply) for reply in (*late, *await in_flight)} == {Answer}
+    assert {type(reply) for reply in (*late, *await in_flight)} == {ChatAnswer}
 
 
 async def test_the_same_key_again_is_the_refusal_that_it_was_before(double: Double, llm: LlmClient) -> None:

@@ -17,7 +17,7 @@ from nursery import shared
 from tamis_schemas import ConfigurationError, ErrorKind, Usage
 from tamis_worker.llm.dialect_store import MemoryDialects
 from tamis_worker.llm.json_answer import Malformed, read_json
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message, Reply
+from tamis_worker.llm.llm import CallError, ChatAnswer, ChatRequest, LlmClient, Message, Reply
 from tamis_worker.llm.shared_dialects import SharedDialects
 
 KEY = "sk-double-1234567890"
@@ -65,7 +65,7 @@ async def asked(llm: LlmClient, request: ChatRequest = QUESTION) -> Reply:
     with llm.dialect_turn(request) as turn:
         await turn.wait()
         reply = await llm.ask(request)
-        await llm.learn(request, reply, usable=isinstance(reply, Answer) and follows(reply.content))
+        await llm.learn(request, reply, usable=isinstance(reply, ChatAnswer) and follows(reply.content))
         return reply
 
 
@@ -76,9 +76,9 @@ def follows(content: str) -> bool:
         return False
 
 
-async def answered(llm: LlmClient, request: ChatRequest = QUESTION) -> Answer:
+async def answered(llm: LlmClient, request: ChatRequest = QUESTION) -> ChatAnswer:
     reply = await asked(llm, request)
-    assert isinstance(reply, Answer), reply
+    assert isinstance(reply, ChatAnswer), reply
     return reply
 
 
@@ -368,7 +368,7 @@ async def test_a_late_refusal_does_not_move_up_what_others_found_out(double: Dou
     await asyncio.to_thread(double.wait, calls=1)
     await answered(llm)
     assert double.in_flight() == 1
-    assert isinstance(await late, Answer)
+    assert isinstance(await late, ChatAnswer)
     await answered(llm)
     await llm.close()
     assert formats(double) == ["strict", "strict", "json_object", None, None, None]
@@ -385,7 +385,7 @@ async def test_an_error_of_a_known_kind_is_no_refusal_whatever_its_words(double:
 async def test_a_failed_probe_lets_the_next_call_find_out(double: Double, llm: LlmClient) -> None:
     double.script(response_formats=["json_object"], faults=[Fault(Kind.RATE_LIMITED, calls=(1, 2))])
     replies = await asyncio.gather(*(asked(llm) for _ in range(10)))
-    assert [type(reply) for reply in replies] == [CallError, CallError, *[Answer] * 8]
+    assert [type(reply) for reply in replies] == [CallError, CallError, *[ChatAnswer] * 8]
     assert double.count(400) == 1
 
 

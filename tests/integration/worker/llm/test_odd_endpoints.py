@@ -9,7 +9,7 @@ from llm_double import Double, Personality
 from stage.asking import SCHEMA
 from tamis_schemas import ErrorKind
 from tamis_worker.llm.completion import MOST_TOKENS
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message
+from tamis_worker.llm.llm import CallError, ChatAnswer, ChatRequest, LlmClient, Message
 
 QUESTION = ChatRequest("m", (Message("user", "Is it?"),), "inclusion", SCHEMA, None, 1_000)
 
@@ -25,7 +25,7 @@ async def llm(kept_double: Double) -> AsyncIterator[LlmClient]:
 async def test_an_answer_is_found_wherever_the_endpoint_puts_it(kept_double: Double, llm: LlmClient, name: str) -> None:
     kept_double.script(personalities=[Personality(name)])
     reply = await llm.ask(QUESTION)
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, ChatAnswer)
     assert set(json.loads(reply.content)) == set(SCHEMA["properties"])
     assert reply.usage.prompt_tokens > 0
     assert kept_double.count() == 1
@@ -35,7 +35,7 @@ async def test_an_answer_is_found_wherever_the_endpoint_puts_it(kept_double: Dou
 async def test_absurd_usage_is_clamped(kept_double: Double, llm: LlmClient, digits: int) -> None:
     kept_double.script(personalities=[Personality("usage_absurd", digits=digits)])
     reply = await llm.ask(QUESTION)
-    assert isinstance(reply, Answer)
+    assert isinstance(reply, ChatAnswer)
     assert reply.usage.prompt_tokens == min(MOST_TOKENS, 10 ** (digits - 1))
 
 

@@ -7,7 +7,7 @@ import pytest
 from stage.listener import Listener
 from tamis_schemas import ErrorKind
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy, Then, decide
-from tamis_worker.llm.llm import Answer, CallError, ChatRequest, LlmClient, Message, Reply
+from tamis_worker.llm.llm import CallError, ChatAnswer, ChatRequest, LlmClient, Message, Reply
 
 KEY = "sk-that-stays-here-1234"
 PROMPT = "the record of a patient"
@@ -60,7 +60,7 @@ async def test_a_redirection_that_every_call_meets_pauses_the_batch(here: Listen
 @pytest.mark.parametrize("status", [307, 308])
 async def test_on_the_same_server_the_same_request_is_sent_once_more(here: Listener, status: int) -> None:
     here.points = [(status, "/other/v1/chat/completions")]
-    assert isinstance(await asked(here), Answer)
+    assert isinstance(await asked(here), ChatAnswer)
     first, second = here.heard
     assert second == first.replace("POST /v1/", "POST /other/v1/")
     assert PROMPT in second
