@@ -84,7 +84,8 @@ def test_a_single_answer_is_in_the_document(run: Run) -> None:
 def test_detached_the_batch_is_told_at_once_and_a_dry_run_tells_what_it_would_take(run: Run) -> None:
     submitted = ("filter", "records.jsonl", "--criteria", "Is it?")
     assert document(run(*submitted, "--detach"))["n_items"] == 4
-    told = document(run(*submitted, "--dry-run"))
+    other = ("filter", "records.jsonl", "--criteria", "Is it large?")  # a question without answers in the cache
+    told = document(run(*other, "--dry-run"))
     assert (told["dry_run"], told["items"], len(told["samples"])) == (True, 4, 3)
     assert told["samples"][0]["messages"][0]["role"] == "system"
 
