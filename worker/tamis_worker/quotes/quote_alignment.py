@@ -1,4 +1,4 @@
-"""A quote's words beside those of the passage that is nearest to it: what differs, and where. Pure."""
+"""The alignment of a quote's words with the most similar passage: the differences and their places. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,12 +9,12 @@ from rapidfuzz.distance import Indel, Opcode
 
 from .quote_tokens import NEGATING, Tokens
 
-OUTWARD = 30  # tokens of the record that are looked at beyond each end of a quote
+OUTWARD = 30  # tokens of the record that are checked beyond each end of a quote
 
 
 @dataclass(frozen=True)
 class WordDifference:
-    """Characters of the quote and of the passage that do not say the same; one of the two may be empty."""
+    """Characters of the quote and of the passage that differ; either may be empty."""
 
     quote_start: int
     quote_end: int
@@ -24,24 +24,24 @@ class WordDifference:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The passage's characters that the quote stands for, and the differences in order."""
+    """The passage's characters that match the quote, and the differences in order."""
 
     start: int
     end: int
     differences: tuple[WordDifference, ...]
-    shared: float  # of the quote's tokens that must agree: the share that does
+    shared: float  # the share of the quote's content tokens that agree
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Tokens with content between two that agree: of the quote, of the passage; as places in their `content`."""
+    """Tokens with content between two agreeing tokens: of the quote, of the passage; as places in their `content`."""
 
     quote: range
     passage: range
 
 
 def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment | None:
-    """The quote beside a passage that may go on at both ends; None where no token agrees.
+    """Align the quote with a passage that may extend beyond both ends; None if no token agrees.
 
     `may_break_off`: the quote may end within a word.
     """
@@ -67,9 +67,9 @@ def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment
 
 
 def _agreeing(theirs: Sequence[str], ours: Sequence[str]) -> list[tuple[int, int]]:
-    """The places in both of the tokens that agree, in order: the longest common subsequence.
+    """Return the places of agreeing tokens in both, in order: the longest common subsequence.
 
-    A run at one of its ends that a gap longer than itself parts from the rest is chance: it does not count.
+    A run at either end counts as chance if the gap to the other runs is longer than the run; it is dropped.
     """
     runs = [op for op in Indel.opcodes(theirs, ours) if op.tag == "equal"]
     while len(runs) > 1 and _is_chance(runs[0], runs[0], runs[1]):
@@ -85,7 +85,7 @@ def _is_chance(run: Opcode, before: Opcode, behind: Opcode) -> bool:
 
 
 def extended(quote: Tokens, record: Tokens, run: range) -> range:
-    """The run of tokens with the function words before and behind it, as far as they are those of the quote."""
+    """Return the run with the function words before and after it that the quote also has."""
     start, end = run.start, run.stop
     for token in reversed(quote.raw[: quote.content[0]]):
         if not start or record.raw[start - 1] != token:
@@ -99,9 +99,9 @@ def extended(quote: Tokens, record: Tokens, run: range) -> range:
 
 
 def leaves_out(quote: Tokens, record: Tokens, run: range) -> bool:
-    """True where a run of tokens has the quote's content, but the function words around it say that words are left out.
+    """Return whether the function words around a run with the quote's content show that the quote omits a word.
 
-    "were mean differences" leaves the "no" of "were no mean differences" out.
+    "were mean differences" omits the "no" of "were no mean differences".
     """
     return bool(_left_out_before(quote, record, run.start) or _left_out_behind(quote, record, run.stop - 1))
 
@@ -118,10 +118,10 @@ def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDiffe
 
 
 def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
-    """The difference that the function words at one edge of a quote show, the record read outward from there.
+    """Return the difference at one edge of a quote, from its function words; the record is read outward from there.
 
-    It is the word of the record that the quote leaves out before it goes on with the function words behind that word,
-    or the quote's own function words, where the record has none of them and they are more than the quote's content.
+    The difference is a word of the record that the quote omits before further function words. Or it is the quote's
+    function words themselves, if the record lacks them and they outnumber the quote's content.
     """
     if not edge:
         return []
@@ -154,7 +154,7 @@ def _nowhere(record: Tokens, outward: range) -> tuple[int, int]:
 
 
 def _reach(agreeing: Sequence[tuple[int, int]], theirs: int, ours: int) -> tuple[int, int]:
-    """First and last token of the passage: beyond those that agree as many as the quote has there."""
+    """Return the first and last token of the passage: beyond the agreeing tokens, as many as the quote has there."""
     (begin, first), (end, last) = agreeing[0], agreeing[-1]
     return max(0, first - begin), min(ours - 1, last + theirs - 1 - end)
 
@@ -169,7 +169,7 @@ def _blocks(agreeing: Sequence[tuple[int, int]], theirs: int, ours: int) -> Iter
 
 
 def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_off: bool) -> bool:
-    """True where only the breaks between words differ: "in-hospital" and "in hospital", of which "in" is dropped."""
+    """Return whether only breaks between words differ: "in-hospital" and "in hospital", where "in" is dropped."""
     letters = _letters(quote, _between(quote, block.quote))
     if letters is None:
         return False
@@ -184,7 +184,7 @@ def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_of
 
 
 def _growing(tokens: Tokens, places: Iterable[int], length: int, *, backwards: bool = False) -> Iterator[str]:
-    """The letters of the first token, of the first two and so on, until they are so many."""
+    """Yield the letters of the first token, of the first two and so on, up to `length`."""
     letters = ""
     for place in places:
         if tokens.is_marked(place) or len(letters) >= length:
@@ -194,21 +194,21 @@ def _growing(tokens: Tokens, places: Iterable[int], length: int, *, backwards: b
 
 
 def _between(tokens: Tokens, content: range) -> range:
-    """All tokens, function words too, between the two that agree before and after."""
+    """Return all tokens, including function words, between the agreeing tokens before and after."""
     start = tokens.content[content.start - 1] + 1 if content.start else 0
     end = tokens.content[content.stop] if content.stop < len(tokens.content) else len(tokens.words)
     return range(start, end)
 
 
 def _letters(tokens: Tokens, places: range) -> str | None:
-    """The letters without a space; None where a number, a sign or a negation is among them."""
+    """Return the letters without spaces; None if the places contain a number, a sign or a negation."""
     if not places or any(tokens.is_marked(place) for place in places):
         return None
     return "".join(tokens.squeezed(place) for place in places)
 
 
 def _paired(block: _Block) -> Iterator[_Block]:
-    """Word by word where both have as many; else as a whole."""
+    """Yield pairs of words if both sides have the same number, otherwise the whole block."""
     if len(block.quote) != len(block.passage):
         yield block
         return
@@ -219,7 +219,7 @@ def _paired(block: _Block) -> Iterator[_Block]:
 def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference:
     if block.quote:
         quoted = _characters(quote, block.quote)
-    else:  # behind as many function words as the passage has there: of "did not improve" the "not" behind "did"
+    else:  # after as many function words as the passage has: in "did not improve", "not" after "did"
         before = passage.content[block.passage.start] - passage.content[block.passage.start - 1] - 1
         reached = quote.content[block.quote.start - 1] + before
         place = quote.spans[min(reached, quote.content[block.quote.start] - 1)][1]
@@ -228,7 +228,7 @@ def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:
-    """From the first to the last of these tokens; of none the place behind the token before them."""
+    """Return the characters from the first to the last token; for no tokens, the place after the previous token."""
     if not content:
         place = tokens.spans[tokens.content[content.start - 1]][1] if content.start else 0
         return place, place
