@@ -14,7 +14,7 @@ QUIET = ("openai", "httpx2", "httpcore2", "amqp", "kombu", "celery.app.trace", "
 
 
 class RedactedFormatter(structlog.stdlib.ProcessorFormatter):
-    """Formats as it is told, then takes the process's secrets out of the whole, tracebacks among it."""
+    """The formatter that removes the process's secrets from each formatted line, including tracebacks."""
 
     def __init__(self, *args: Any, redact: Redaction, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -54,10 +54,10 @@ def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
 
 
 def _printable_event(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """A terminal takes what stands in a message for its own; JSON escapes it."""
+    """Escape the message for terminals, which would interpret control characters; JSON escapes them itself."""
     event["event"] = printable(str(event.get("event", "")))
     return event
 
 
 def _leave_logging_alone(**_: object) -> None:
-    """Celery configures logging unless somebody listens to this signal."""
+    """Keep Celery from configuring logging, which it does unless this signal has a receiver."""
