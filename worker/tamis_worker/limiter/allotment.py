@@ -1,8 +1,8 @@
 """The share of one process in the shared limit: slots, permits and tokens.
 
-Pure: it knows neither Redis nor the loop. Time is an argument, in seconds of a monotonic clock. The limiter asks
-whether a call may begin (`take`) and when to send a request to Redis (`request_at`), reports the end of a call
-(`give`), builds the request (`next_request`) and applies the reply (`apply_reply`).
+Pure: it knows neither Redis nor the loop. Time is an argument, in seconds of a monotonic clock. `take` begins a call if
+possible, and `give` ends it. `request_at` is the time of the next request to Redis, `next_request` builds it, and
+`apply_reply` applies the reply.
 
 The process keeps a slot from call to call, so the next call costs no round trip. It returns slots that were unused for
 a while. It requests permits ahead of need for waiting calls. If the last reply is older than `FRESH`, no grant is used.
@@ -26,7 +26,7 @@ FIRST_POLL, LAST_POLL = 0.05, 0.25  # while other processes hold the wanted slot
 PROMPT = 0.1  # a slower reply waited in this process: due times count from so long after the request
 REST = 1.0  # slots and tokens unused for so long are returned
 FRESH = AHEAD + GRACE
-STEADY = 4.0  # calls a second from which on permits are requested ahead of demand
+STEADY = 4.0  # calls a second; above it, permits are requested ahead of demand
 
 LEAD = 0.02  # seconds before the last permit is due when more are requested
 
@@ -60,7 +60,7 @@ class Permits:
         return self._upcoming[0].due if self._upcoming else None
 
     def last_until(self, head: int) -> float:
-        """Return how long the permits serve the waiting calls, if the next call needs `head` tokens."""
+        """Return until when the permits serve the waiting calls, if the next call needs `head` tokens."""
         if not self._upcoming or self.tokens < head:
             return -math.inf
         return self._upcoming[-1].due - LEAD
@@ -184,7 +184,7 @@ class LocalAllotment:
         self.in_flight -= 1
         self._settle -= estimate
 
-    # What the endpoint reports
+    # Reports of the endpoint
 
     def observe(self, rate: RateHeaders, age: float) -> None:
         """Apply the rate headers of an answer whose call began `age` seconds ago.

@@ -1,4 +1,4 @@
-"""The order in which the waiting calls of a process are served: batches in turn, by the weight of their priority.
+"""The order of the waiting calls of a process: batches in turn, by the weight of their priority.
 
 Weighted fair queueing. Each batch has a clock, which a grant advances by 1 / weight; the batch with the earliest clock
 is served next. A batch that joins or returns starts at the queue's clock or later, so no batch saves up turns. While k
@@ -38,7 +38,7 @@ class _Batch(Generic[T]):
 
 
 class FairQueue(Generic[T]):
-    """First come, first served within a batch; by weight between batches. All operations take about a microsecond."""
+    """The queue: first come, first served in a batch; by weight between batches. Calls take about a microsecond."""
 
     def __init__(self) -> None:
         self._batches: dict[Hashable, _Batch[T]] = {}
@@ -131,12 +131,12 @@ class FairQueue(Generic[T]):
 
     def drain(self) -> list[Waiter[T]]:
         """Remove and return all waiters."""
-        left = [waiter for batch in self._batches.values() for waiter in batch.waiters if waiter.batch is not None]
-        for waiter in left:
+        remaining = [waiter for batch in self._batches.values() for waiter in batch.waiters if waiter.batch is not None]
+        for waiter in remaining:
             self.leave(waiter)
         self._batches.clear()
         self._heap.clear()
-        return left
+        return remaining
 
     def _forget(self) -> None:
         """Forget batches that do not wait, first those whose clock is not ahead: a new clock would equal theirs."""

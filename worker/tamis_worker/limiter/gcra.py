@@ -49,8 +49,8 @@ LATE = 600_000  # microseconds; see above
 BURST_SHARE = 0.005  # of a minute's limit may come at once
 
 # Seconds.
-AHEAD = 0.5  # permits are given so far ahead: few round trips, and little is under way when a block comes
-GRACE = 0.3  # a permit not used so long after it was due is void; the other half of LATE is for everything else
+AHEAD = 0.5  # seconds that permits are granted ahead: few round trips, and few calls under way at a block
+GRACE = 0.3  # seconds after its due time until a permit is void; the other half of LATE is for everything else
 
 CUT_WINDOW = 1.0  # seconds; errors of calls that were in flight together are one event
 CUT_FACTOR = 0.5
@@ -58,8 +58,8 @@ FAST_GROWTH = 0.1  # of the ceiling, per second
 SLOW_GROWTH = 0.05  # of the level before the trouble, per second
 SLOW_FROM = 0.95  # of that level
 
-FOREIGN_FACTOR = 1.25  # at 1, a bucket would be used up before the use of both were in balance
-FOREIGN_FROM = 0.02  # of the limit; smaller differences are those of two ways to count
+FOREIGN_FACTOR = 1.25  # at 1, a bucket would be empty before the use of both were in balance
+FOREIGN_FROM = 0.02  # of the limit; smaller differences come from different ways of counting
 FOREIGN_KEPT = 20.0  # seconds beyond the reset: at its beginning a fixed window shows nothing
 NEW_WINDOW = 45.0  # seconds of a minute's reset beyond which a fixed window is too young to show anything
-LEAST_SHARE = 0.1  # of the limit is used even where others seem to use all of it: only answers tell of a change
+LEAST_SHARE = 0.1  # of the limit is always used, even if others seem to use all: only answers show a change

@@ -19,7 +19,7 @@ from .rate_headers import RateHeaders
 
 MICROSECONDS = 1_000_000
 MOST_AT_ONCE = 500  # permits in one reply
-OLDEST = 60.0  # seconds; the longest time that the age of an answer counts
+OLDEST = 60.0  # seconds; the longest age of an answer that counts
 LIMIT_KEPT = 300.0  # seconds after the endpoint last reported its limit
 
 _WAIT, _BLOCKED, _FIRST_DELAY = 5, 6, 20  # in the reply, counted from 1 as Lua does
@@ -45,7 +45,7 @@ _CONSTANTS = {
     "BLOCKED": _BLOCKED,
     "FIRST_DELAY": _FIRST_DELAY,
 }
-# Of a request, in the order in which the script reads them.
+# Of a request, in the script's order.
 _COUNTS = attrgetter(
     *("slots", "want", "weight", "ask", "first", "each", "extra", "room", "lack"),
     *("settle", "unpaced_requests", "unpaced_tokens", "succeeded", "congested"),
@@ -81,7 +81,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LimitReport:
-    """New information from an endpoint about one of its limits. Times are in seconds."""
+    """New information from an endpoint about a limit. Times are in seconds."""
 
     limit: int = 0  # per minute; 0: nothing new
     taken: int = 0  # limit - remaining, if more than our own use; 0: nothing new
@@ -105,7 +105,7 @@ class LimitReports:
 class SharedLimit:
     """The state of one limit that all processes share."""
 
-    lead: float = 0.0  # seconds by which the theoretical arrival time is ahead: already paid for
+    lead: float = 0.0  # seconds of the theoretical arrival time ahead of now: already paid for
     limit: int = 0  # the endpoint's; 0: unknown
     granted: int = 0  # in the last minute, to all processes
     windowed: bool = False  # see `LimitReport`
@@ -142,7 +142,7 @@ class LimiterRequest:
     room: int = 0  # permits that the held slots can use
     lack: int = 0  # slots that the held permits can use; negative: spare slots
     settle: int = 0  # tokens used beyond the reservation; negative: to return
-    unpaced_requests: int = 0  # begun without a permit, where no rate is limited
+    unpaced_requests: int = 0  # begun without a permit, while no rate is limited
     unpaced_tokens: int = 0
     succeeded: int = 0  # calls
     congested: bool = False  # the endpoint reported overload
