@@ -45,33 +45,33 @@ def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment
 
     `may_break_off`: the quote may end within a word.
     """
-    theirs = [quote.words[place] for place in quote.content]
-    ours = [passage.words[place] for place in passage.content]
-    agreeing = _agreeing(theirs, ours)
+    quoted = [quote.words[place] for place in quote.content]
+    recorded = [passage.words[place] for place in passage.content]
+    agreeing = _agreeing(quoted, recorded)
     if not agreeing:
         return None
     blocks = [
         block
-        for block in _blocks(agreeing, len(theirs), len(ours))
+        for block in _blocks(agreeing, len(quoted), len(recorded))
         if not _same_letters(quote, passage, block, may_break_off=may_break_off)
     ]
     differences = [_difference(quote, passage, pair) for block in blocks for pair in _paired(block)]
     if agreeing[0][0] == 0:
         differences[:0] = _left_out_before(quote, passage, passage.content[agreeing[0][1]])
-    if agreeing[-1][0] == len(theirs) - 1:
+    if agreeing[-1][0] == len(quoted) - 1:
         differences += _left_out_behind(quote, passage, passage.content[agreeing[-1][1]])
-    first, last = _reach(agreeing, len(theirs), len(ours))
+    first, last = _reach(agreeing, len(quoted), len(recorded))
     run = extended(quote, passage, range(passage.content[first], passage.content[last] + 1))
     start, end = passage.spans[run.start][0], passage.spans[run.stop - 1][1]
-    return Alignment(start, end, tuple(differences), len(agreeing) / len(theirs))
+    return Alignment(start, end, tuple(differences), len(agreeing) / len(quoted))
 
 
-def _agreeing(theirs: Sequence[str], ours: Sequence[str]) -> list[tuple[int, int]]:
+def _agreeing(quoted: Sequence[str], recorded: Sequence[str]) -> list[tuple[int, int]]:
     """Return the places of agreeing tokens in both, in order: the longest common subsequence.
 
     A run at either end counts as chance if the gap to the other runs is longer than the run; it is dropped.
     """
-    runs = [op for op in Indel.opcodes(theirs, ours) if op.tag == "equal"]
+    runs = [op for op in Indel.opcodes(quoted, recorded) if op.tag == "equal"]
     while len(runs) > 1 and _is_chance(runs[0], runs[0], runs[1]):
         del runs[0]
     while len(runs) > 1 and _is_chance(runs[-1], runs[-2], runs[-1]):
@@ -125,24 +125,24 @@ def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> lis
     """
     if not edge:
         return []
-    beside: list[str] = []
-    beyond: list[str] = []
+    inner: list[str] = []
+    outer: list[str] = []
     content = None
     for place in outward[:OUTWARD]:
         if not record.words[place]:
-            (beside if content is None else beyond).append(record.raw[place])
+            (inner if content is None else outer).append(record.raw[place])
         elif content is None:
             content = place
         else:
             break
     function_words = [quote.raw[place] for place in (reversed(edge) if edge.start == 0 else edge)]  # outward, too
-    if (Counter(function_words) - Counter(beside)).total() > len(quote.content):
+    if (Counter(function_words) - Counter(inner)).total() > len(quote.content):
         start, end = quote.spans[edge[0]][0], quote.spans[edge[-1]][1]
         return [WordDifference(start, end, *_nowhere(record, outward))]
-    if content is None or len(function_words) <= len(beside):
+    if content is None or len(function_words) <= len(inner):
         return []
-    goes_on = function_words[: len(beside)] == beside and function_words[len(beside) : len(beside) + 1] == beyond[:1]
-    if not goes_on and not record.is_turning(content):
+    continues = function_words[: len(inner)] == inner and function_words[len(inner) : len(inner) + 1] == outer[:1]
+    if not continues and not record.is_turning(content):
         return []
     place = quote.spans[edge[-1]][1] if edge.start == 0 else quote.spans[edge[0]][0]
     return [WordDifference(place, place, *record.spans[content])]
@@ -153,18 +153,18 @@ def _nowhere(record: Tokens, outward: range) -> tuple[int, int]:
     return place, place
 
 
-def _reach(agreeing: Sequence[tuple[int, int]], theirs: int, ours: int) -> tuple[int, int]:
+def _reach(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_length: int) -> tuple[int, int]:
     """Return the first and last token of the passage: beyond the agreeing tokens, as many as the quote has there."""
     (begin, first), (end, last) = agreeing[0], agreeing[-1]
-    return max(0, first - begin), min(ours - 1, last + theirs - 1 - end)
+    return max(0, first - begin), min(passage_length - 1, last + quote_length - 1 - end)
 
 
-def _blocks(agreeing: Sequence[tuple[int, int]], theirs: int, ours: int) -> Iterator[_Block]:
-    first, last = _reach(agreeing, theirs, ours)
-    edges = [(-1, first - 1), *agreeing, (theirs, last + 1)]
-    for (theirs_before, ours_before), (theirs_after, ours_after) in pairwise(edges):
-        block = _Block(range(theirs_before + 1, theirs_after), range(ours_before + 1, ours_after))
-        if block.quote or (block.passage and theirs_before >= 0 and theirs_after < theirs):
+def _blocks(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_length: int) -> Iterator[_Block]:
+    first, last = _reach(agreeing, quote_length, passage_length)
+    edges = [(-1, first - 1), *agreeing, (quote_length, last + 1)]
+    for (quote_before, passage_before), (quote_after, passage_after) in pairwise(edges):
+        block = _Block(range(quote_before + 1, quote_after), range(passage_before + 1, passage_after))
+        if block.quote or (block.passage and quote_before >= 0 and quote_after < quote_length):
             yield block
 
 
@@ -212,8 +212,8 @@ def _paired(block: _Block) -> Iterator[_Block]:
     if len(block.quote) != len(block.passage):
         yield block
         return
-    for theirs, ours in zip(block.quote, block.passage, strict=True):
-        yield _Block(range(theirs, theirs + 1), range(ours, ours + 1))
+    for quote_place, passage_place in zip(block.quote, block.passage, strict=True):
+        yield _Block(range(quote_place, quote_place + 1), range(passage_place, passage_place + 1))
 
 
 def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference:

@@ -48,7 +48,7 @@ MARGIN = 60  # characters on both sides of the most similar passage that may bel
 OMITTED = 6  # words: an ellipsis for at most so many must not omit a negation
 OMITTED_CHARACTERS = 120  # longest text of so many words
 TOKENISED = 200_000  # characters of a field that are compared by tokens
-LONGEST = 10_000  # characters of a quote that are; a longer quote must match word for word
+LONGEST = 10_000  # characters of a quote that is compared by tokens; a longer quote must match word for word
 TRIED = 1_000  # most places in a field that are tried for a match of whole words
 
 _IN_NUMBER = ".,\u00b7-"
@@ -131,7 +131,7 @@ def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) 
 
 
 def exact(folded: str, words: str, begin: int) -> Match | None:
-    """Return the first passage after `begin` with the same whole words."""
+    """Return the first passage from `begin` on with the same whole words."""
     start = folded.find(words, begin)
     for _ in range(TRIED):
         if start < 0:
@@ -163,7 +163,7 @@ def _breaks_off(folded: str, words: str, end: int) -> bool:
 
 
 def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
-    """Return the first passage after `begin` with the same words or the same tokens."""
+    """Return the first passage from `begin` on with the same words or the same tokens."""
     if match := exact(field.folded, part.words, begin):
         return match
     if not SHORT <= len(part.words) <= LONGEST or len((tokens := Tokens(part.words)).content) < FEW:
@@ -178,7 +178,7 @@ def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
 
 
 def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
-    """Return the most similar passage after `begin`, compared with the part token by token."""
+    """Return the most similar passage from `begin` on, compared with the part token by token."""
     words, rest = part.words, field.folded[begin:] if begin else field.folded
     if len(rest) < len(words):  # a partial alignment would search for the field in the quote
         similarity, start, end = fuzz.ratio(words, rest) / 100, begin, len(field.folded)
