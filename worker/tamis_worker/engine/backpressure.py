@@ -1,11 +1,11 @@
 """Backpressure: no work begins whose result the servers could not accept.
 
-Each part that uses the ledger or the broker repeatedly reports success and failure here. While either is in trouble, no
-item is claimed; while the ledger is, no call begins, because a paid answer must be stored. Calls in flight finish, and
-their answers are kept until they can be written. Trouble ends when every part that reported it has succeeded again. The
-log gets one line at its beginning and one at its end.
+Parts that use the ledger or the broker repeatedly report success and failure here. While either is in trouble, no item
+is claimed; while the ledger is, no call begins, because a paid answer must be stored. Calls in flight finish, and their
+answers are kept. Trouble ends when every part that reported it has succeeded again. The log gets one line at its
+beginning and one at its end.
 
-A probe checks every second whether Redis accepts writes, because a full or read-only Redis still answers pings.
+A probe writes to Redis every second, because a full or read-only Redis still answers pings.
 """
 
 import asyncio
@@ -115,7 +115,7 @@ class Backpressure:
 
 
 class BrokerProbe:
-    """The probe that writes a small key to each server, and reports the result to the backpressure."""
+    """The probe that writes a small key to each server."""
 
     def __init__(self, urls: Iterable[str], backpressure: Backpressure) -> None:
         """`urls`: the broker's first. Each Redis server is probed once, even with several databases; no others."""

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from tamis_schemas import LedgerUnavailable, Pause
 
-FIRST_RETRY, LAST_RETRY = 0.05, 2.0  # s between two tries while the ledger is away
+FIRST_RETRY, LAST_RETRY = 0.05, 2.0  # s between two tries while the ledger is unavailable
 
 Write: TypeAlias = Callable[[UUID, Pause], Awaitable[bool]]  # pauses a batch in the ledger; False: it was not running
 
@@ -174,7 +174,7 @@ class BatchInterrupts:
     async def refresh(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
         """Ask once which batches with items here no longer run, and halt them.
 
-        Return those without items here. Raises the errors of `not_running`; then nothing is halted.
+        Return the halted batches without items here. Raises the errors of `not_running`; then nothing is halted.
         """
         if not self._batches:
             return []

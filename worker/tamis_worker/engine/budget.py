@@ -1,6 +1,6 @@
 """Budgets: before a call, its maximum cost is reserved; afterwards, its actual cost is settled.
 
-All workers reserve in one row of the ledger, so the calls in flight of a batch never reserve more than the rest of its
+All workers reserve in one row of the ledger, so a batch's calls in flight never reserve more than the rest of its
 budget. A batch can exceed its budget only through calls in flight that cost more than reserved: prompts with more than
 one token per two characters. If the end of a call is unknown (no answer in time, a killed worker), it was probably
 charged: its reservation stays.
@@ -30,7 +30,7 @@ from .group_commit import GroupCommit
 
 LOOK = 1.0  # s between two checks for room from calls of other workers
 CLOSING = 5.0  # s for pending settlements when the worker stops; later ones stay reserved
-CHARACTERS_OF_TOKEN = 2  # the minimum of a prompt; English has four, and the schema of the answer counts too
+CHARACTERS_OF_TOKEN = 2  # of a prompt, at least; English has four, and the schema of the answer counts too
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class BudgetReservations:
         backpressure: Backpressure | None = None,
         measures: Measures = NULL_MEASURES,
     ) -> None:
-        """`patience`: seconds in which any call ends; an older reservation belongs to no call in flight.
+        """`patience`: seconds until any call has ended; an older reservation belongs to no call in flight.
 
         `flex_patience`: the same for a batch at the flex tier; None: the same value.
         """
@@ -197,7 +197,7 @@ class BudgetReservations:
 
 
 def reserved_tokens(characters: Sequence[int]) -> int:
-    """Return the probable maximum of a prompt's tokens, from the characters of its messages."""
+    """Return a prompt's tokens at most, with few exceptions, from the characters of its messages."""
     return sum(characters) // CHARACTERS_OF_TOKEN
 
 

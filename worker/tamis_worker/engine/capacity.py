@@ -1,8 +1,8 @@
 """Capacity: the waiting of calls at the flex tier while the endpoint has no room for them.
 
 Lack of capacity is not a rate limit: the call costs nothing, other calls need not wait, and waiting uses neither an
-attempt nor the item's deadline. Meanwhile the process tries one call at a time, after waits that double up to a minute;
-the other items queue. Each answer admits one more call, so waiting calls do not come all at once.
+attempt nor the item's deadline. The process tries one call at a time, after waits that double up to a minute; the other
+items queue. Each answer admits one more call, so waiting calls do not come all at once.
 """
 
 import asyncio
@@ -145,7 +145,7 @@ class FlexPlace(CallSlot):
         return reply
 
     def seconds(self, reply: Reply) -> float:
-        """Return the seconds, at most those of a usual call: the tier causes slow calls."""
+        """Return the seconds, limited to those of a usual call, because the tier causes slow calls."""
         return min(super().seconds(reply), self._usual)
 
 
@@ -172,12 +172,12 @@ class _Room:
         self._refusals = 0  # in a row
         self._closed_until = 0.0  # by the loop's clock
         self._line = asyncio.Lock()  # first come, first served; its holder checks, the others wait
-        self._standing = 0  # in the queue, including the holder
+        self._queued = 0  # in the queue, including the holder
         self._moved = asyncio.Event()
 
     def enter_at_once(self, place: FlexPlace) -> bool:
         """Take a slot if there is room; return whether it was taken. Never overtakes waiting calls."""
-        if self._standing or self._closed_for() > 0 or len(self._inside) >= self._allowed:
+        if self._queued or self._closed_for() > 0 or len(self._inside) >= self._allowed:
             return False
         self._inside.add(place)
         return True
@@ -189,7 +189,7 @@ class _Room:
 
     async def enter(self, place: FlexPlace, left: float | None) -> bool:
         """Wait and take a slot; return False if `left` seconds pass without capacity."""
-        self._standing += 1
+        self._queued += 1
         try:
             while not (self.closed and left is not None and left <= 0):
                 # While there is capacity, it waits for its turn as at any other tier, and checks occasionally.
@@ -205,7 +205,7 @@ class _Room:
                     left = 0.0
             return False
         finally:
-            self._standing -= 1
+            self._queued -= 1
 
     def refused(self, place: FlexPlace, retry_after: float | None) -> None:
         """Close the room to new calls. Of calls that began together, only the first lengthens the wait."""

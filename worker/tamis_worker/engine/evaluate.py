@@ -32,7 +32,7 @@ from .transcript import SchemaTexts, TranscriptWriter
 
 INTERRUPTED = "interrupted"  # the process ended
 RETURNED = "returned"  # the claim was returned; the item is evaluated again
-CANCELLED = ItemStatus.CANCELLED.value  # the item was revoked
+CANCELLED = ItemStatus.CANCELLED.value  # the item was cancelled
 REPLACED = "replaced"  # another claim replaced this one, and its outcome counts
 
 log = logging.getLogger(__name__)
@@ -155,15 +155,15 @@ class Evaluator:
             log.exception("%s", _label(claim))
         return ClaimOutcome(claim, Failure(ErrorKind.INTERNAL, self.redact(message)[:500]), Provenance())
 
-    async def _given_back(self, back: Return) -> bool:
-        """Return the claim; True if the item is cancelled."""
+    async def _given_back(self, returned: Return) -> bool:
+        """Release the claim; return whether the item is cancelled."""
         try:
-            return await self.writers.returns.submit(back)
+            return await self.writers.returns.submit(returned)
         except Exception:
-            if back.transcript is None:
+            if returned.transcript is None:
                 raise
             # Perhaps Postgres rejects only the transcript.
-            return await self.writers.returns.submit(replace(back, transcript=None))
+            return await self.writers.returns.submit(replace(returned, transcript=None))
 
     async def _recorded(self, outcome: ClaimOutcome) -> tuple[ClaimOutcome, bool]:
         """Write the outcome; return it as stored, and whether it was accepted."""
@@ -174,8 +174,8 @@ class Evaluator:
         log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), refusal)
         if outcome.transcript is not None:
             with suppress(Exception):  # if this fails, not only the transcript is rejected
-                alone = replace(outcome, transcript=None)
-                return alone, await self.writers.outcomes.submit(alone)
+                reduced = replace(outcome, transcript=None)
+                return reduced, await self.writers.outcomes.submit(reduced)
         failed, unpaid = refused(outcome, refusal)
         with suppress(Exception):  # if this fails, the bill is rejected
             return failed, await self.writers.outcomes.submit(failed)
@@ -224,7 +224,7 @@ def _end(outcome: ClaimOutcome, terms: BatchTerms | None) -> ItemDecided | Error
 
 
 def _cancelled(ended: ClaimOutcome | Return, terms: BatchTerms) -> Return:
-    """Return the end of a cancelled item, whatever its outcome: paid calls stay in its bill."""
+    """Return the end of a cancelled item: its outcome is dropped, its paid calls stay in the bill."""
     if isinstance(ended, Return):
         return replace(ended, cancelled=True)
     return Return(ended.claim, terms.operation.operation, ended.provenance, ended.transcript, cancelled=True)

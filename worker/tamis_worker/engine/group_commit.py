@@ -42,9 +42,8 @@ class _Waiting(Generic[Entry, Reply]):
 class GroupCommit(Generic[Entry, Reply]):
     """A writer that gathers entries and writes them together; one background task, on the loop that starts it.
 
-    While the ledger is unavailable, entries are kept and written later: a paid answer is never dropped. The
-    backpressure learns when writes fail, and when they succeed again. An entry that the ledger rejects fails alone,
-    without its group.
+    While the ledger is unavailable, entries are kept: a paid answer is never dropped. The writer reports failures and
+    successes to the backpressure. An entry that the ledger rejects fails alone, without its group.
 
     `gather_busy`: seconds to wait for more while entries arrive steadily. `slow`: seconds, see `SLOW`.
     """

@@ -1,8 +1,7 @@
 """The circuit breaker of a key: whether an endpoint accepts it for a model, and how often it was refused.
 
-When it is closed, every call is made. It opens with a refusal; it is open at the start and after a minute without an
-answer. Until it closes, one trial call at a time is made (half open). So a wrong key or an unknown model costs few
-calls, however many items are in flight.
+Closed: every call is made. It opens with a refusal; it is open at the start and after a minute without an answer. Until
+it closes, one trial call at a time is made (half open). So a wrong key or an unknown model costs few calls.
 """
 
 import asyncio
@@ -47,7 +46,7 @@ class KeyCircuitBreaker:
         return Admission(self) if self._is_closed() else None
 
     async def admit(self) -> "Admission":
-        """Wait until the breaker is closed or no trial call is in flight, and return the admission."""
+        """Wait until the breaker is closed, or no trial call is in flight within `patience`; return the admission."""
         clock = asyncio.get_running_loop().time
         while not self._is_closed() and self._trial is not None:
             left = self._trial.began + self._patience - clock() if self._trial.began else None

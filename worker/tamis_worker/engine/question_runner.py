@@ -1,7 +1,7 @@
 """Asking one question: admission, permit, call, reading, and the next step without a usable answer.
 
-Waiting is not failure: a rate-limit wait uses no attempt and does not count against the item's deadline. A refused key
-or model is not the item's failure either: it pauses the batch.
+A rate-limit wait uses no attempt and does not count against the item's deadline. A refused key or model is not the
+item's failure: it pauses the batch.
 """
 
 import asyncio
@@ -55,11 +55,10 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class QuestionRunner:
-    """The asker of questions under the shared limit; one per worker process.
+    """The calls of a worker process under the shared limit; one per process.
 
-    `sleep` waits between two calls, in seconds; `breaker` makes the breaker of a model at its first call.
-
-    `server` is the endpoint's name in spans.
+    `sleep` waits between two calls, in seconds; `breaker` makes a model's breaker at its first call; `server` is the
+    endpoint's name in spans.
     """
 
     llm: LlmClient
@@ -107,9 +106,9 @@ class QuestionRunner:
         model, or the next call could exceed the budget, the batch is paused before that.
         """
         if key is not None and not fresh:
-            kept = await self._kept(key, request, parse, accounting, transcript)
-            if kept is not None:
-                return kept.value
+            cached = await self._kept(key, request, parse, accounting, transcript)
+            if cached is not None:
+                return cached.value
         attempt: Attempt[T] = Attempt(request, self.policy, worked=accounting.worked)
         step: Next[T] = attempt.first()
         while True:
@@ -141,19 +140,19 @@ class QuestionRunner:
         transcript: QuestionTranscript | None,
     ) -> ReadContent[T] | None:
         """Return the cached answer; None if this release cannot use it or there is none."""
-        kept = await self.cache.find(key)
-        if kept is None:
+        cached = await self.cache.find(key)
+        if cached is None:
             return None
-        read = read_content(kept.content, request.schema, parse)
+        read = read_content(cached.content, request.schema, parse)
         if isinstance(read, CallError):
             return None
         accounting.cached += 1
         accounting.answered(read.deviations)
         self.measures.found()
-        accounting.model = kept.model
+        accounting.model = cached.model
         if transcript is not None:
-            transcript.found(request, kept.content, kept.model, read.deviations)
-        return read.weighed(kept.probability)
+            transcript.found(request, cached.content, cached.model, read.deviations)
+        return read.weighed(cached.probability)
 
     async def _next_step(
         self,
@@ -309,7 +308,7 @@ class QuestionRunner:
 
 
 def _pause_of(pause: Pause, model: str, terms: BatchTerms) -> Pause:
-    """Return the pause; for a panel its message names the model."""
+    """Return the pause; a panel's message names the model."""
     if panel_of(terms.operation) is None or model in (pause.message or ""):
         return pause
     return pause.model_copy(update={"message": f"{model}: {pause.message}"})

@@ -10,7 +10,7 @@
 | empty, malformed, invalid | once more in all, with the defect | yes | no |
 | the same or truncated, and the model is now asked in another way | the original question | yes | no |
 | the same, and no answer of the model could ever be used | halt the batch | yes | |
-| key, quota or model refused | once more, twice at most; `REFUSALS` in a row halt the batch | no | singly |
+| key, quota or model refused | once more, twice at most; `REFUSALS` in a row halt the batch | no | one by one |
 | any other 403 | give up; `FORBIDDEN` in a row halt the batch | yes | no |
 | invalid_request, context_length, refused, content_filter | give up | | |
 

@@ -22,7 +22,7 @@ from ..ledger.outcomes import CallsOfClaim
 from ..llm.chat import CallError, ChatAnswer, ChatRequest, Reply, Schema
 from ..llm.prompt_cache import MARKS, PARAMETERS
 
-MOST_SCHEMAS = 64  # whose JSON is kept; a worker needs few schemas at a time
+MOST_SCHEMAS = 64  # schemas kept as JSON; a worker needs few at a time
 NOT_PARAMETERS = frozenset({"messages", "response_format"})
 COUNTS = tuple(count.name for count in fields(Usage))
 
@@ -168,7 +168,7 @@ class QuestionTranscript:
         return {**written, "parameters": self._without_secrets(parameters)}
 
     def _messages(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the messages, or only those that the previous call does not have."""
+        """Return the messages, or only those missing in the previous call."""
         if self._before is None:
             return {"messages": [self._message(message, storable) for message in messages]}
         place, earlier = self._before
@@ -182,7 +182,7 @@ class QuestionTranscript:
             "messages": [self._message(message, self._writer.foreign) for message in messages[shared:]],
         }
 
-    def _message(self, message: Mapping[str, Any], kept: Callable[[str], str]) -> dict[str, Any]:
+    def _message(self, message: Mapping[str, Any], stored: Callable[[str], str]) -> dict[str, Any]:
         """Return a message for storing. The first messages are the caller's words, without secrets of this process."""
         role, content = message["role"], message["content"]
         marks = {}
@@ -193,7 +193,7 @@ class QuestionTranscript:
         if role == "system":
             written["sha256"] = self._writer.text(content)
         else:
-            written |= _bounded(kept(content), LONGEST_MESSAGE)
+            written |= _bounded(stored(content), LONGEST_MESSAGE)
         return {**written, "marks": marks} if marks else written
 
     def _format(self, response_format: Mapping[str, Any]) -> dict[str, Any]:
