@@ -1,9 +1,10 @@
 """The nine metrics of spec 4: a score, a category, or the reason for having neither.
 
-- **Context relevance.** Are the retrieved chunks about the question, by the search's signals? - **Context precision.**
-Are the cited chunks at the top of the ranking? - **Context recall.** Did the search find all that a value needs? An
-estimate, a warning, and a model's judgement. - **Agreement.** Do several chunks give the same value? - **Extraction
-quality.** How certain is a value, and is it in its evidence?
+- **Context relevance.** Are the retrieved chunks about the question, by the search's signals?
+- **Context precision.** Are the cited chunks at the top of the ranking?
+- **Context recall.** Did the search find all that a value needs? An estimate, a warning, and a model's judgement.
+- **Agreement.** Do several chunks give the same value?
+- **Extraction quality.** How certain is a value, and is it in its evidence?
 
 An item has the metrics of its chunks once, the others for each field.
 

@@ -45,7 +45,7 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True)
 class WatchdogBounds:
-    """The times that are too long, in seconds."""
+    """The limits of the watchdog, in seconds."""
 
     stalled_after: float  # without a message, or without a turn of the loop
     concurrency: int  # messages that it may hold

@@ -1,4 +1,4 @@
-"""The reconciler: finds items left by a dead worker or a lost message, and republishes them.
+"""The reconciler: finds work left by a dead worker or a lost message, and restarts it.
 
 Runs in every worker; an advisory lock admits one sweep at a time. Every repair may safely be done twice.
 """

@@ -25,8 +25,8 @@ class RedactedFormatter(structlog.stdlib.ProcessorFormatter):
 
 
 def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
-    """Send this process's log to stderr without its secrets, and keep Celery from setting up one of its own."""
-    people = sys.stderr.isatty()
+    """Send this process's log to stderr without its secrets, and keep Celery from configuring its own."""
+    terminal = sys.stderr.isatty()
     shared: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -39,9 +39,9 @@ def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *([_printable_event] if people else []),
-                *([] if people else [structlog.processors.format_exc_info]),
-                structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer(),
+                *([_printable_event] if terminal else []),
+                *([] if terminal else [structlog.processors.format_exc_info]),
+                structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
             ],
         )
     )

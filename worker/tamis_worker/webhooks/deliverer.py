@@ -1,7 +1,7 @@
 """The deliverer: claims due webhooks, sends each in its own task, and records the result.
 
-Runs in every worker. Delivery is at least once: if a worker dies, or the ledger is unavailable when the answer comes,
-the claim expires and the webhook is sent again, with the same id and body.
+Runs in every worker. Delivery is at least once: if no answer is recorded (worker dead, ledger unavailable), the claim
+expires, and the webhook is sent again with the same id and body.
 """
 
 import asyncio

@@ -51,6 +51,6 @@ def decide(answer: DeliveryAnswer, tries: int, *, jitter: float = 0.0) -> Delive
         return DeliveryDecision(False, None, f"{answer.said}: the receiver wants no more; given up")
     if tries > len(WAITS):
         return DeliveryDecision(False, None, f"{answer.said}; given up after {tries} tries in a day")
-    put_off = answer.retry_after if answer.status in MAY_ASK else None
-    wait = max(WAITS[tries - 1], min(put_off or 0.0, LONGEST_ASKED))
+    requested = answer.retry_after if answer.status in MAY_ASK else None
+    wait = max(WAITS[tries - 1], min(requested or 0.0, LONGEST_ASKED))
     return DeliveryDecision(False, wait * (1 + JITTER * jitter), answer.said)
