@@ -1,19 +1,19 @@
-"""One question to a model as a step machine: what follows from each reply, up to a value, a failure or a pause.
+"""One question to a model as a step machine: from each reply to the next step, up to a value, a failure or a pause.
 
-| step | what its driver does |
+| step | action of its driver |
 |---|---|
-| `Ask` | makes the call, and tells `Attempt.next` what became of it |
-| `Wait` | sleeps, then takes the step that follows |
-| `EndpointPause` | keeps every caller of this endpoint and model away for so long, then takes the step that follows |
+| `Ask` | makes the call, and passes its outcome to `Attempt.next` |
+| `Wait` | sleeps, then takes the next step |
+| `EndpointPause` | blocks all calls to this endpoint and model for so long, then takes the next step |
 | `Done` | uses the answer |
 | `Fail` | ends the question with an error |
-| `Halt` | pauses the batch and gives the item back |
+| `Halt` | pauses the batch and returns the item |
 
-Pure: it knows no clock, no endpoint and no randomness. `retry` holds the rules, this file what they are applied to: how
-many calls counted, how much of the item's deadline is used up, which errors were met, what is asked next.
+Pure: it has no clock, endpoint or randomness. `retry` contains the rules. This file keeps their inputs: counted calls,
+used deadline, earlier errors and the next request.
 
-`read_reply` gives the value that an operation makes of a reply. An answer that cannot be used is repaired: the question
-is asked once more, with what is wrong with the answer.
+`read_reply` returns the operation's value of a reply. An unusable answer is repaired: the question is asked once more,
+with the defect of the answer.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ReadContent(Generic[T]):
-    """A model's words that could be read, as the operation took them."""
+    """The text of a model after the operation has read it."""
 
     value: T
-    deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in them
-    probability: float | None = None  # of inclusion, from the tokens; None: they say none. The value has it, too
+    deviations: tuple[str, ...] = ()  # harmless deviations from the requested form
+    probability: float | None = None  # of inclusion, from the tokens; None: unknown. Also in the value
 
     def weighed(self, probability: float | None) -> "ReadContent[T]":
-        """The same with the probability of its decision."""
+        """Return the same with the probability of its decision."""
         if probability is None:
             return self
         value = replace(self.value, probability=probability) if isinstance(self.value, Decided) else self.value
@@ -50,7 +50,7 @@ class ReadContent(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class UsableAnswer(Generic[T]):
-    """An answer, and what it says."""
+    """A usable answer and its content."""
 
     answer: ChatAnswer
     read: ReadContent[T]
@@ -58,27 +58,27 @@ class UsableAnswer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome(Generic[T]):
-    """The end of one call, and what is to be decided by."""
+    """The end of one call, with the inputs of the next decision."""
 
     reply: Reply
-    read: UsableAnswer[T] | CallError  # of the reply, see `read_reply`
-    seconds: float  # that the call takes of the item's deadline
-    jitter: float  # in [0, 1), drawn anew for every call
-    refusals: int = 0  # calls in a row refused like this one, whoever made them; 0: it was not refused
-    anew: bool = False  # the model is asked in another way from now on: the question is worth asking anew
-    hopeless: str | None = None  # why no answer of the model could be used, in whatever way it was asked
+    read: UsableAnswer[T] | CallError  # result of `read_reply`
+    seconds: float  # of the item's deadline
+    jitter: float  # in [0, 1), drawn for every call
+    refusals: int = 0  # calls of the process refused like this one in a row; 0: not refused
+    anew: bool = False  # the model is now asked in another way, so the question can be repeated
+    hopeless: str | None = None  # why no answer of the model could be used, however it was asked
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Make this call."""
+    """A step: make this call."""
 
     request: ChatRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait alone, which counts towards the item's deadline."""
+    """A step: wait, which counts against the item's deadline."""
 
     seconds: float
     then: Ask
@@ -86,7 +86,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class EndpointPause:
-    """Have everybody wait, which counts towards nobody's deadline."""
+    """A step: block all calls to the endpoint, which counts against no deadline."""
 
     seconds: float
     then: Ask
@@ -94,7 +94,7 @@ class EndpointPause:
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """Use this value, and keep the answer that it came from."""
+    """A step: use this value, and keep its answer."""
 
     value: T
     answer: ChatAnswer
@@ -103,14 +103,14 @@ class Done(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """There is none, and this is why."""
+    """A step: end without a value, for this reason."""
 
     failure: Failure
 
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """No item of the batch would fare better: it is to be paused with this reason."""
+    """A step: pause the batch, because no item of it would succeed."""
 
     pause: Pause
 
@@ -120,27 +120,27 @@ Step: TypeAlias = Next[T] | Halt
 
 
 class Attempt(Generic[T]):
-    """The steps of one question. `first` begins, and each `Ask` is followed by one `next`."""
+    """The steps of one question. Begin with `first`; call `next` once after each `Ask`."""
 
     def __init__(self, request: ChatRequest, policy: RetryPolicy, *, worked: float = 0.0) -> None:
-        """`worked`: seconds of the item's deadline that its earlier questions took."""
+        """`worked`: seconds of the item's deadline that its earlier questions used."""
         self._request = request
         self._policy = policy
         self._before = self._worked = worked
         self._counted = 0  # calls, against `max_calls`
-        self._errors: list[ErrorKind] = []  # met so far; those that were the fault of how the model was asked are not
+        self._errors: list[ErrorKind] = []  # earlier errors, except those caused by the way of asking
         self._latest = request
         self.took = 0.0  # seconds of the deadline, up to the last call that counted
 
     def first(self) -> Ask | Fail:
-        """The first call; a failure where the item's deadline is over already."""
+        """Return the first call, or a failure if the item's deadline is over."""
         if self._worked >= self._policy.deadline:
             message = f"the item's deadline of {self._policy.deadline:g} s was over before its last question"
             return Fail(Failure(ErrorKind.TIMEOUT, message))
         return Ask(self._request)
 
     def next(self, outcome: CallOutcome[T]) -> Step[T]:
-        """The step that follows from the call that was asked for last."""
+        """Return the step after the latest call."""
         error = outcome.read
         if not isinstance(error, CallError):
             self._count(outcome)
@@ -182,7 +182,7 @@ class Attempt(Generic[T]):
         request = self._request
         if decision.larger_budget:
             return replace(request, max_tokens=2 * request.max_tokens)
-        if decision.anew:  # the budget was no fault of how the model was asked
+        if decision.anew:  # the way of asking failed, not the budget
             return replace(request, max_tokens=self._latest.max_tokens)
         if isinstance(reply, ChatAnswer):
             return repaired(request, reply, error)
@@ -190,13 +190,13 @@ class Attempt(Generic[T]):
 
 
 def unusable(reason: Malformed | InvalidAnswer) -> CallError:
-    """Why an answer that came cannot be used. Its usage was counted with the answer."""
+    """Return the error for an unusable answer. Its usage was counted with the answer."""
     kind = ErrorKind.MALFORMED if isinstance(reason, Malformed) else ErrorKind.INVALID
     return CallError(kind, str(reason)[:500])
 
 
 def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> ChatRequest:
-    """The same question once more, with the unusable answer and what is wrong with it."""
+    """Return the question with the unusable answer and its defect."""
     return replace(
         request,
         messages=(
@@ -214,7 +214,7 @@ def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> Chat
 def read_reply(
     reply: Reply, schema: Schema, parse: Callable[[object], T], decision: DecisionField | None = None
 ) -> UsableAnswer[T] | CallError:
-    """The value that `parse` makes of a reply, or why there is none; with the probability of its decision."""
+    """Return `parse`'s value of a reply, or the error; with the probability of its decision."""
     if isinstance(reply, CallError):
         return reply
     read = read_content(reply.content, schema, parse)
@@ -226,7 +226,7 @@ def read_reply(
 
 
 def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> ReadContent[T] | CallError:
-    """The value that `parse` makes of a model's words, or why there is none."""
+    """Return `parse`'s value of a model's text, or the error."""
     try:
         read = read_answer(content, schema)
         return ReadContent(parse(read.value), read.deviations)
@@ -235,7 +235,7 @@ def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> 
 
 
 def _pause(error: CallError, outcome: CallOutcome[T]) -> Pause:
-    """The pause of a batch whose call was refused, or whose model is of no use."""
+    """Return the pause of a batch after a refusal, or for a model without usable answers."""
     if outcome.hopeless is not None:
         return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=outcome.hopeless)
     message = error.message if error.everyone else f"{error.message} ({outcome.refusals} calls in a row)"

@@ -1,11 +1,11 @@
-"""Backpressure: nothing is begun that the servers could not take the end of.
+"""Backpressure: no work begins whose result the servers could not accept.
 
-Whoever speaks to the ledger or the broker again and again says here how it went. While one of them is in trouble no
-item is claimed, and while the ledger is, no call is begun: an answer is paid for, so there must be somewhere to put it.
-Calls in flight are finished, and their answers kept until they can be written. It is over when everybody who met
-trouble has got through again. The log gets one line at its beginning and one at its end.
+Parts that use the ledger or the broker repeatedly report success and failure here. While either is in trouble, no item
+is claimed; while the ledger is, no call begins, because a paid answer must be stored. Calls in flight finish, and their
+answers are kept. Trouble ends when every part that reported it has succeeded again. The log gets one line at its
+beginning and one at its end.
 
-A probe asks every second whether Redis takes what is written to it, because a full or read-only one answers pings.
+A probe writes to Redis every second, because a full or read-only Redis still answers pings.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from tamis_schemas.batches import wire
 # All times are in seconds.
 LOOK_EVERY = 1.0
 ANSWER_WITHIN = 3.0
-KEPT = 60  # of what is written
+KEPT = 60  # of the probe's key
 
 AWAY = (RedisError, OSError, TimeoutError)
 
@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Trouble:
-    """The reason why a worker holds back."""
+    """The reason why a worker waits."""
 
     server: RequiredServer
     reason: str  # one line, without secrets
@@ -59,7 +59,7 @@ class Trouble:
 
 
 class Backpressure:
-    """The state of the servers as one worker process meets it; on its loop, but `trouble` may be read on any thread."""
+    """The state of the servers as seen by one worker process; on its loop, but `trouble` is safe from any thread."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -71,30 +71,30 @@ class Backpressure:
 
     @property
     def trouble(self) -> Trouble | None:
-        """The present trouble, that of the ledger first; None where there is none."""
+        """The present trouble, first that of the ledger; None if there is none."""
         return self._troubles.get(RequiredServer.LEDGER) or self._troubles.get(RequiredServer.BROKER)
 
     @property
     def calls_wait(self) -> bool:
-        """Whether no call may be begun now."""
+        """True if no call may begin now."""
         return RequiredServer.LEDGER in self._troubles
 
     def in_trouble(self, server: RequiredServer) -> bool:
-        """Whether this server is in trouble."""
+        """Return whether this server is in trouble."""
         return server in self._troubles
 
     async def clear(self) -> None:
-        """Return when an item may be claimed; at once where nothing is wrong."""
+        """Return when items may be claimed; at once without trouble."""
         while self._troubles:
             await self._over[next(iter(self._troubles))].wait()
 
     async def clear_for_calls(self) -> None:
-        """Return when a call may be begun; at once where the ledger takes results."""
+        """Return when calls may begin; at once if the ledger accepts results."""
         while self.calls_wait:
             await self._over[RequiredServer.LEDGER].wait()
 
     def failed(self, server: RequiredServer, source: str, reason: object) -> None:
-        """Note that somebody, who will try again, could not get through to a server."""
+        """Record that `source` could not reach a server; it will try again."""
         self._failing[server].add(source)
         if server not in self._troubles:
             trouble = Trouble(server, str(reason), self._clock())
@@ -103,7 +103,7 @@ class Backpressure:
             log.warning("%s: %s", NEEDED_FOR[server], trouble.reason)
 
     def worked(self, server: RequiredServer, source: str) -> None:
-        """Note that somebody got through to a server."""
+        """Record that `source` reached a server."""
         failing = self._failing[server]
         if source not in failing:
             return
@@ -115,35 +115,33 @@ class Backpressure:
 
 
 class BrokerProbe:
-    """Writes one small key to each server, and tells the backpressure how that went."""
+    """The probe that writes a small key to each server."""
 
     def __init__(self, urls: Iterable[str], backpressure: Backpressure) -> None:
-        """The first one is the broker's. Each server is asked once, whatever databases of it are in use; what is not
-        Redis is not asked at all.
-        """
+        """`urls`: the broker's first. Each Redis server is probed once, even with several databases; no others."""
         self._backpressure = backpressure
         self._urls: dict[str, str] = {}
-        self._broker: str | None = None  # its place, where it is Redis
+        self._broker: str | None = None  # its place, if it is Redis
         for number, url in enumerate(urls):
             if urlsplit(url).scheme in REDIS_SCHEMES:
                 self._urls.setdefault(place(url), url)
                 self._broker = place(url) if number == 0 else self._broker
 
     async def run(self) -> None:
-        """Ask until cancelled."""
+        """Probe until cancelled."""
         clients = {
-            where: Redis.from_url(
+            address: Redis.from_url(
                 url,
                 socket_timeout=ANSWER_WITHIN,
                 socket_connect_timeout=ANSWER_WITHIN,
-                retry=Retry(NoBackoff(), 0),  # the next look is the next try
+                retry=Retry(NoBackoff(), 0),  # the next probe is the next try
             )
-            for where, url in self._urls.items()
+            for address, url in self._urls.items()
         }
         try:
             while True:
-                for where, client in clients.items():
-                    await self._look(where, client)
+                for address, client in clients.items():
+                    await self._look(address, client)
                 await asyncio.sleep(LOOK_EVERY)
         finally:
             for client in clients.values():
@@ -151,18 +149,18 @@ class BrokerProbe:
                     await client.aclose()
 
     def noticed(self, error: Exception) -> None:
-        """Somebody else was refused something by the broker: it is in trouble until it is asked again."""
+        """Record that the broker refused another request: it is in trouble until the next probe."""
         if self._broker is not None:
             self._failed(self._broker, error)
 
-    async def _look(self, where: str, client: "Redis") -> None:
+    async def _look(self, address: str, client: "Redis") -> None:
         try:
             async with asyncio.timeout(ANSWER_WITHIN):
                 await client.set(wire.PROBE_KEY, "1", ex=KEPT)
         except AWAY as error:
-            self._failed(where, error)
+            self._failed(address, error)
         else:
-            self._backpressure.worked(RequiredServer.BROKER, where)
+            self._backpressure.worked(RequiredServer.BROKER, address)
 
-    def _failed(self, where: str, error: Exception) -> None:
-        self._backpressure.failed(RequiredServer.BROKER, where, f"Redis at {where} {what_is_wrong(error)}")
+    def _failed(self, address: str, error: Exception) -> None:
+        self._backpressure.failed(RequiredServer.BROKER, address, f"Redis at {address} {what_is_wrong(error)}")

@@ -1,8 +1,8 @@
-"""Interrupts: where a worker stops or a batch no longer runs, calls in flight finish, and what waits is given back.
+"""Interrupts: if a worker stops or a batch no longer runs, calls in flight finish, and waiting items are returned.
 
-A batch may be paused or cancelled from anywhere, so the ledger is asked about the batches that have items here. A
-claim that was asked for after a batch was halted, and granted, proves that it runs again. An item whose claim was lost
-to another worker, or that is to end as cancelled, is halted alone.
+Any process may pause or cancel a batch, so the worker asks the ledger about its batches. If a claim was requested after
+a batch was halted, and granted, the batch runs again. An item that is cancelled, or whose claim another worker has, is
+halted alone.
 """
 
 import asyncio
@@ -16,39 +16,39 @@ from uuid import UUID
 
 from tamis_schemas import LedgerUnavailable, Pause
 
-FIRST_RETRY, LAST_RETRY = 0.05, 2.0  # s between two tries while the ledger is away
+FIRST_RETRY, LAST_RETRY = 0.05, 2.0  # s between two tries while the ledger is unavailable
 
-Write: TypeAlias = Callable[[UUID, Pause], Awaitable[bool]]  # pauses a batch in the ledger; False: it did not run
+Write: TypeAlias = Callable[[UUID, Pause], Awaitable[bool]]  # pauses a batch in the ledger; False: it was not running
 
 log = logging.getLogger(__name__)
 
 
 class Halted(Exception):
-    """The worker stops, or the batch no longer runs: the item is to be given back. No call was cut off."""
+    """The worker stops, or the batch no longer runs: return the item. No call was cut off."""
 
 
 class CutOff(Exception):
-    """A call was cut off, because its item is to end as cancelled without waiting for it."""
+    """A call was cut off, because its item was cancelled without waiting for the call."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """The state of a batch with items here. Generations count what happened to any batch."""
+    """The state of a batch with items here. Generations count the events of all batches."""
 
     items: int = 0
     granted: int = 0  # the generation of the latest claim
-    halted: int | None = None  # the generation since which it is known not to run
+    halted: int | None = None  # the generation since which it does not run
 
 
 Item: TypeAlias = tuple[UUID, int]  # batch and index: an `ItemKey` of the ledger
 
-_item: ContextVar[Item | None] = ContextVar("item", default=None)  # that a task works on, and tasks that it starts
+_item: ContextVar[Item | None] = ContextVar("item", default=None)  # of a task, and of tasks that it starts
 
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
     batch_id: UUID
-    item: Item | None  # None: not claimed yet
+    item: Item | None  # None: not yet claimed
 
 
 class BatchInterrupts:
@@ -57,8 +57,8 @@ class BatchInterrupts:
     def __init__(self, write: Write) -> None:
         """`write` pauses a batch in the ledger."""
         self._write = write
-        self.stopped = False  # whether the worker stops
-        self.generation = 0  # the present one; taken before a claim is asked for
+        self.stopped = False  # True after `stop`
+        self.generation = 0  # the current one; read before a claim is requested
         self._batches: dict[UUID, _Batch] = {}
         self._waiting: dict[asyncio.Task[Any], _Wait] = {}
         self._revoked: set[Item] = set()
@@ -68,16 +68,16 @@ class BatchInterrupts:
         self._pausing = asyncio.Lock()
 
     def stop(self) -> None:
-        """Stop the worker: end every interruptible wait, those to come too."""
+        """Stop the worker: end all interruptible waits, present and future."""
         self.stopped = True
         self._end_waits(self._waiting)
 
     async def pause(self, batch_id: UUID, pause: Pause) -> None:
-        """Pause a batch in the ledger for all workers, and halt it here; returns when both have happened.
+        """Pause a batch in the ledger for all workers, and halt it here; return when both are done.
 
-        Waits for a ledger that is away: without it nothing else could be done either.
+        If the ledger is unavailable, wait: no other work is possible without it.
         """
-        async with self._pausing:  # of many calls that find the same out, the first one writes
+        async with self._pausing:  # of many calls with the same cause, the first one writes
             if self._is_halted(batch_id):
                 return
             retry = FIRST_RETRY
@@ -94,14 +94,14 @@ class BatchInterrupts:
             self._halt(batch_id)
 
     def revoke(self, items: Collection[Item]) -> None:
-        """End the waits of items that others have now, so that no call is made for them here any more."""
+        """End the waits of items that other workers have claimed, so that no more calls are made for them here."""
         self._revoked.update(items)
         self._end_waits([task for task, wait in self._waiting.items() if wait.item in self._revoked])
 
     def cancel(self, item: Item, *, cut: bool = False) -> None:
-        """Have an item that is here end as cancelled: its waits end, and with `cut` its calls in flight as well.
+        """Cancel an item that is here: end its waits, and with `cut` its calls in flight too.
 
-        Without it they are finished. To be forgotten once the item is not here any more.
+        Without `cut`, calls in flight finish. Call `forget` when the item is no longer here.
         """
         self._cancelled.add(item)
         self._end_waits([task for task, wait in self._waiting.items() if wait.item == item])
@@ -109,18 +109,18 @@ class BatchInterrupts:
             self._end_waits([task for task, caller in self._calling.items() if caller == item])
 
     def forget(self, item: Item) -> None:
-        """Forget that an item was to be cancelled: a later claim of it is another matter."""
+        """Forget a cancellation: it does not apply to a later claim."""
         self._cancelled.discard(item)
 
     def cancels(self, item: Item) -> bool:
-        """Whether an item that is here is to end as cancelled."""
+        """Return whether an item that is here is cancelled."""
         return item in self._cancelled
 
     @contextmanager
     def held(self, batch_id: UUID, generation: int, *, index: int) -> Iterator[None]:
-        """Hold an item of the batch while it is evaluated; its claim was asked for in this generation."""
+        """Hold an item of the batch during its evaluation; its claim was requested in this generation."""
         item = (batch_id, index)
-        self._revoked.discard(item)  # it came too late, for a claim before this one
+        self._revoked.discard(item)  # a late revocation, for an earlier claim
         before = _item.set(item)
         batch = self._batches.setdefault(batch_id, _Batch())
         self.generation += 1
@@ -133,11 +133,11 @@ class BatchInterrupts:
         finally:
             _item.reset(before)
             self._revoked.discard(item)
-            batch.items -= 1  # what is known of it is kept until the ledger was asked once more
+            batch.items -= 1  # the batch is kept until the next `refresh`
 
     @contextmanager
     def interruptible(self, batch_id: UUID) -> Iterator[None]:
-        """Around a wait on behalf of a batch: it ends with `Halted` where the worker stops or the batch is halted."""
+        """Wrap a wait for a batch: raise `Halted` if the worker stops or the batch is halted."""
         item = _item.get()
         if self.stopped or self._is_halted(batch_id) or item in self._revoked or item in self._cancelled:
             raise Halted
@@ -151,7 +151,7 @@ class BatchInterrupts:
 
     @contextmanager
     def cuttable(self) -> Iterator[None]:
-        """Around a call in flight: it ends with `CutOff` where its item is cancelled without waiting for it."""
+        """Wrap a call in flight: raise `CutOff` if its item is cancelled without waiting for the call."""
         task = _this_task()
         self._calling[task] = _item.get()
         try:
@@ -167,14 +167,14 @@ class BatchInterrupts:
         except asyncio.CancelledError:
             if task in self._interrupted and task.uncancel() == 0:
                 raise ended from None
-            raise  # somebody else cancelled it: the loop ends
+            raise  # a foreign cancellation: the loop ends
         finally:
             self._interrupted.discard(task)
 
     async def refresh(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
         """Ask once which batches with items here no longer run, and halt them.
 
-        Returns those of them of which nothing is left here. Raises what `not_running` raises; nothing is halted then.
+        Return the halted batches without items here. Raises the errors of `not_running`; then nothing is halted.
         """
         if not self._batches:
             return []
@@ -184,7 +184,7 @@ class BatchInterrupts:
         halted = await not_running(batches)
         for batch_id, batch in batches.items():
             if batch.granted > generation or (batch.halted or 0) > generation:
-                continue  # claimed, or halted, while the answer was on its way: it may be older than that
+                continue  # claimed or halted after the query: the answer may be older
             if batch_id in halted:
                 self._halt(batch_id)
             else:

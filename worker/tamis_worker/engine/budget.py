@@ -1,9 +1,9 @@
-"""Budgets: before a call, the most that it may cost is reserved; afterwards, what it did cost is settled.
+"""Budgets: before a call, its maximum cost is reserved; afterwards, its actual cost is settled.
 
-All workers reserve in one row of the ledger, so a batch's calls in flight together never reserve more than its budget
-has left. It can be overspent only by calls in flight that cost more than was reserved for them: a prompt with more
-tokens than half of its characters. A call whose end nobody knows (no answer in time, a killed worker) was probably paid
-for: its reservation stays.
+All workers reserve in one row of the ledger, so a batch's calls in flight never reserve more than the rest of its
+budget. A batch can exceed its budget only through calls in flight that cost more than reserved: prompts with more than
+one token per two characters. If the end of a call is unknown (no answer in time, a killed worker), it was probably
+charged: its reservation stays.
 """
 
 import asyncio
@@ -28,9 +28,9 @@ from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .group_commit import GroupCommit
 
-LOOK = 1.0  # s between two looks whether calls of other workers have made room
-CLOSING = 5.0  # s for settlements under way when the worker stops; what is not settled by then stays reserved
-CHARACTERS_OF_TOKEN = 2  # at least, of a prompt; English has four, and the schema of the answer counts too
+LOOK = 1.0  # s between two checks for room from calls of other workers
+CLOSING = 5.0  # s for pending settlements when the worker stops; later ones stay reserved
+CHARACTERS_OF_TOKEN = 2  # of a prompt, at least; English has four, and the schema of the answer counts too
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ Changes: TypeAlias = GroupCommit[BudgetChange, BudgetState]
 
 
 class OverBudget(Exception):
-    """Raised where a batch must not go on, with the pause that says why."""
+    """Raised if a batch must not continue, with the pause that explains it."""
 
     def __init__(self, kind: PauseKind, message: str) -> None:
         self.pause = Pause(kind=kind, message=message)
@@ -47,7 +47,7 @@ class OverBudget(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Dollars held for one call."""
+    """Dollars reserved for one call."""
 
     batch_id: UUID
     model: str
@@ -55,7 +55,7 @@ class Reservation:
 
 
 class _Room:
-    """Those of this process that wait for room in a batch's budget: one of them looks, the others stand behind it."""
+    """The calls of this process that wait for room in a batch's budget: one checks, the others wait."""
 
     __slots__ = ("__weakref__", "looking", "settled")
 
@@ -65,7 +65,7 @@ class _Room:
 
 
 class BudgetReservations:
-    """Reserves and settles, in groups; one per worker process."""
+    """The reservations and settlements of a worker process, written in groups."""
 
     def __init__(
         self,
@@ -77,14 +77,14 @@ class BudgetReservations:
         backpressure: Backpressure | None = None,
         measures: Measures = NULL_MEASURES,
     ) -> None:
-        """`patience`: seconds in which any call ends, so that what is reserved longer belongs to none in flight.
+        """`patience`: seconds until any call has ended; an older reservation belongs to no call in flight.
 
-        `flex_patience`: the same of a batch at the flex tier; None: as of any other.
+        `flex_patience`: the same for a batch at the flex tier; None: the same value.
         """
         self._changes: Changes = GroupCommit(
             "spending", spending.change, backpressure=backpressure or Backpressure(), measures=measures
         )
-        self.commits = (self._changes,)  # to be started before it is used
+        self.commits = (self._changes,)  # must be started before use
         self._prices = prices
         self._patience = patience
         self._flex_patience = patience if flex_patience is None else flex_patience
@@ -92,21 +92,20 @@ class BudgetReservations:
         self._open: set[asyncio.Task[BudgetState]] = set()
 
     async def settled(self) -> None:
-        """Return once what is being settled is written, or the time for it is over."""
+        """Return when pending settlements are written, or their time is over."""
         if self._open:
             await asyncio.wait(self._open, timeout=CLOSING)
 
     async def reserve(
         self, terms: BatchTerms, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None
     ) -> Reservation | None:
-        """Hold what a call may cost; None where its batch has no budget.
+        """Reserve the maximum cost of a call; None if its batch has no budget.
 
-        `tier` is the one that is asked for; the answer may come at the standard one, and the dearer of both is held.
-        Where only calls in flight stand in the way, it waits for them to be settled. Cancelled meanwhile, nothing stays
-        reserved.
+        `tier` is the requested tier. The answer may come at the standard tier, so the higher cost is reserved. If only
+        calls in flight prevent it, wait until they are settled. If cancelled, nothing stays reserved.
 
         Raises:
-            OverBudget: with the figures, or with the model whose price is not known.
+            OverBudget: with the amounts, or with the model whose price is unknown.
         """
         if not terms.budgeted:
             return None
@@ -130,21 +129,21 @@ class BudgetReservations:
         return reservation
 
     async def settle(self, reservation: Reservation | None, usage: Usage | None, tier: str | None = None) -> None:
-        """Return once the cost of a call stands in the ledger in place of what was reserved for it.
+        """Replace a reservation by the cost of its call in the ledger; return when that is written.
 
-        `usage` None: nobody knows whether the call was paid for, and its reservation stays. So does that of a call
-        whose answer names a `tier` without a price: nobody knows what it did cost.
+        The reservation stays if `usage` is None: it is unknown whether the call was charged. It also stays if `tier`
+        has no price: the cost is unknown.
         """
         if reservation is None or usage is None:
             return
         cost = self._prices.cost(reservation.model, usage, tier)
         if cost is None:
             return
-        with suppress(SQLAlchemyError):  # refused: it is logged, and the reservation stays
+        with suppress(SQLAlchemyError):  # rejected: it is logged, and the reservation stays
             await asyncio.shield(self._settled(reservation, cost))
 
     def give_back(self, reservation: Reservation | None) -> None:
-        """Release what was held for a call that was not made. Done soon; nothing waits for it."""
+        """Release the reservation of a call that was not made. Returns before that is written."""
         if reservation is not None:
             self._settled(reservation, Decimal(0))
 
@@ -155,16 +154,16 @@ class BudgetReservations:
             room.settled.clear()
             before = clock()
             state = await self._try(reservation)
-            since += clock() - before  # while the ledger was away, no call could be settled
+            since += clock() - before  # while the ledger was unavailable, no call could be settled
             if state.granted:
                 return
             if state.spent + reservation.amount > state.max_cost:
                 raise OverBudget(PauseKind.BUDGET, _words(state, reservation.amount))
-            if (now := (state.spent, state.reserved)) != seen:
-                since, seen = clock(), now
+            if (amounts := (state.spent, state.reserved)) != seen:
+                since, seen = clock(), amounts
             elif clock() - since > patience:
                 raise OverBudget(PauseKind.BUDGET, _words(state, reservation.amount))
-            await wait_within(room.settled, LOOK)  # other workers' calls are seen in the ledger only
+            await wait_within(room.settled, LOOK)  # calls of other workers are visible only in the ledger
 
     async def _try(self, reservation: Reservation) -> BudgetState:
         change = BudgetChange(reservation.batch_id, reserve=reservation.amount)
@@ -176,7 +175,7 @@ class BudgetReservations:
             raise
 
     def _release_unclaimed(self, reservation: Reservation, done: "asyncio.Future[BudgetState]") -> None:
-        """Give back what was granted although whoever asked for it is gone."""
+        """Release a reservation whose caller was cancelled."""
         if not done.cancelled() and done.exception() is None and done.result().granted:
             self.give_back(reservation)
 
@@ -198,7 +197,7 @@ class BudgetReservations:
 
 
 def reserved_tokens(characters: Sequence[int]) -> int:
-    """Tokens that a prompt may have, from the characters of its messages; few have more."""
+    """Return a prompt's tokens at most, with few exceptions, from the characters of its messages."""
     return sum(characters) // CHARACTERS_OF_TOKEN
 
 

@@ -1,4 +1,4 @@
-"""The cache: a valid answer already received is never paid for again. Errors are never kept."""
+"""The cache: no valid answer is paid for twice. Errors are never cached."""
 
 import hashlib
 import json
@@ -18,8 +18,8 @@ from .backpressure import Backpressure
 from .capacity import SERVICE_TIER
 from .group_commit import GATHER, GroupCommit
 
-# Options that change what an answer costs or what comes beside it, not the answer: whoever asks for the probabilities
-# of its tokens finds the answers that were kept before, without one.
+# Options that change the cost of an answer or its additions, not the answer. A request with token probabilities also
+# finds earlier answers without them.
 SAME_ANSWER = frozenset({SERVICE_TIER, *OF_TOKENS}) | PARAMETERS
 
 log = logging.getLogger(__name__)
@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Keep:
-    """An answer to be kept under a key."""
+    """An answer to be cached under a key."""
 
     key: str
     answer: KeptAnswer
 
 
 class Cache:
-    """Answers by their question's key, in the ledger; looked up and written in groups."""
+    """The cached answers in the ledger, by their question's key; read and written in groups."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Cache:
         days: int | None = None,
         measures: Measures = NULL_MEASURES,
     ) -> None:
-        """Answers older than so many `days` are not found; None: all are."""
+        """`days`: the greatest age of a usable answer; None: any age."""
         self._engine = engine
         self._days = days
         backpressure = backpressure or Backpressure()
@@ -53,27 +53,27 @@ class Cache:
             self._find,
             backpressure=backpressure,
             measures=measures,
-            gather_busy=GATHER,  # they come in the groups in which their items were claimed
+            gather_busy=GATHER,  # they come in the groups of the claims
         )
         self._keeps: GroupCommit[Keep, None] = GroupCommit(
             "cached answers", self._keep, backpressure=backpressure, measures=measures
         )
-        self.commits = (self._finds, self._keeps)  # to be started before it is used
+        self.commits = (self._finds, self._keeps)  # must be started before use
 
     async def find(self, key: str) -> KeptAnswer | None:
-        """The answer kept under a key, or None."""
+        """Return the cached answer of a key, or None."""
         return await self._finds.submit(key)
 
     async def keep(self, key: str, answer: ChatAnswer, probability: float | None = None) -> None:
-        """Return once the answer is committed, in the place of an older one. What the ledger refuses is not kept.
+        """Cache an answer, in place of an older one; return once it is committed. A rejected answer is not cached.
 
-        `probability` is that of inclusion, from the answer's tokens, which are not kept themselves.
+        `probability` is that of inclusion, from the answer's tokens, which are not stored.
         """
         usage = answer.usage
         kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens, probability)
         try:
             await self._keeps.submit(Keep(key, kept))
-        except Exception as error:  # the item goes on: its answer is good, and is paid for again where it is asked for
+        except Exception as error:  # the answer is still good; only a repetition of the question is paid again
             log.error("an answer is not kept: %s", refusal_words(error))  # noqa: TRY400 - the error quotes the answer
 
     async def _find(self, keys: Sequence[str]) -> Sequence[KeptAnswer | None]:
@@ -86,9 +86,9 @@ class Cache:
 
 
 def fingerprint(request: ChatRequest, sample: int = 0) -> str:
-    """sha256 of everything that determines an answer, as canonical JSON: the question's key in the cache.
+    """Return the sha256 of everything that determines an answer, as canonical JSON: the question's key in the cache.
 
-    `sample` tells equal questions apart whose answers shall differ.
+    `sample` distinguishes equal questions that need different answers.
     """
     fields: dict[str, object] = {
         "max_tokens": request.max_tokens,
@@ -100,7 +100,7 @@ def fingerprint(request: ChatRequest, sample: int = 0) -> str:
     }
     if options := {name: value for name, value in request.options.items() if name not in SAME_ANSWER}:
         fields["options"] = options
-    if request.headers:  # behind a gateway, one may choose another model
+    if request.headers:  # behind a gateway, a header may choose another model
         fields["headers"] = {name.lower(): value for name, value in request.headers.items()}
     canonical = json.dumps([fields, sample], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""The account of one item: calls, tokens, dollars and seconds, over all of its questions; and what a call did cost."""
+"""The account of one item: calls, tokens, dollars and seconds, over all of its questions; and the cost of a call."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -11,7 +11,7 @@ from ..telemetry.chat import ChatSpan
 from .capacity import Waited
 from .item_end import Retried, untold
 
-MOST_DEVIATIONS = 50  # that are kept of an item, over all of its questions
+MOST_DEVIATIONS = 50  # stored per item, over all of its questions
 
 
 @dataclass
@@ -19,27 +19,27 @@ class CallAccounting:
     """The cost of one item so far."""
 
     calls: int = 0  # that reached the endpoint
-    unanswered: int = 0  # of the calls: nobody knows whether it was paid for
-    tier: str | None = None  # that the last answer was billed at, as the endpoint names it
+    unanswered: int = 0  # calls that may or may not have been charged
+    tier: str | None = None  # of the last answer, as the endpoint names it
     cached: int = 0  # questions answered from the cache
     usage: Usage = field(default_factory=Usage)
-    cost: Decimal | None = Decimal(0)  # dollars; None: of some answer nobody knows what it cost
+    cost: Decimal | None = Decimal(0)  # dollars; None: the cost of an answer is unknown
     model: str | None = None
     waited: Waited = field(default_factory=Waited)  # for capacity of its tier
     latency_ms: int | None = None
-    worked: float = 0.0  # seconds of the rounds of questions so far, rate-limit waits taken out
-    longest: float = 0.0  # of this round's questions, which are asked side by side
-    answers: int = 0  # valid ones, of whatever source
-    deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were used; each once
-    rated: ChatSpan | None = None  # of the call that the first of them came from; whoever owns the account ends it
+    worked: float = 0.0  # seconds of the rounds of questions so far, without rate-limit waits
+    longest: float = 0.0  # of this round's questions, which are asked concurrently
+    answers: int = 0  # valid answers, from calls or the cache
+    deviations: tuple[str, ...] = ()  # harmless deviations of the used answers; each once
+    rated: ChatSpan | None = None  # of the first answer's call; the account's owner ends it
     retried: Retried = untold
 
     def of_question(self) -> "CallAccounting":
-        """An account for one more question, which `add` puts on this one; its seconds count from this one's."""
+        """Return an account for another question, to be added by `add`; its seconds continue this account's."""
         return CallAccounting(waited=self.waited, worked=self.worked, retried=self.retried)
 
     def add(self, question: "CallAccounting") -> None:
-        """Put the account of a question on this one."""
+        """Add the account of a question."""
         self.calls += question.calls
         self.unanswered += question.unanswered
         self.cached += question.cached
@@ -55,7 +55,7 @@ class CallAccounting:
         if not self.answers:
             self.rated = question.rated
         elif question.rated is not None:
-            question.rated.end()  # only that of the first answer is left open
+            question.rated.end()  # only the span of the first answer stays open
         self.answers += question.answers
 
     @property
@@ -64,11 +64,11 @@ class CallAccounting:
         return QuestionBill(self.model, self.usage, self.cost, cached=self.cached > 0)
 
     def end_round(self) -> None:
-        """The questions asked side by side are answered; they took as long as the longest of them."""
+        """End a round of concurrent questions; it took as long as the longest of them."""
         self.worked, self.longest = self.worked + self.longest, 0.0
 
     def answered(self, deviations: tuple[str, ...], by: ChatSpan | None = None) -> None:
-        """There is a valid answer, read with these deviations; None: from the cache."""
+        """Record a valid answer, with its deviations; `by` None: from the cache."""
         self.answers += 1
         self._deviate(deviations)
         if self.answers == 1 and by is not None:
@@ -92,26 +92,26 @@ class CallAccounting:
 
 
 def usage_of(reply: Reply) -> Usage | None:
-    """The tokens that a call was charged for, none among them; None where nobody knows whether it was."""
+    """Return the tokens that a call was charged for, possibly none; None if that is unknown."""
     if reply.usage.total_tokens:
         return reply.usage
     if isinstance(reply, ChatAnswer):
-        return None  # the endpoint does not count
+        return None  # the endpoint reports no counts
     if reply.status is None:
         return None if reply.sent else reply.usage
     return None if reply.status == 200 else reply.usage
 
 
 def is_unanswered(reply: Reply) -> bool:
-    """True for a call that failed after it was sent, and of which nobody knows whether it was paid for."""
+    """Return whether a call failed after it was sent, so that it is unknown whether it was charged."""
     return isinstance(reply, CallError) and usage_of(reply) is None
 
 
 def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
-    """Dollars for a call; None where it was answered and nobody knows for how much.
+    """Return the dollars of a call; None if it was answered and the cost is unknown.
 
-    The price is that of the model as it was asked for; where none is known, of the model that the answer names. The
-    tier is the one that the answer names. A call that ended without an answer is not in it: nobody counted its tokens.
+    The price is that of the requested model; if unknown, of the model that the answer names. The tier is that of the
+    answer. A call that ended without an answer is not included: its tokens are unknown.
     """
     priced = reply.model if isinstance(reply, ChatAnswer) and not prices.knows(model) else model
     if isinstance(reply, ChatAnswer) and not reply.usage.total_tokens:

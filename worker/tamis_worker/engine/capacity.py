@@ -1,9 +1,8 @@
-"""Capacity: how calls at the flex tier wait while the endpoint has no room for them.
+"""Capacity: the waiting of calls at the flex tier while the endpoint has no room for them.
 
-No capacity is no rate limit: nothing was paid, nobody else has to wait, and waiting costs neither an attempt nor any of
-the item's deadline. While there is none, one call of the process at a time finds out whether there is again, after
-waits that double up to a minute; the items behind it stand in a line. With every answer one more call is let in, so
-what has waited does not come all at once.
+Lack of capacity is not a rate limit: the call costs nothing, other calls need not wait, and waiting uses neither an
+attempt nor the item's deadline. The process tries one call at a time, after waits that double up to a minute; the other
+items queue. Each answer admits one more call, so waiting calls do not come all at once.
 """
 
 import asyncio
@@ -19,23 +18,23 @@ from tamis_schemas import Steering, Tier
 from ..event_loop.loop import wait_within
 from ..llm.chat import CallError, ChatAnswer, ChatRequest, Reply
 
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds between two calls that find out
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds between two trial calls
 SERVICE_TIER = "service_tier"
 FLEX = Tier.FLEX.sent
 
 
 @dataclass
 class Waited:
-    """The time for which one item has met no capacity, over all of its questions."""
+    """The time that one item has waited for capacity, over all of its questions."""
 
-    since: float | None = None  # by the loop's clock; None: it has met none
+    since: float | None = None  # by the loop's clock; None: no lack of capacity so far
 
     def meet(self, now: float) -> None:
-        """Note that there is no capacity; only the first time counts."""
+        """Record a lack of capacity; only the first time counts."""
         self.since = now if self.since is None else self.since
 
     def left(self, steering: Steering, now: float) -> float | None:
-        """Seconds that it may still wait; None: for ever."""
+        """Return the seconds that the item may still wait; None: without limit."""
         if steering.waits:
             return None
         return steering.patience - (0.0 if self.since is None else now - self.since)
@@ -55,20 +54,20 @@ class Capacity:
     ) -> None:
         """
         Args:
-            most: calls in flight at once, where there is capacity.
-            usual: seconds that a call at the standard tier may take; a deadline counts no more of a slow one.
+            most: calls in flight at once while there is capacity.
+            usual: seconds that a call at the standard tier may take; a deadline counts at most so much of a slow call.
             first: the wait after the first call without capacity, in seconds; it doubles up to `longest`.
-            longest: no wait is longer.
-            jitter: in [0, 1), drawn anew for every wait.
+            longest: the longest wait, in seconds.
+            jitter: in [0, 1), drawn for every wait.
         """
         self._usual = usual
         self._waits = _Waits(first, longest, jitter)
         self._rooms: defaultdict[str, _Room] = defaultdict(lambda: _Room(most, self._waits))  # by model
-        self._fallen_back = asyncio.Semaphore(most)  # calls of items whose patience is over, at the standard tier
-        self.waiting = 0  # items that stand aside now, without a call; may be asked from any thread
+        self._fallen_back = asyncio.Semaphore(most)  # calls at the standard tier, of items whose patience is over
+        self.waiting = 0  # items that wait without a call; safe from any thread
 
     def place_at_once(self, request: ChatRequest, waited: Waited) -> "CallSlot | None":
-        """The place for one call at a tier that has room now; None: it is to be waited for."""
+        """Return the slot for a call if its tier has room now, else None."""
         if not is_flex(request):
             return CallSlot(request, None)
         room = self._rooms[request.model]
@@ -76,12 +75,12 @@ class Capacity:
         return place if room.enter_at_once(place) else None
 
     async def place(self, request: ChatRequest, steering: Steering, waited: Waited) -> "CallSlot":
-        """The place for one call, once its tier has room; at the standard tier where the item has waited enough.
+        """Wait until the tier has room, and return the slot; at the standard tier if the item's patience is over.
 
-        Leave it with its context. Cancelled meanwhile, no place is taken.
+        Leave the slot through its context. If cancelled, no slot is taken.
         """
-        if (at_once := self.place_at_once(request, waited)) is not None:
-            return at_once
+        if (slot := self.place_at_once(request, waited)) is not None:
+            return slot
         room = self._rooms[request.model]
         place = FlexPlace(request, room, self._usual, waited)
         if room.closed:
@@ -91,7 +90,7 @@ class Capacity:
         try:
             if await room.enter(place, left):
                 return place
-            # All whose patience is over at the same moment would call at once.
+            # All items whose patience ends at the same moment would call at once.
             await self._fallen_back.acquire()
         finally:
             self.waiting -= 1
@@ -99,10 +98,10 @@ class Capacity:
 
 
 class CallSlot:
-    """The leave to make one call, and the request as it is to be made; left with its context."""
+    """The right to make one call, with its request; returned at the end of its context."""
 
     def __init__(self, request: ChatRequest, left: Callable[[], None] | None) -> None:
-        """`left` is called once, when the place is left."""
+        """`left` is called once, when the slot is returned."""
         self.request = request
         self._left = left
 
@@ -113,22 +112,22 @@ class CallSlot:
         self.leave()
 
     def leave(self) -> None:
-        """Let the next one in; a second time changes nothing."""
+        """Return the slot and admit the next call; a second time changes nothing."""
         left, self._left = self._left, None
         if left is not None:
             left()
 
     def heard(self, reply: Reply) -> Reply:
-        """Take note of a reply; at another tier than flex "no capacity" is a rate limit like any other."""
+        """Process a reply; outside the flex tier "no capacity" is an ordinary rate limit."""
         return replace(reply, no_capacity=False) if isinstance(reply, CallError) and reply.no_capacity else reply
 
     def seconds(self, reply: Reply) -> float:
-        """The seconds that a call takes of its item's deadline."""
+        """Return the seconds that count against the item's deadline."""
         return reply.latency_ms / 1000
 
 
 class FlexPlace(CallSlot):
-    """A place at the flex tier."""
+    """A slot at the flex tier."""
 
     def __init__(self, request: ChatRequest, room: "_Room", usual: float, waited: Waited) -> None:
         super().__init__(request, lambda: room.left(self))
@@ -137,7 +136,7 @@ class FlexPlace(CallSlot):
         self._waited = waited
 
     def heard(self, reply: Reply) -> Reply:
-        """Take note of whether there was capacity."""
+        """Process a reply: record whether there was capacity."""
         if isinstance(reply, CallError) and reply.no_capacity:
             self._room.refused(self, reply.retry_after)
             self._waited.meet(_now())
@@ -146,7 +145,7 @@ class FlexPlace(CallSlot):
         return reply
 
     def seconds(self, reply: Reply) -> float:
-        """No more than a usual call may take: that this one was slow is its tier's doing."""
+        """Return the seconds, limited to those of a usual call, because the tier causes slow calls."""
         return min(super().seconds(reply), self._usual)
 
 
@@ -157,43 +156,43 @@ class _Waits:
     jitter: Callable[[], float]
 
     def after(self, refusals: int, retry_after: float | None) -> float:
-        """Seconds after so many refusals in a row, from half to the whole of a doubling wait, or as asked for."""
+        """Return the seconds after `refusals` in a row: half to all of a doubling wait, or more if requested."""
         doubled = min(self.longest, self.first * 2.0 ** min(refusals - 1, 64))
         return max(doubled * (0.5 + 0.5 * self.jitter()), min(retry_after or 0.0, self.longest))
 
 
 class _Room:
-    """The room of one model: how many calls may be in flight, and since when there is no capacity."""
+    """The room of one model: calls allowed in flight, and since when capacity is lacking."""
 
     def __init__(self, most: int, waits: _Waits) -> None:
         self._most = most
         self._waits = waits
         self._allowed = most
-        self._inside: set[FlexPlace] = set()  # that began since the last refusal: older calls say nothing of now
+        self._inside: set[FlexPlace] = set()  # begun since the last refusal: older calls have no news
         self._refusals = 0  # in a row
         self._closed_until = 0.0  # by the loop's clock
-        self._line = asyncio.Lock()  # first come, first served; its holder looks, the others stand behind
-        self._standing = 0  # in the line, its holder among them
+        self._line = asyncio.Lock()  # first come, first served; its holder checks, the others wait
+        self._queued = 0  # in the queue, including the holder
         self._moved = asyncio.Event()
 
     def enter_at_once(self, place: FlexPlace) -> bool:
-        """True where the place is taken; never past somebody who waits."""
-        if self._standing or self._closed_for() > 0 or len(self._inside) >= self._allowed:
+        """Take a slot if there is room; return whether it was taken. Never overtakes waiting calls."""
+        if self._queued or self._closed_for() > 0 or len(self._inside) >= self._allowed:
             return False
         self._inside.add(place)
         return True
 
     @property
     def closed(self) -> bool:
-        """True where the last call that found out found no capacity."""
+        """True if the last trial call found no capacity."""
         return self._refusals > 0
 
     async def enter(self, place: FlexPlace, left: float | None) -> bool:
-        """True once the place is taken; False where `left` seconds are over and there is no capacity."""
-        self._standing += 1
+        """Wait and take a slot; return False if `left` seconds pass without capacity."""
+        self._queued += 1
         try:
             while not (self.closed and left is not None and left <= 0):
-                # While there is capacity it waits for its turn, as it would at any other tier, and looks now and then.
+                # While there is capacity, it waits for its turn as at any other tier, and checks occasionally.
                 limit = left if left is None or left > 0 else self._waits.longest
                 try:
                     async with asyncio.timeout(limit), self._line:
@@ -206,10 +205,10 @@ class _Room:
                     left = 0.0
             return False
         finally:
-            self._standing -= 1
+            self._queued -= 1
 
     def refused(self, place: FlexPlace, retry_after: float | None) -> None:
-        """Close the room to new calls; of many calls that began together only the first makes the wait longer."""
+        """Close the room to new calls. Of calls that began together, only the first lengthens the wait."""
         if place not in self._inside:
             return
         self._inside.clear()
@@ -219,14 +218,14 @@ class _Room:
         self._moved.set()
 
     def answered(self, place: FlexPlace) -> None:
-        """Let one more in after an answer at this tier, unless another call was refused since this one began."""
+        """Admit one more call after an answer, unless a refusal came since this call began."""
         if place not in self._inside:
             return
         self._refusals = 0
         self._allowed = min(self._most, self._allowed + 1)
 
     def left(self, place: FlexPlace) -> None:
-        """Let the next one in after a call has ended."""
+        """Admit the next call after the end of a call."""
         self._inside.discard(place)
         self._moved.set()
 
@@ -235,12 +234,12 @@ class _Room:
 
 
 def is_flex(request: ChatRequest) -> bool:
-    """Whether a request asks for the tier that may have no room."""
+    """Return whether a request asks for the flex tier."""
     return request.options.get(SERVICE_TIER) == FLEX
 
 
 def at_standard(request: ChatRequest) -> ChatRequest:
-    """The same request at the standard tier, in the time that a call there may take."""
+    """Return the same request at the standard tier, with its usual timeout."""
     return replace(request, options={**request.options, SERVICE_TIER: Tier.STANDARD.sent}, timeout=None)
 
 

@@ -1,6 +1,6 @@
-"""A conversation: the questions of one item's program, asked one round after the other.
+"""A conversation: the questions of one item's program, asked round by round.
 
-The policy of calls says what a worker's settings let an item ask for.
+The policy of calls contains the limits of a worker's settings.
 """
 
 import asyncio
@@ -30,20 +30,20 @@ from .transcript import TranscriptWriter
 
 @dataclass(frozen=True)
 class CallPolicy:
-    """The calls that one item may make."""
+    """The limits of one item's calls."""
 
     retry: RetryPolicy
     temperature: float | None
     max_output_tokens: int
     max_prompt_chars: int = 100_000  # of an item's fields
-    recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: under it a model is asked about recall
-    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as of any other
-    logprobs: bool = True  # the probabilities of the tokens are asked for, where an answer decides
-    cache_breakpoint: Breakpoint | None = None  # how the end of a prompt's common beginning is marked; None: not
+    recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: below it a model judges recall
+    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as at any tier
+    logprobs: bool = True  # request the probabilities of the tokens if an answer decides
+    cache_breakpoint: Breakpoint | None = None  # the mark after a prompt's common beginning; None: no mark
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> Self:
-        """The policy of a worker with these settings."""
+        """Return the policy for a worker's settings."""
         return cls(
             retry=RetryPolicy(max_calls=settings.max_calls, deadline=settings.item_deadline),
             temperature=settings.temperature,
@@ -58,9 +58,9 @@ class CallPolicy:
 
 @dataclass(eq=False)
 class Conversation:
-    """Runs one program, and knows afterwards what it cost.
+    """The run of one program, and its cost afterwards.
 
-    `writer` gets every call; None: nothing is kept of them. `retried` is told of each that is made again.
+    `writer` records every call; None: no transcript. `retried` is called for each call that is repeated.
     """
 
     runner: QuestionRunner
@@ -76,7 +76,7 @@ class Conversation:
         self._questions = 0
 
     async def run(self, program: OperationProgram) -> Decided | Failure:
-        """Run the program to its end. Raises `Halted` where the worker stops meanwhile or the batch is not to go on."""
+        """Run the program to its end. Raises `Halted` if the worker stops or the batch must not continue."""
         try:
             questions = next(program)
             while True:
@@ -91,16 +91,16 @@ class Conversation:
 
     @property
     def rated(self) -> ChatSpan | None:
-        """The span of the call whose answer the first question got, still open; None: it came from the cache."""
+        """The span of the call that answered the first question, still open; None: from the cache."""
         return self._accounting.rated
 
     @property
     def transcript(self) -> CallsOfClaim | None:
-        """The calls made so far; None where there were none, or they are not kept."""
+        """The calls made so far; None if there were none, or without a transcript."""
         return None if self.writer is None else self.writer.written
 
     def provenance(self) -> Provenance:
-        """The origin and the bill of the evaluation; the prompt is that of the first question."""
+        """Return the origin and the bill of the evaluation; the prompt is that of the first question."""
         return Provenance(
             model=self._accounting.model,
             prompt_sha256=self._first_key,
@@ -126,14 +126,14 @@ class Conversation:
     async def _side_by_side(self, questions: Sequence[Question[Any]]) -> tuple[QuestionResult, ...]:
         tasks = [asyncio.create_task(self._result(question)) for question in questions]
         try:
-            # Where one is halted, the calls of the others are finished all the same: their answers are kept.
+            # If one is halted, the other calls still finish: their answers are cached.
             await asyncio.wait(tasks)
             return tuple(task.result() for task in tasks)
         finally:
             for task in tasks:
                 task.cancel()
                 if task.done() and not task.cancelled():
-                    task.exception()  # of several that were halted, one is told
+                    task.exception()  # of several halted questions, one raises
 
     async def _result(self, question: Question[Any]) -> QuestionResult:
         request = chat_request(question, question.model or self.model, self.policy, self.terms.steering)
@@ -163,12 +163,12 @@ class Conversation:
 def chat_request(
     question: Question[Any], model: str, policy: CallPolicy, steering: Steering = NO_STEERING
 ) -> ChatRequest:
-    """A question as it is put to a model: what determines its answer, and so its key in the cache."""
+    """Return a question as a request to a model. It determines the answer, and so the key in the cache."""
     usual = policy.temperature
     temperature = usual if question.temperature is None or usual is None else question.temperature
-    own = cache_options(model, question.messages, question.schema, policy.cache_breakpoint)
+    options = cache_options(model, question.messages, question.schema, policy.cache_breakpoint)
     if policy.logprobs and question.decision is not None:
-        own |= token_options(steering.options)
+        options |= token_options(steering.options)
     return ChatRequest(
         model=model,
         messages=question.messages,
@@ -176,7 +176,7 @@ def chat_request(
         schema=question.schema,
         temperature=temperature,
         max_tokens=max(policy.max_output_tokens, question.tokens),
-        options=own | steering.options,
+        options=options | steering.options,
         headers=steering.extra_headers,
         timeout=policy.flex_timeout if steering.tier is Tier.FLEX else None,
         decision=question.decision,

@@ -1,4 +1,4 @@
-"""The way of one item through a worker: claim, ask, record."""
+"""The path of one item through a worker: claim, ask, record."""
 
 import logging
 from collections.abc import Callable
@@ -31,27 +31,27 @@ from .question_runner import QuestionRunner
 from .transcript import SchemaTexts, TranscriptWriter
 
 INTERRUPTED = "interrupted"  # the process ended
-RETURNED = "returned"  # the claim was given back; the item is evaluated again
-CANCELLED = ItemStatus.CANCELLED.value  # the item was revoked
-REPLACED = "replaced"  # another claim had taken the place of this one, and its outcome counts
+RETURNED = "returned"  # the claim was returned; the item is evaluated again
+CANCELLED = ItemStatus.CANCELLED.value  # the item was cancelled
+REPLACED = "replaced"  # another claim replaced this one, and its outcome counts
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Return:
-    """A claim given back; where its batch runs and the item is not cancelled, to be published again."""
+    """A returned claim. If its batch runs and the item is not cancelled, it is published again."""
 
     claim: Claim
     operation: str
-    paid: Provenance  # what the calls cost that were answered before
+    paid: Provenance  # cost of the calls answered so far
     transcript: CallsOfClaim | None = None  # of those calls
     cancelled: bool = False  # the item ends here
 
 
 @dataclass(frozen=True)
 class Writers:
-    """The writers of an evaluator, each of which writes in groups."""
+    """The writers of an evaluator; each writes in groups."""
 
     claims: GroupCommit[ItemKey, Claim | ClaimRefusal]
     outcomes: GroupCommit[ClaimOutcome, bool]
@@ -60,15 +60,15 @@ class Writers:
 
     @property
     def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
-        """All of them."""
+        """All writers."""
         return (self.claims, self.outcomes, self.returns, self.cancellations)
 
 
 @dataclass(eq=False)
 class Evaluator:
-    """Evaluates items by their key; one per worker process, used by all of its tasks.
+    """The evaluator of items, by their key; one per worker process, used by all of its tasks.
 
-    `redact` takes secrets out of a text, whoever wrote it; without `transcripts` no call is put down.
+    `redact` removes secrets from any text; without `transcripts` no call is recorded.
     """
 
     writers: Writers
@@ -88,25 +88,25 @@ class Evaluator:
         self._schemas = SchemaTexts() if self.transcripts else None
 
     async def evaluate(self, key: ItemKey, retried: Retried = untold) -> ItemEnd:
-        """The item's end, once it is committed; at once where somebody else holds or finished the item.
+        """Return the item's end once it is committed; at once if another worker has claimed or finished it.
 
-        `retried` is told, on the loop, of each call that failed and is followed by another one.
+        `retried` is called on the loop for each failed call that is repeated.
         """
-        if self.backpressure.trouble is not None and (kept_back := await self._kept_back(key)) is not None:
-            return kept_back
+        if self.backpressure.trouble is not None and (no_outcome := await self._kept_back(key)) is not None:
+            return no_outcome
         generation = self.interrupts.generation
         since = tracing.now()
         claim = await self.writers.claims.submit(key)
         self.measures.claimed(isinstance(claim, Claim))
         if isinstance(claim, ClaimRefusal):
-            if self.interrupts.cancels(key):  # of a paused batch no claim is granted
+            if self.interrupts.cancels(key):  # a paused batch grants no claims
                 return NoOutcome.CANCELLED if await self.writers.cancellations.submit(key) else NoOutcome.SKIPPED
             return NoOutcome.CANCELLED if claim.cancelled else NoOutcome.SKIPPED
         with self.held.hold(key), self.interrupts.held(key.batch_id, generation, index=key.index):
             return await self._traced(claim, since, retried)
 
     async def _kept_back(self, key: ItemKey) -> NoOutcome | None:
-        """None once the servers work; where the batch is halted before that, what resumes it publishes it anew."""
+        """Return None when the servers work again. If the batch is halted first, resuming it republishes the item."""
         try:
             with self.interrupts.interruptible(key.batch_id):
                 await self.backpressure.clear()
@@ -136,7 +136,7 @@ class Evaluator:
             if isinstance(outcome, Return):
                 item_span.outcome = CANCELLED if outcome.cancelled else RETURNED
                 return NoOutcome.CANCELLED if await self._given_back(outcome) else NoOutcome.RETURNED
-        except Exception as error:  # a fault of ours must end as an error of this item, not as a lost item
+        except Exception as error:  # a defect in Tamis must end as an error of this item, not as a lost item
             outcome = self._fault(claim, error)
         outcome, accepted = await self._recorded(outcome)
         item_span.ended(outcome)
@@ -148,36 +148,36 @@ class Evaluator:
 
     def _fault(self, claim: Claim, error: Exception) -> ClaimOutcome:
         message = f"{type(error).__name__}: {error}"
-        if isinstance(error, SQLAlchemyError):  # which quotes statements and values
+        if isinstance(error, SQLAlchemyError):  # its text quotes statements and values
             message = f"the ledger refuses a statement: {refusal_words(error)}"
             log.error("%s: %s", _label(claim), message)
         else:
             log.exception("%s", _label(claim))
         return ClaimOutcome(claim, Failure(ErrorKind.INTERNAL, self.redact(message)[:500]), Provenance())
 
-    async def _given_back(self, back: Return) -> bool:
-        """True where the item is cancelled."""
+    async def _given_back(self, returned: Return) -> bool:
+        """Release the claim; return whether the item is cancelled."""
         try:
-            return await self.writers.returns.submit(back)
+            return await self.writers.returns.submit(returned)
         except Exception:
-            if back.transcript is None:
+            if returned.transcript is None:
                 raise
-            # It may be this that cannot be held.
-            return await self.writers.returns.submit(replace(back, transcript=None))
+            # Perhaps Postgres rejects only the transcript.
+            return await self.writers.returns.submit(replace(returned, transcript=None))
 
     async def _recorded(self, outcome: ClaimOutcome) -> tuple[ClaimOutcome, bool]:
-        """The outcome as the ledger holds it, and whether it was accepted."""
+        """Write the outcome; return it as stored, and whether it was accepted."""
         try:
             return outcome, await self.writers.outcomes.submit(outcome)
-        except Exception as error:  # the ledger refuses it: else the item would stay running, and be paid for again
+        except Exception as error:  # rejected: otherwise the item would stay running and be paid for again
             refusal = refusal_words(error)
         log.error("%s: the ledger cannot hold its outcome: %s", _label(outcome.claim), refusal)
         if outcome.transcript is not None:
-            with suppress(Exception):  # it is not the transcript that cannot be held
-                alone = replace(outcome, transcript=None)
-                return alone, await self.writers.outcomes.submit(alone)
+            with suppress(Exception):  # if this fails, not only the transcript is rejected
+                reduced = replace(outcome, transcript=None)
+                return reduced, await self.writers.outcomes.submit(reduced)
         failed, unpaid = refused(outcome, refusal)
-        with suppress(Exception):  # it is the bill that cannot be held
+        with suppress(Exception):  # if this fails, the bill is rejected
             return failed, await self.writers.outcomes.submit(failed)
         return unpaid, await self.writers.outcomes.submit(unpaid)
 
@@ -196,7 +196,7 @@ class Evaluator:
                 terms.operation, fitted.item, shown=fitted.shown, recall_threshold=self.policy.recall_threshold
             )
             ended = await conversation.run(program)
-            if isinstance(ended, Failure):  # an endpoint may say back what it was sent
+            if isinstance(ended, Failure):  # an endpoint may quote the request
                 ended = replace(ended, message=self.redact(ended.message))
             if ended.panel is not None:
                 ended = replace(ended, panel=ended.panel.redacted(self.redact))
@@ -218,13 +218,13 @@ def _end(outcome: ClaimOutcome, terms: BatchTerms | None) -> ItemDecided | Error
         case Failure(kind):
             return kind
         case Decided(result):
-            assert terms is not None  # noqa: S101 - nothing is decided before it is known what to ask
+            assert terms is not None  # noqa: S101 - a decision exists only after the terms are loaded
             value = result.fields if isinstance(result, FieldsResult) else result.value
             return ItemDecided(terms.operation.result_words(value, result.confidence))
 
 
 def _cancelled(ended: ClaimOutcome | Return, terms: BatchTerms) -> Return:
-    """The end of an item that was revoked meanwhile, whatever it came to: what was paid for it stays in its bill."""
+    """Return the end of a cancelled item: its outcome is dropped, its paid calls stay in the bill."""
     if isinstance(ended, Return):
         return replace(ended, cancelled=True)
     return Return(ended.claim, terms.operation.operation, ended.provenance, ended.transcript, cancelled=True)
@@ -235,7 +235,7 @@ def _label(claim: Claim) -> str:
 
 
 class _ItemSpan:
-    """The span of one item, and what the figures are told of it."""
+    """The span of one item, and its labels in the metrics."""
 
     def __init__(self, since: int) -> None:
         self._since = since
@@ -244,7 +244,7 @@ class _ItemSpan:
         self.outcome = INTERRUPTED
 
     def begin(self, claim: Claim, terms: BatchTerms) -> None:
-        """Begin the span of an item that is claimed, once it is known what to ask."""
+        """Begin the span of a claimed item, once its terms are loaded."""
         self.operation = terms.operation.operation
         name = wire.task_name(self.operation)
         self.span = tracing.start(name, {}, kind=SpanKind.CONSUMER, of=terms.traceparent, since=self._since)
@@ -260,7 +260,7 @@ class _ItemSpan:
         self.span.enter()
 
     def ended(self, outcome: ClaimOutcome) -> None:
-        """Note the outcome."""
+        """Record the outcome."""
         self.outcome = outcome.status.value
         if self.span.recording:
             cost = outcome.provenance.cost

@@ -1,6 +1,6 @@
 """Group commit: many small writes become one statement, without a timer to tune.
 
-Whoever submits waits for its own answer. While one group is being written, the next one gathers.
+Each caller waits for the reply to its entry. While one group is written, the next one gathers.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ Entry = TypeVar("Entry")
 Reply = TypeVar("Reply")
 
 LARGEST_GROUP = 200
-GATHER = 0.002  # s; lets submitters that wake together share a group
-GATHER_BUSY = 0.04  # s; where entries come in a stream: a statement for many costs hardly more than one for one
+GATHER = 0.002  # s; callers that wake together share a group
+GATHER_BUSY = 0.04  # s; while entries arrive steadily: a statement for many costs hardly more than for one
 BUSY = 0.02  # s between two entries, on average
-QUIET = 0.04  # s between two entries, on average: none is to be expected, and somebody may wait for this one
+QUIET = 0.04  # s between two entries, on average: no other is expected, and a caller may be waiting
 SMOOTHING = 0.1  # weight of the last interval in the average
-LONGEST_PAUSE = 2.0  # s between two tries while the ledger is away
-SLOW = 5.0  # s; a group that takes longer is a sign that the ledger cannot keep up, or is silent
+LONGEST_PAUSE = 2.0  # s between two tries while the ledger is unavailable
+SLOW = 5.0  # s; a slower group shows that the ledger is overloaded or does not answer
 
 log = logging.getLogger(__name__)
 
@@ -40,16 +40,15 @@ class _Waiting(Generic[Entry, Reply]):
 
 @dataclass(eq=False)
 class GroupCommit(Generic[Entry, Reply]):
-    """Gathers entries and writes them together; one background task, on the loop it is started on.
+    """A writer that gathers entries and writes them together; one background task, on the loop that starts it.
 
-    While the ledger is away entries are kept and written when it is back: an answer already paid for is never
-    dropped. The backpressure is told when it goes, and when this writer got through again. An entry that the ledger
-    refuses fails alone, not with the group it stood in.
+    While the ledger is unavailable, entries are kept: a paid answer is never dropped. The writer reports failures and
+    successes to the backpressure. An entry that the ledger rejects fails alone, without its group.
 
-    `gather_busy`: seconds to wait for others where entries come in a stream. `slow`: seconds, see `SLOW`.
+    `gather_busy`: seconds to wait for more while entries arrive steadily. `slow`: seconds, see `SLOW`.
     """
 
-    name: str  # of what it writes
+    name: str  # of the written entries
     write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]]
     _: KW_ONLY
     backpressure: Backpressure = field(default_factory=Backpressure)
@@ -60,16 +59,16 @@ class GroupCommit(Generic[Entry, Reply]):
     def __post_init__(self) -> None:
         self._queue: asyncio.Queue[_Waiting[Entry, Reply]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
-        self._last = 0.0  # when the last entry came
+        self._last = 0.0  # time of the last entry
         self._interval = 1.0  # s between two entries, on average
-        self._began: float | None = None  # when the present try to write began
+        self._began: float | None = None  # time of the current try to write
 
     async def start(self) -> None:
         """Begin to write."""
         self._task = asyncio.create_task(self._run(), name=f"group commit of {self.name}")
 
     async def submit(self, entry: Entry) -> Reply:
-        """The reply to one entry, once it is committed. Raises what the ledger refuses it with."""
+        """Return the reply to one entry, once it is committed. Raises the ledger's error if it rejects the entry."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._interval += SMOOTHING * (min(1.0, now - self._last) - self._interval)
@@ -80,17 +79,17 @@ class GroupCommit(Generic[Entry, Reply]):
 
     @property
     def ended(self) -> bool:
-        """True where it was started and writes no more; may be asked from any thread."""
+        """True if it was started and no longer writes; safe from any thread."""
         return self._task is not None and self._task.done()
 
     @property
     def writing(self) -> float:
-        """Seconds that the present try to write has taken, 0 between two; may be asked from any thread."""
+        """Seconds of the current try to write, 0 between two tries; safe from any thread."""
         began = self._began
         return 0.0 if began is None else time.monotonic() - began
 
     async def close(self) -> None:
-        """Stop; what is still waiting is cancelled."""
+        """Stop; cancel waiting entries."""
         if self._task is not None:
             await end_tasks(self._task)
         while not self._queue.empty():
@@ -125,7 +124,7 @@ class GroupCommit(Generic[Entry, Reply]):
                 log.debug("%s: %d kept until the ledger is back: %s", self.name, len(group), error)
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, pause * 2)
-            except Exception as error:  # the ledger refuses something: find out which entry it is
+            except Exception as error:  # the ledger rejects an entry: find it by halving the group
                 self.backpressure.worked(RequiredServer.LEDGER, self.name)
                 if len(group) > 1:
                     middle = len(group) // 2
@@ -135,7 +134,7 @@ class GroupCommit(Generic[Entry, Reply]):
                     _answer(group[0], error)
                 return
             else:
-                if self.writing < self.slow or self._queue.empty():  # slow, and more to write: not over yet
+                if self.writing < self.slow or self._queue.empty():  # slow, and more to write: trouble continues
                     self.backpressure.worked(RequiredServer.LEDGER, self.name)
                 self.measures.wrote(self.name, len(group))
                 for waiting, reply in zip(group, replies, strict=True):
@@ -157,9 +156,9 @@ class GroupCommit(Generic[Entry, Reply]):
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
-    """Seconds to wait for more entries to share a statement, where one comes every `interval` seconds.
+    """Return the seconds to wait for more entries of a statement, if an entry comes every `interval` seconds.
 
-    With 0, those that come in the same turn of the loop share it all the same.
+    With 0, entries of the same turn of the loop still share it.
     """
     if interval >= QUIET:
         return 0.0

@@ -1,4 +1,4 @@
-"""The end of one delivery of an item: what the core tells whoever brought it."""
+"""The end of one delivery of an item, as the core reports it to the caller."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from tamis_schemas import ErrorKind
 
 @dataclass(frozen=True, slots=True)
 class ItemDecided:
-    """The item is decided, and the ledger has it."""
+    """The item is decided and recorded."""
 
-    words: str  # `include 0.92`: neither text of the record nor of the answer
+    words: str  # `include 0.92`: no text of the record or the answer
 
 
 class NoOutcome(StrEnum):
-    """Why this delivery gave the item no outcome."""
+    """The reason why this delivery gave the item no outcome."""
 
-    CANCELLED = "cancelled"  # nobody evaluates it any more
-    RETURNED = "returned"  # it was begun and given back: it comes again with another message
-    SKIPPED = "skipped"  # it was not begun, or in vain: its batch is paused, or another delivery's outcome counts
-    NOT_BEGUN = "not begun"  # the worker stops before it is claimed: the same message comes again
+    CANCELLED = "cancelled"  # no worker will evaluate it
+    RETURNED = "returned"  # begun and returned: it comes again with another message
+    SKIPPED = "skipped"  # not begun, or in vain: its batch is paused, or another delivery's outcome counts
+    NOT_BEGUN = "not begun"  # the worker stops before the claim: the same message comes again
 
 
-ItemEnd: TypeAlias = ItemDecided | ErrorKind | NoOutcome  # an `ErrorKind`: it has failed, and the ledger has it
-Retried: TypeAlias = Callable[[ErrorKind], None]  # is told of a call that failed, where another one follows
+ItemEnd: TypeAlias = ItemDecided | ErrorKind | NoOutcome  # an `ErrorKind`: failed and recorded
+Retried: TypeAlias = Callable[[ErrorKind], None]  # called for a failed call that is repeated
 
 
 def untold(kind: ErrorKind) -> None:
-    """Nobody wants to know of retries."""
+    """Ignore retries."""

@@ -1,8 +1,7 @@
-"""The circuit breaker of a key: whether an endpoint takes it for a model, and how often it was refused.
+"""The circuit breaker of a key: whether an endpoint accepts it for a model, and how often it was refused.
 
-Closed, every call is made. It opens with a refusal, and is open at the start and after a minute without an answer.
-While it is not closed one trial call at a time is made (half open), so that of a key that is wrong or a model that is
-unknown few calls are burned, however many items are in flight.
+Closed: every call is made. It opens with a refusal; it is open at the start and after a minute without an answer. Until
+it closes, one trial call at a time is made (half open). So a wrong key or an unknown model costs few calls.
 """
 
 import asyncio
@@ -14,10 +13,10 @@ from ..event_loop.loop import wait_within
 from ..llm.chat import ChatAnswer, Reply
 from .retry import TRANSIENT
 
-# A key is refused at the door: whoever waits behind a trial call waits no longer than this.
+# An endpoint refuses a key at once, so waiting for a trial call ends after this time.
 PATIENCE = 3.0  # seconds
-SPACING = 0.5  # seconds between a refusal and the next trial: a key server that stumbles for a moment pauses nothing
-FRESH = 60.0  # seconds; an answer that is older says nothing of the key as it is now
+SPACING = 0.5  # seconds between a refusal and the next trial, so that a brief fault of a key server pauses nothing
+FRESH = 60.0  # seconds; an older answer does not show the present state of the key
 
 
 class KeyCircuitBreaker:
@@ -27,27 +26,27 @@ class KeyCircuitBreaker:
         self._patience = patience
         self._spacing = spacing
         self._fresh = fresh
-        self._closed_until = -math.inf  # by the loop's clock; a call was answered since the last refusal
-        self._refused = 0  # calls ever; tells whether one was refused since another one began
+        self._closed_until = -math.inf  # by the loop's clock; after an answer since the last refusal
+        self._refused = 0  # calls ever; shows whether there was a refusal since a call began
         self._in_a_row = 0
-        self._forbidden = 0  # in a row, of those that may be one item's own fault
-        self._next_trial = 0.0  # not before, by the loop's clock
-        self._trial: Admission | None = None  # half open: whose call finds out
-        self._moved = asyncio.Event()  # set, and replaced, whenever something of this changes
+        self._forbidden = 0  # in a row, possibly the fault of an item
+        self._next_trial = 0.0  # earliest time, by the loop's clock
+        self._trial: Admission | None = None  # half open: the trial call
+        self._moved = asyncio.Event()  # set and replaced at every change
 
     @property
     def state(self) -> str:
-        """closed, half open or open, in the words at the top of this file; on the loop."""
+        """The state: closed, half open or open, as defined at the top of this file; only on the loop."""
         if self._is_closed():
             return "closed"
         return "open" if self._trial is None else "half open"
 
     def admit_at_once(self) -> "Admission | None":
-        """The admission of a call while the breaker is closed; None: it is to be waited for."""
+        """Return the admission of a call if the breaker is closed, else None."""
         return Admission(self) if self._is_closed() else None
 
     async def admit(self) -> "Admission":
-        """The admission of a call: at once while the breaker is closed, else when no trial call is in flight."""
+        """Wait until the breaker is closed, or no trial call is in flight within `patience`; return the admission."""
         clock = asyncio.get_running_loop().time
         while not self._is_closed() and self._trial is not None:
             left = self._trial.began + self._patience - clock() if self._trial.began else None
@@ -67,7 +66,7 @@ class KeyCircuitBreaker:
     def _record(self, reply: Reply, refused_before: int) -> int:
         if isinstance(reply, ChatAnswer) or (reply.status == 200 and reply.kind is not ErrorKind.SERVER):
             self._forbidden = 0
-            if refused_before == self._refused:  # an older call says nothing of the key as it is now
+            if refused_before == self._refused:  # an older call does not show the present state of the key
                 self._in_a_row = 0
                 self._close()
             return 0
@@ -81,7 +80,7 @@ class KeyCircuitBreaker:
             self._forbidden += 1
             return self._forbidden
         if reply.kind not in TRANSIENT and self._in_a_row == 0:
-            self._close()  # it was heard, and refused for what it says
+            self._close()  # the endpoint accepted the key, but not the request
         return 0
 
     def _is_closed(self) -> bool:
@@ -104,14 +103,14 @@ class KeyCircuitBreaker:
 
 
 class Admission:
-    """The leave to make one call; left with its context, and then whoever waits is let in."""
+    """The right to make one call; the end of its context admits the next call."""
 
     __slots__ = ("_breaker", "_refused_before", "began")
 
     def __init__(self, breaker: KeyCircuitBreaker) -> None:
         self._breaker = breaker
         self._refused_before = 0
-        self.began = 0.0  # by the loop's clock; 0: the call has not begun
+        self.began = 0.0  # by the loop's clock; 0: not yet begun
 
     def __enter__(self) -> "Admission":
         return self
@@ -120,12 +119,12 @@ class Admission:
         self._breaker._leave(self)
 
     def begin(self) -> None:
-        """The call is being made."""
+        """Record that the call begins."""
         self._refused_before = self._breaker._refused
         self.began = asyncio.get_running_loop().time()
         if self._breaker._trial is self:
-            self._breaker._move()  # those who wait may count from here
+            self._breaker._move()  # the waiting calls can measure their patience from now on
 
     def record(self, reply: Reply) -> int:
-        """Take note of the reply; how many calls in a row were refused like this one, whoever made them, or 0."""
+        """Record the reply; return how many calls of the process in a row were refused like this one, or 0."""
         return self._breaker._record(reply, self._refused_before)

@@ -1,7 +1,7 @@
-"""Asking one question: admission, permit, call, read, and what follows where there is no usable answer.
+"""Asking one question: admission, permit, call, reading, and the next step without a usable answer.
 
-Waiting is not failing: a rate-limit wait costs no attempt and does not count towards the item's deadline. A key or a
-model that is refused is no failure of the item either: it pauses the batch.
+A rate-limit wait uses no attempt and does not count against the item's deadline. A refused key or model is not the
+item's failure: it pauses the batch.
 """
 
 import asyncio
@@ -48,18 +48,17 @@ from .key_circuit_breaker import Admission, KeyCircuitBreaker
 from .retry import RetryPolicy
 from .transcript import QuestionTranscript
 
-CONGESTED = frozenset({429, 503, 529})  # the endpoint has too much
+CONGESTED = frozenset({429, 503, 529})  # the endpoint is overloaded
 
 T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class QuestionRunner:
-    """Asks questions under the shared limit; one per worker process.
+    """The calls of a worker process under the shared limit; one per process.
 
-    `sleep` waits between two calls, in seconds; `breaker` makes that of a model that is asked first.
-
-    `server` is the endpoint as spans name it.
+    `sleep` waits between two calls, in seconds; `breaker` makes a model's breaker at its first call; `server` is the
+    endpoint's name in spans.
     """
 
     llm: LlmClient
@@ -83,7 +82,7 @@ class QuestionRunner:
 
     @property
     def breakers(self) -> Mapping[str, str]:
-        """The state of each model's circuit breaker; on the loop."""
+        """The state of each model's circuit breaker; only on the loop."""
         return {model: breaker.state for model, breaker in self._breakers.items()}
 
     async def ask(
@@ -97,20 +96,19 @@ class QuestionRunner:
         fresh: bool = False,
         transcript: QuestionTranscript | None = None,
     ) -> T | Failure:
-        """The value that `parse` makes of the answer, or why there is none.
+        """Ask a question and return `parse`'s value of the answer, or the failure.
 
-        `terms` are those of the batch on whose behalf it is asked.
-        `key` is the question's in the cache: a valid answer kept under it is given at no cost, and a new one is kept
-        before it is used. None: neither. `fresh`: none is taken, and the new one takes the place of what is kept.
-        Each call and each answer that is used is put down in the transcript.
+        `terms` belong to the batch of the question. `key` is the question's key in the cache: a valid cached answer is
+        returned at no cost, and a new answer is cached before use. None: no cache. `fresh`: do not read the cache; the
+        new answer replaces the cached one. Each call and each used answer is recorded in the transcript.
 
-        Raises `Halted` where the worker stops meanwhile, or the batch is not to go on; the batch is paused before
-        that where the endpoint refuses the key or the model, or the next call could cost more than its budget has left.
+        Raises `Halted` if the worker stops or the batch must not continue. If the endpoint refuses the key or the
+        model, or the next call could exceed the budget, the batch is paused before that.
         """
         if key is not None and not fresh:
-            kept = await self._kept(key, request, parse, accounting, transcript)
-            if kept is not None:
-                return kept.value
+            cached = await self._kept(key, request, parse, accounting, transcript)
+            if cached is not None:
+                return cached.value
         attempt: Attempt[T] = Attempt(request, self.policy, worked=accounting.worked)
         step: Next[T] = attempt.first()
         while True:
@@ -141,20 +139,20 @@ class QuestionRunner:
         accounting: CallAccounting,
         transcript: QuestionTranscript | None,
     ) -> ReadContent[T] | None:
-        """The cache's answer; None where there is none that can be used: a release may have read answers otherwise."""
-        kept = await self.cache.find(key)
-        if kept is None:
+        """Return the cached answer; None if this release cannot use it or there is none."""
+        cached = await self.cache.find(key)
+        if cached is None:
             return None
-        read = read_content(kept.content, request.schema, parse)
+        read = read_content(cached.content, request.schema, parse)
         if isinstance(read, CallError):
             return None
         accounting.cached += 1
         accounting.answered(read.deviations)
         self.measures.found()
-        accounting.model = kept.model
+        accounting.model = cached.model
         if transcript is not None:
-            transcript.found(request, kept.content, kept.model, read.deviations)
-        return read.weighed(kept.probability)
+            transcript.found(request, cached.content, cached.model, read.deviations)
+        return read.weighed(cached.probability)
 
     async def _next_step(
         self,
@@ -165,7 +163,7 @@ class QuestionRunner:
         terms: BatchTerms,
         transcript: QuestionTranscript | None,
     ) -> Next[T]:
-        """The step that follows from a call, made and accounted for. Raises `Halted` where it is to halt the batch."""
+        """Make a call, account for it and return the next step. Raises `Halted` if the call halts the batch."""
         await self._until_the_answer_can_be_kept(terms)
         place = await self._place(request, accounting, terms)
         reservation = await self._reserved(request, terms, place)
@@ -202,7 +200,7 @@ class QuestionRunner:
             )
             accounting.longest = max(accounting.longest, attempt.took)
             if isinstance(step, Halt):
-                # Before the admission is left: whoever waits for one must not burn a call of its own.
+                # Before the admission is left: otherwise the next caller would make a useless call.
                 await self.interrupts.pause(terms.batch_id, _pause_of(step.pause, request.model, terms))
                 raise Halted
             if error is not None and not isinstance(step, Fail):
@@ -215,9 +213,9 @@ class QuestionRunner:
                 await self.backpressure.clear_for_calls()
 
     async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> CallSlot:
-        """Before anything is reserved: an item that waits for capacity holds nothing up."""
-        if (at_once := self.capacity.place_at_once(request, accounting.waited)) is not None:
-            return at_once
+        """Take a slot before any reservation: an item that waits for capacity must not block others."""
+        if (slot := self.capacity.place_at_once(request, accounting.waited)) is not None:
+            return slot
         with self.interrupts.interruptible(terms.batch_id):
             return await self.capacity.place(request, terms.steering, accounting.waited)
 
@@ -234,18 +232,18 @@ class QuestionRunner:
             await self.interrupts.pause(terms.batch_id, reason.pause)
             raise Halted from reason
         except BaseException:
-            place.leave()  # no call is made
+            place.leave()  # there is no call
             raise
 
     async def _admission(self, model: str, terms: BatchTerms, reservation: Reservation | None) -> Admission:
         breaker = self._breakers[model]
-        if (at_once := breaker.admit_at_once()) is not None:
-            return at_once
+        if (admission := breaker.admit_at_once()) is not None:
+            return admission
         try:
             with self.interrupts.interruptible(terms.batch_id):
                 return await breaker.admit()
         except BaseException:
-            self.budget.give_back(reservation)  # no call was made
+            self.budget.give_back(reservation)  # there was no call
             raise
 
     async def _call(
@@ -266,7 +264,7 @@ class QuestionRunner:
                 await dialect_turn.wait()
                 since = perf_counter()
                 permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
-                while self.backpressure.calls_wait:  # since it stood in the line
+                while self.backpressure.calls_wait:  # trouble may have begun during the wait
                     limiter.void(permit)
                     await self.backpressure.clear_for_calls()
                     permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
@@ -287,7 +285,7 @@ class QuestionRunner:
             if reply.rate is not None:
                 limiter.observe(reply.rate, reply.latency_ms / 1000)
             if isinstance(reply, CallError) and reply.no_capacity:
-                limiter.void(permit)  # nothing was used of it
+                limiter.void(permit)  # the call was not charged
             elif isinstance(reply, CallError) and reply.status in CONGESTED:
                 limiter.congested()
             self._estimates.learn(
@@ -304,13 +302,13 @@ class QuestionRunner:
         try:
             with self.interrupts.cuttable():
                 return await self.llm.ask(request)
-        except CutOff:  # to the endpoint it is a client that hung up: nobody knows whether it will be billed
+        except CutOff:  # the endpoint sees a client that hung up; it is unknown whether it charges for the call
             took = round(1000 * (perf_counter() - began))
             return CallError(ErrorKind.CONNECTION, "cut off: the item was cancelled", latency_ms=took)
 
 
 def _pause_of(pause: Pause, model: str, terms: BatchTerms) -> Pause:
-    """The pause; of a panel it says which model it is about."""
+    """Return the pause; a panel's message names the model."""
     if panel_of(terms.operation) is None or model in (pause.message or ""):
         return pause
     return pause.model_copy(update={"message": f"{model}: {pause.message}"})

@@ -1,7 +1,7 @@
-"""The transcript of one claim: each call as it was sent and answered, put down while the item is worked on.
+"""The transcript of one claim: each call as sent and answered, recorded during the work on the item.
 
-It is taken from the body of the HTTP request, so that it holds what the model was shown and not what was meant to be
-shown. Nothing is copied but references; what all records of a batch have in common is kept once, by its sha256.
+It is taken from the body of the HTTP request, so it contains exactly the text sent to the model. Only references are
+copied; text shared by all records of a batch is stored once, by its sha256.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from ..ledger.outcomes import CallsOfClaim
 from ..llm.chat import CallError, ChatAnswer, ChatRequest, Reply, Schema
 from ..llm.prompt_cache import MARKS, PARAMETERS
 
-MOST_SCHEMAS = 64  # whose JSON is remembered; a worker asks for few shapes at a time
+MOST_SCHEMAS = 64  # schemas kept as JSON; a worker needs few at a time
 NOT_PARAMETERS = frozenset({"messages", "response_format"})
 COUNTS = tuple(count.name for count in fields(Usage))
 
@@ -30,15 +30,15 @@ _NO_USAGE = Usage()
 
 
 class SchemaTexts:
-    """The JSON of schemas with its sha256, written once for as long as the same schemas come again."""
+    """The JSON of schemas with its sha256, written once while the same schemas recur."""
 
     def __init__(self) -> None:
         self._written: dict[tuple[object, str], tuple[Schema, str, str]] = {}
 
     def of(self, batch: object, name: str, schema: Schema) -> tuple[str, str]:
-        """The sha256 and the text of a schema. Of a batch's shape by this name the last one is remembered."""
+        """Return the sha256 and the text of a schema. Only the latest schema of a batch and name is kept."""
         last = self._written.get((batch, name))
-        if last is not None and last[0] == schema:  # comparing takes a quarter of the time that writing does
+        if last is not None and last[0] == schema:  # comparing takes a quarter of the time of writing
             return last[1], last[2]
         text: str = storable(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))
         if len(self._written) >= MOST_SCHEMAS:
@@ -50,9 +50,9 @@ class SchemaTexts:
 
 @dataclass(eq=False)
 class TranscriptWriter:
-    """Puts down what is asked and answered for one claim.
+    """The recorder of the questions and answers of one claim.
 
-    `redact` takes secrets out of what others wrote: answers, errors, options.
+    `redact` removes secrets from foreign text: answers, errors, options.
     """
 
     batch: object
@@ -66,51 +66,51 @@ class TranscriptWriter:
         self._prompts: dict[str, str] = {}
 
     def question(self, name: str, sample: int, key: str) -> "QuestionTranscript":
-        """The next question of the item; `key` is its own in the cache."""
+        """Return a transcript for the item's next question; `key` is its key in the cache."""
         self._questions += 1
         about = {"question": self._questions, "name": name, "sample": sample, "key": key}
         return QuestionTranscript(self, {name: value for name, value in about.items() if value != 0})
 
     @property
     def written(self) -> CallsOfClaim | None:
-        """The calls put down so far; None where there were none."""
+        """The calls recorded so far; None if there were none."""
         return CallsOfClaim(tuple(self._calls), self._prompts) if self._calls else None
 
     def add(self, call: dict[str, Any]) -> int:
-        """Put one call down, and give its place."""
+        """Record a call and return its place."""
         call["at_ms"] = round((perf_counter() - self._began) * 1000)
         self._calls.append(call)
         return len(self._calls) - 1
 
     def text(self, text: str) -> str:
-        """The sha256 by which a common text is named from now on."""
+        """Store a common text and return its sha256, which replaces it in the calls."""
         text = storable(text)
         sha256 = sha256_of(text)
         self._prompts[sha256] = text
         return sha256
 
     def schema(self, name: str, schema: Schema) -> str:
-        """The sha256 by which a schema is named from now on."""
+        """Store a schema and return its sha256, which replaces it in the calls."""
         sha256, text = self.schemas.of(self.batch, name, schema)
         self._prompts[sha256] = text
         return sha256
 
     def foreign(self, text: str) -> str:
-        """A text that somebody else wrote, as it may be kept."""
+        """Return a foreign text in a form that may be stored."""
         kept: str = storable(self.redact(text))
         return kept
 
 
 class QuestionTranscript:
-    """Puts the calls of one question down."""
+    """The recorder of the calls of one question."""
 
     def __init__(self, writer: TranscriptWriter, about: Mapping[str, Any]) -> None:
         self._writer = writer
         self._about = about
-        self._before: tuple[int, Sequence[Mapping[str, Any]]] | None = None  # place and messages of the call before
+        self._before: tuple[int, Sequence[Mapping[str, Any]]] | None = None  # place and messages of the previous call
 
     def found(self, request: ChatRequest, content: str, model: str, deviations: Sequence[str]) -> None:
-        """Put down that the cache had an answer that could be read."""
+        """Record a usable answer from the cache."""
         call = {**self._about, "cached": True, **self._sent(request, None)}
         call["answer"] = {**self._bounded(content, LONGEST_ANSWER), "model": storable(model)}
         call["reading"] = self._read(None, deviations)
@@ -124,7 +124,7 @@ class QuestionTranscript:
         error: CallError | None,
         deviations: Sequence[str],
     ) -> None:
-        """Put down a call that came back; `error` is why its answer could not be used, or the reply itself."""
+        """Record a call that returned; `error` explains an unusable answer, or is the reply itself."""
         call = {**self._about, **self._sent(request, reply.body)}
         if reply.rung is not None:
             call["rung"] = reply.rung.value
@@ -152,7 +152,7 @@ class QuestionTranscript:
             self._before = place, reply.body["messages"]
 
     def _sent(self, request: ChatRequest, body: Mapping[str, Any] | None) -> dict[str, Any]:
-        if body is None:  # nothing was sent: what would have been, in no dialect yet
+        if body is None:  # nothing was sent: record the intended request, in no dialect yet
             plain = [{"role": message.role, "content": message.content} for message in request.messages]
             named = {"type": "json_schema", "name": request.schema_name}
             named["sha256"] = self._writer.schema(request.schema_name, request.schema)
@@ -168,7 +168,7 @@ class QuestionTranscript:
         return {**written, "parameters": self._without_secrets(parameters)}
 
     def _messages(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """The messages, or what of them is not in the call before."""
+        """Return the messages, or only those missing in the previous call."""
         if self._before is None:
             return {"messages": [self._message(message, storable) for message in messages]}
         place, earlier = self._before
@@ -182,18 +182,18 @@ class QuestionTranscript:
             "messages": [self._message(message, self._writer.foreign) for message in messages[shared:]],
         }
 
-    def _message(self, message: Mapping[str, Any], kept: Callable[[str], str]) -> dict[str, Any]:
-        """The first messages are the caller's words, in which no secret of this process can stand."""
+    def _message(self, message: Mapping[str, Any], stored: Callable[[str], str]) -> dict[str, Any]:
+        """Return a message for storing. The first messages are the caller's words, without secrets of this process."""
         role, content = message["role"], message["content"]
         marks = {}
-        if not isinstance(content, str):  # a list of one part, with marks for the endpoint's cache
+        if not isinstance(content, str):  # a list with a single part, with marks for the endpoint's cache
             (part,) = content
             content, marks = part["text"], {name: part[name] for name in MARKS if name in part}
         written: dict[str, Any] = {"role": role}
         if role == "system":
             written["sha256"] = self._writer.text(content)
         else:
-            written |= _bounded(kept(content), LONGEST_MESSAGE)
+            written |= _bounded(stored(content), LONGEST_MESSAGE)
         return {**written, "marks": marks} if marks else written
 
     def _format(self, response_format: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class QuestionTranscript:
         return _bounded(self._writer.foreign(text), longest)
 
     def _without_secrets(self, parameters: Any, name: str = "") -> Any:
-        """Parameters that may be kept: no value under a name of a secret, and no secret of this process."""
+        """Return the parameters without secrets: neither values under a secret's name nor secrets of this process."""
         match parameters:
             case str():
                 secret = name not in PARAMETERS and SECRET_NAMES.search(name) is not None
@@ -227,9 +227,9 @@ class QuestionTranscript:
                 return parameters
 
 
-@lru_cache(maxsize=256)  # a worker asks for few batches at a time, about thousands of records each
+@lru_cache(maxsize=256)  # a worker needs few batches at a time, each with thousands of records
 def sha256_of(text: str) -> str:
-    """The sha256 of a text, in hexadecimal."""
+    """Return the sha256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -1,15 +1,14 @@
-"""The nine metrics of spec 4, and those of one item: a score, a category, or why there is neither.
+"""The nine metrics of spec 4: a score, a category, or the reason for having neither.
 
-- **Context relevance.** Are the retrieved chunks about the question, as far as the search's own signals tell?
-- **Context precision.** Do the chunks that values were taken from stand at the top of the ranking?
-- **Context recall.** Did the search find all that a value needs? An estimate, a warning, and a model's own judgement.
+- **Context relevance.** Are the retrieved chunks about the question, by the search's signals?
+- **Context precision.** Are the cited chunks at the top of the ranking?
+- **Context recall.** Did the search find all that a value needs? An estimate, a warning, and a model's judgement.
 - **Agreement.** Do several chunks give the same value?
-- **Extraction quality.** How sure is a value, and is it in the words that it is said to come from?
+- **Extraction quality.** How certain is a value, and is it in its evidence?
 
 An item has the metrics of its chunks once, the others for each field.
 
-Each takes models or dicts with their fields, and returns an `Evaluation`: a value, or the reason why there is none.
-Pure: nothing here asks anything.
+Each function takes models or dicts with their fields, and returns an `Evaluation`. Pure: no function calls a model.
 """
 
 import json
@@ -52,16 +51,16 @@ TOP = 10
 RELEVANCE = "context_relevance"
 
 WEIGHT_OF_INTERSECTION, WEIGHT_OF_SCORE, WEIGHT_OF_DIVERSITY = 0.4, 0.5, 0.1
-PAGES = 5  # so many pages are as diverse as can be
+PAGES = 5  # so many pages count as fully diverse
 
 HEURISTIC, LLM, WARNING = "context_recall_heuristic", "context_recall_llm", "recall_warning"
 HIT_RETRIEVAL_LIMIT = "HIT_RETRIEVAL_LIMIT"
 HIGH_THRESHOLD_FILTERING = "HIGH_THRESHOLD_FILTERING"
 
-RECALL_THRESHOLD = 0.7  # under it a model is asked
+RECALL_THRESHOLD = 0.7  # below it a model is asked
 LEFT_BY_LIMIT = 0.7  # of a score
 LEFT_BY_FILTERING = 0.85
-FEW = 0.5  # of what was retrieved: fewer chunks left mean that score thresholds took too many
+FEW = 0.5  # of the retrieved chunks: if fewer are left, score thresholds removed too many
 
 NOT_ASKED = "not asked: the heuristic is not under the threshold, and no limit was hit"
 
@@ -70,7 +69,7 @@ RetrievalLike: TypeAlias = Retrieval | Mapping[str, Any] | None
 AGREEMENT, PATTERN = "multi_source_agreement", "agreement_pattern"
 
 UNANIMOUS, MAJORITY, MIXED, CONFLICTING = "unanimous", "majority", "mixed", "conflicting"
-PATTERNS = ((0.95, UNANIMOUS), (0.7, MAJORITY), (0.4, MIXED))  # of an agreement above; else conflicting
+PATTERNS = ((0.95, UNANIMOUS), (0.7, MAJORITY), (0.4, MIXED))  # for an agreement above; else conflicting
 
 TOO_FEW = "fewer than two sources"
 
@@ -90,12 +89,12 @@ log = logging.getLogger(__name__)
 def aggregated_confidence(
     extractions: Iterable[ExtractionLike], aggregation_confidence: str | None = None
 ) -> Evaluation:
-    """The confidence of one source, or that of the agreement of several: HIGH 0.9, MEDIUM 0.75, LOW 0.5 (spec 4).
+    """Return the confidence of one source, or of the agreement of several: HIGH 0.9, MEDIUM 0.75, LOW 0.5 (spec 4).
 
-    `aggregation_confidence` None: HIGH where the sources are unanimous, MEDIUM where the majority agrees, else LOW. Any
-    other word, and one source without a confidence, give 0.7.
+    If `aggregation_confidence` is None: HIGH for unanimous sources, MEDIUM for a majority, else LOW. Any other word,
+    and one source without a confidence, give 0.7.
     """
-    sources = [each for each in extractions_of(extractions) if each.value is not None]
+    sources = [extraction for extraction in extractions_of(extractions) if extraction.value is not None]
     if not sources:
         return no_value(CONFIDENCE, "score", "nothing was extracted")
     if len(sources) == 1 and sources[0].confidence is not None:
@@ -106,12 +105,12 @@ def aggregated_confidence(
 
 
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """`pass` where half of the values with evidence, or more, are in their evidence, else `fail` (spec 4).
+    """Return `pass` if at least half of the values with evidence are in their evidence, else `fail` (spec 4).
 
-    `skipped` where none has evidence. What was validated against the chunks is taken as it was; any other value is
-    compared with its evidence as given, see `says`.
+    Return `skipped` if no value has evidence. Verdicts on values that were checked against the chunks are kept; other
+    values are compared with their evidence, see `says`.
     """
-    verdicts = [verdict for each in extractions_of(extractions) if (verdict := _verdict_of(each)) is not None]
+    verdicts = [verdict for source in extractions_of(extractions) if (verdict := _verdict_of(source)) is not None]
     if not verdicts:
         return category(VALIDATION, "skipped")
     return category(VALIDATION, "pass" if sum(verdicts) / len(verdicts) >= PASS_RATE else "fail")
@@ -126,13 +125,16 @@ def _verdict_of(extraction: Extraction) -> bool | None:
 
 
 def multi_source_agreement(results: Iterable[ExtractionLike]) -> Evaluation:
-    """The share of the most common value, rounded to three places (spec 4); 0, False and "" are values."""
+    """Return the share of the most common value, rounded to three places (spec 4); 0, False and "" are values."""
     agreement = _agreement(results)
     return no_value(AGREEMENT, "score", TOO_FEW) if agreement is None else score(AGREEMENT, round(agreement, PLACES))
 
 
 def agreement_pattern(results: Iterable[ExtractionLike]) -> Evaluation:
-    """`unanimous` above 0.95, `majority` above 0.7, `mixed` above 0.4, else `conflicting` (spec 4), before rounding."""
+    """Return `unanimous` above 0.95, `majority` above 0.7, `mixed` above 0.4, else `conflicting` (spec 4).
+
+    Computed before rounding.
+    """
     agreement = _agreement(results)
     if agreement is None:
         return no_value(PATTERN, "categorical", TOO_FEW)
@@ -140,7 +142,7 @@ def agreement_pattern(results: Iterable[ExtractionLike]) -> Evaluation:
 
 
 def _agreement(results: Iterable[ExtractionLike]) -> float | None:
-    values = [_comparable(each.value) for each in extractions_of(results) if each.value is not None]
+    values = [_comparable(extraction.value) for extraction in extractions_of(results) if extraction.value is not None]
     if len(values) < 2:
         return None
     ((_, count),) = Counter(values).most_common(1)
@@ -148,7 +150,7 @@ def _agreement(results: Iterable[ExtractionLike]) -> float | None:
 
 
 def _comparable(value: Any) -> tuple[str, Any]:
-    """3 and 3.0 are one number, True is none; texts agree to the letter, lists and objects as JSON."""
+    """Return a key: 3 and 3.0 are equal, True is no number, texts must be identical, lists and objects are JSON."""
     match value:
         case bool():
             return "boolean", value
@@ -162,15 +164,15 @@ def _comparable(value: Any) -> tuple[str, Any]:
 def context_recall_heuristic(
     extractions: Iterable[ExtractionLike], chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None
 ) -> Evaluation:
-    """The share of the chunks that are cited, times 0.7 where a limit was hit, else 0.85 where much was filtered out.
+    """Return the share of cited chunks, times 0.7 if a limit was hit, else times 0.85 if much was filtered out.
 
-    Rounded to three places (spec 4). A chunk that two methods found is one chunk; a number without a chunk cites none.
+    Rounded to three places (spec 4). A chunk found by two methods counts once; a number without a chunk is ignored.
     """
     chunks = chunks_of(chunks)
     if not chunks:
         return no_value(HEURISTIC, "score", "no chunks")
     available = len(distinct(chunks))
-    cited = {each.chunk_number for each in extractions_of(extractions) if each.chunk_number is not None}
+    cited = {source.chunk_number for source in extractions_of(extractions) if source.chunk_number is not None}
     recall = sum(number <= available for number in cited) / available
     left = {HIT_RETRIEVAL_LIMIT: LEFT_BY_LIMIT, HIGH_THRESHOLD_FILTERING: LEFT_BY_FILTERING}
     recall *= left.get(_warning(chunks, as_model(Retrieval, retrieval or {})) or "", 1.0)
@@ -178,7 +180,7 @@ def context_recall_heuristic(
 
 
 def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None) -> Evaluation:
-    """`HIT_RETRIEVAL_LIMIT`, else `HIGH_THRESHOLD_FILTERING`, where either is the case (spec 4)."""
+    """Return `HIT_RETRIEVAL_LIMIT`, else `HIGH_THRESHOLD_FILTERING`, if either applies (spec 4)."""
     chunks, bounds = chunks_of(chunks), as_model(Retrieval, retrieval or {})
     if not chunks:
         return no_value(WARNING, "categorical", "no chunks")
@@ -191,13 +193,13 @@ def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None)
 
 
 def escalates(heuristic: Evaluation, warning: Evaluation, threshold: float = RECALL_THRESHOLD) -> bool:
-    """Whether a model is to be asked: the heuristic is under the threshold, or a limit was hit (spec 4, section 6)."""
+    """Return whether to ask a model: the heuristic is below the threshold, or a limit was hit (spec 4, section 6)."""
     low = isinstance(heuristic.value, float) and heuristic.value < threshold
     return low or warning.value == HIT_RETRIEVAL_LIMIT
 
 
 def context_recall_llm(answer: RecallAnswer | Mapping[str, Any] | None, reason: str = NOT_ASKED) -> Evaluation:
-    """The score that a model gave; `reason` says why there is no answer."""
+    """Return the score of a model; `reason` explains a missing answer."""
     if answer is None:
         return no_value(LLM, "score", reason)
     return score(LLM, as_model(RecallAnswer, answer).score)
@@ -214,10 +216,10 @@ def _warning(chunks: Sequence[Chunk], retrieval: Retrieval) -> str | None:
 
 
 def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
-    """`0.4 * intersection + 0.5 * mean score + 0.1 * diversity` (spec 4), not rounded.
+    """Return `0.4 * intersection + 0.5 * mean score + 0.1 * diversity` (spec 4), not rounded.
 
-    Intersection: chunks found by both methods, of those found by one of them. Mean score: over the chunks that have
-    one; one below 0 counts as 0 and one above 1 as 1. Diversity: distinct pages, five and more being 1.
+    Intersection: the share of chunks found by both methods, among those found by either. Mean score: over the chunks
+    with a score, each limited to 0 to 1. Diversity: distinct pages / 5, at most 1.
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -225,7 +227,7 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
     lexical, semantic = _ids(chunks, BM25), _ids(chunks, KNN)
     intersection = len(lexical & semantic) / max(len(lexical | semantic), 1)
     scores = [min(1.0, max(0.0, chunk.score)) for chunk in chunks if chunk.score is not None]
-    mean = min(1.0, sum(scores) / max(len(scores), 1))  # a sum may be off by its last bit
+    mean = min(1.0, sum(scores) / max(len(scores), 1))  # rounding may put a sum just above
     pages = {str(chunk.page).strip() for chunk in chunks if chunk.page is not None} - {""}
     diversity = min(len(pages) / PAGES, 1.0)
     combined = intersection * WEIGHT_OF_INTERSECTION + mean * WEIGHT_OF_SCORE + diversity * WEIGHT_OF_DIVERSITY
@@ -233,7 +235,7 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
 
 
 def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
-    """The ids of the chunks that a method found; a chunk without an id is told by its place."""
+    """Return the ids of the chunks that a method found; a chunk without an id is identified by its place."""
     return {
         (chunk.id is not None, str(place) if chunk.id is None else chunk.id)
         for place, chunk in enumerate(chunks)
@@ -242,8 +244,8 @@ def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
 
 
 def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Cited chunks among the first ten, of the chunks cited, or of ten where more are cited (spec 4)."""
-    cited = {each.chunk_number for each in extractions_of(extractions) if each.chunk_number is not None}
+    """Return the cited chunks among the first ten, divided by the number cited or ten, if smaller (spec 4)."""
+    cited = {source.chunk_number for source in extractions_of(extractions) if source.chunk_number is not None}
     if not cited:
         return no_value(PRECISION, "score", "no extraction cites a chunk")
     at_the_top = sum(number <= TOP for number in cited)
@@ -251,40 +253,40 @@ def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
 
 
 def as_model(model: type[Model], value: Model | Mapping[str, Any]) -> Model:
-    """The value as a model. Raises pydantic's `ValidationError`, a `ValueError`, for what is none."""
+    """Return the value as a model. Raises pydantic's `ValidationError`, a `ValueError`, if it is invalid."""
     return value if isinstance(value, model) else model.model_validate(dict(value))
 
 
 def chunks_of(chunks: Iterable[ChunkLike]) -> list[Chunk]:
-    """The chunks as models."""
+    """Return the chunks as models."""
     return [as_model(Chunk, chunk) for chunk in chunks]
 
 
 def extractions_of(extractions: Iterable[ExtractionLike]) -> list[Extraction]:
-    """The extractions as models."""
+    """Return the extractions as models."""
     return [as_model(Extraction, extraction) for extraction in extractions]
 
 
 def score(label: str, value: float) -> Evaluation:
-    """A number from 0 to 1."""
+    """Return an evaluation with a number from 0 to 1."""
     return Evaluation(label=label, metric_type="score", value=float(value))
 
 
 def category(label: str, value: str) -> Evaluation:
-    """One of a few words."""
+    """Return an evaluation with a category."""
     return Evaluation(label=label, metric_type="categorical", value=value)
 
 
 def no_value(label: str, metric_type: MetricType, reason: str) -> Evaluation:
-    """No value, and why."""
+    """Return an evaluation without a value, with the reason."""
     return Evaluation(label=label, metric_type=metric_type, reason=reason)
 
 
 class ItemMetrics:
-    """The evaluations of one item with chunks; a metric that fails costs its figure, never the item."""
+    """The evaluations of one item with chunks. If a metric fails, only its value is missing; the item is unaffected."""
 
     def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
-        """`extractions` by field; an extraction of one value has one field, of the empty name."""
+        """Take `extractions` by field; a single value has one field, with an empty name."""
         self._chunks = retrieved.chunks
         self._extractions = extractions
         chunks, bounds = retrieved.chunks, retrieved.retrieval
@@ -295,13 +297,13 @@ class ItemMetrics:
         self._warning = _guarded(WARNING, "categorical", recall_warning, chunks, bounds)
 
     def in_doubt(self, threshold: float) -> list[str]:
-        """The fields whose recall a model is to judge."""
+        """Return the fields whose recall a model should judge."""
         return [field for field, estimate in self._heuristics.items() if escalates(estimate, self._warning, threshold)]
 
     def evaluations(
         self, answers: Mapping[str, RecallAnswer], unanswered: str = "", in_doubt: Sequence[str] = ()
     ) -> tuple[Evaluation, ...]:
-        """All of them; `answers` are a model's on recall, `unanswered` says why a field `in_doubt` has none."""
+        """Return all evaluations; `answers`: a model's on recall, `unanswered`: why a field `in_doubt` has none."""
         of_item = [_guarded(RELEVANCE, "score", context_relevance, self._chunks), self._warning]
         for field in self._extractions:
             reason = unanswered if field in in_doubt else NOT_ASKED
@@ -325,6 +327,6 @@ def _guarded(
 ) -> Evaluation:
     try:
         return metric(*args, **kwargs)
-    except Exception:  # the rim of the metrics: the item keeps its result, and this figure says that it is missing
+    except Exception:  # the item keeps its result, and this metric reports that it is missing
         log.exception("%s could not be computed", label)
         return no_value(label, metric_type, "could not be computed: the worker's log says why")

@@ -1,7 +1,7 @@
-"""Grounding: is the evidence in the chunk, and does it say the value?
+"""Grounding: is the evidence in the chunk, and does it contain the value?
 
-Texts are compared folded, as quotes are; numbers as numbers, however they are written. Of a boolean, or of one of an
-enum's values, the text need not hold the word: there it is enough that the evidence is in the chunk.
+Texts are compared folded, like quotes; numbers by value, in any notation. The text need not contain the word of a
+boolean or of an enum's value: there, evidence in the chunk is enough.
 """
 
 import re
@@ -15,21 +15,21 @@ from ..quotes.folded_text import FoldedText
 from ..quotes.quote_tokens import NUMBER_WORDS
 from ..quotes.quotes import COMPARED, QuotedRecord
 
-READ = 10_000  # characters of a passage in which a value is looked for
-ALIKE = 200_000  # characters of a value times characters of a passage, up to which the two may be alike only
-AROUND = 40  # characters that a word goes on at most beyond the end of a quote
+READ = 10_000  # characters of a passage that are searched for a value
+ALIKE = 200_000  # characters of a value times characters of a passage, up to which similarity is computed
+AROUND = 40  # most characters of a word beyond the end of a quote
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 _NUMBER = re.compile(r"(?<![\w.,])-?(?:\d+(?:[.,\u00b7]\d+)*|[.\u00b7]\d+)(?:e[-+]?\d{1,3}(?!\d))?(?: ?(%|percent\b))?")
 _SPACED = re.compile(r"(?<![\w.,])-?\d{1,3}(?: \d{3})+(?![\d])")
 _THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:([.,])\d{3})(?:\1\d{3})*(?:(?!\1)[.,]\d+)?")
 
-_BEGUN = re.compile(r"(?:\d+[.,\u00b7])*\w*$")  # what the word, or the number, at the beginning of a quote began with
+_BEGUN = re.compile(r"(?:\d+[.,\u00b7])*\w*$")  # the start of a word or number that a quote cuts
 _ENDED = re.compile(r"\w*(?:[.,\u00b7]\d+)*")
 
 
 class Passages:
-    """The chunks of one item, in which the evidence of one answer is looked for; its work is bounded."""
+    """The chunks of one item, searched for the evidence of one answer; the work is bounded."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
@@ -37,9 +37,9 @@ class Passages:
         self._left = COMPARED
 
     def validated(self, extraction: Extraction, *, by_value: bool = True) -> Extraction:
-        """The extraction, with what became of its evidence; without `by_value` only the evidence must be there.
+        """Return the extraction with the verdict on its evidence; without `by_value` the evidence alone must be there.
 
-        The value is compared with the chunk's own words, not with what the model made of them.
+        The value is compared with the chunk's words, not with the model's quotation of them.
         """
         number, evidence = extraction.chunk_number, (extraction.evidence or "").strip()
         if number is None or not 1 <= number <= len(self._chunks) or not evidence:
@@ -60,7 +60,7 @@ class Passages:
         return quote
 
     def _words(self, number: int, quote: Quote) -> str:
-        """The chunk's own words there, as whole words: "12" is not what a chunk says that has 1,250."""
+        """Return the chunk's words there, whole: a chunk with "1,250" does not contain "12"."""
         text = self._chunks[number - 1].text
         start, end = quote.start or 0, len(text) if quote.end is None else quote.end
         before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
@@ -72,7 +72,7 @@ class Passages:
 
 
 def says(passage: str, value: Any) -> bool:
-    """Whether a passage says a value; of a list or an object, every value in it. A boolean any passage may say."""
+    """Return whether a passage contains a value, or every value in a list or an object. Booleans always pass."""
     match value:
         case None | bool():
             return True
@@ -88,7 +88,7 @@ def says(passage: str, value: Any) -> bool:
 
 
 def numbers_in(passage: str) -> Iterator[Decimal]:
-    """Every number that a passage may mean: 1,250 is 1250 or 1.25, and 5 % is 5 or 0.05; English words up to 99."""
+    """Yield every possible number of a passage: 1,250 is 1250 or 1.25, and 5 % is 5 or 0.05; English words up to 99."""
     folded = FoldedText(passage[:READ]).folded
     for match in _NUMBER.finditer(folded):
         written = match[0].removesuffix(match[1] or "").strip()
@@ -119,4 +119,4 @@ def _says_text(passage: str, value: str) -> bool:
     quote = record.find(value)
     if quote is not None:
         return quote.found
-    return FoldedText(value).folded.strip() in FoldedText(passage).folded  # marks alone: "+", "***"
+    return FoldedText(value).folded.strip() in FoldedText(passage).folded  # only marks: "+", "***"

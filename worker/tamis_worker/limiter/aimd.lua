@@ -1,7 +1,7 @@
--- AIMD, additive increase and multiplicative decrease: calls in flight are halved when the endpoint has too much, and
--- grow while calls succeed; gcra.py says how fast. Pure: times are microseconds, the constants in capitals are set above.
+-- AIMD, additive increase and multiplicative decrease: calls in flight are halved when the endpoint is overloaded, and
+-- grow while calls succeed; gcra.py gives the rates. Pure: times are microseconds, capitals are constants set above.
 
--- The calls that all processes may have in flight; `rate` (see limiter.lua) remembers how that came to be.
+-- Return the calls that all processes may have in flight; `rate` (see limiter.lua) keeps the history.
 local function adapt_concurrency(rate, now, ceiling, succeeded, congested)
   local most = rate.cap > 0 and math.min(ceiling, rate.cap) or ceiling
   if congested and now >= rate.cut then

@@ -1,12 +1,11 @@
-"""What one process holds of the shared limit, uses and wants: slots, permits and tokens.
+"""The share of one process in the shared limit: slots, permits and tokens.
 
-Pure: it knows neither Redis nor the loop, and time is an argument, in seconds of one clock that never goes back. The
-limiter asks it whether a call may begin (`take`), tells it when one has ended (`give`), when to speak to Redis
-(`request_at`), what to say (`next_request`) and what was replied (`apply_reply`).
+Pure: it knows neither Redis nor the loop. Time is an argument, in seconds of a monotonic clock. `take` begins a call if
+possible, and `give` ends it. `request_at` is the time of the next request to Redis, `next_request` builds it, and
+`apply_reply` applies the reply.
 
-A slot stays with the process from call to call, so that a call that follows another costs no round trip; those that
-were not needed for a while are given back. Permits are taken ahead for those who wait. Nothing that was granted is used
-when Redis was not heard for longer than `FRESH`.
+The process keeps a slot from call to call, so the next call costs no round trip. It returns slots that were unused for
+a while. It requests permits ahead of need for waiting calls. If the last reply is older than `FRESH`, no grant is used.
 
 A permit is the right to begin a call from its due time on, with tokens for it.
 """
@@ -22,14 +21,14 @@ from .rate_headers import RateHeaders
 from .script import LimiterReply, LimiterRequest, Limits, ObservedLimits, SharedLimit, SharedLimitState
 
 # All times are in seconds.
-GATHER = 0.01  # between two requests; what happens meanwhile goes into one
-FIRST_POLL, LAST_POLL = 0.05, 0.25  # while others hold the slots that we wait for: nobody tells us when they let go
-PROMPT = 0.1  # a reply that took longer waited for us: due times are not moved by that
-REST = 1.0  # what was not needed for so long is given back
+GATHER = 0.01  # between two requests; all events of that time go into one request
+FIRST_POLL, LAST_POLL = 0.05, 0.25  # while other processes hold the wanted slots: their release is not announced
+PROMPT = 0.1  # a slower reply waited in this process: due times count from so long after the request
+REST = 1.0  # slots and tokens unused for so long are returned
 FRESH = AHEAD + GRACE
-STEADY = 4.0  # calls a second from which on permits are taken ahead of demand
+STEADY = 4.0  # calls a second; above it, permits are requested ahead of demand
 
-LEAD = 0.02  # seconds; more permits are asked for so long before the last one is due
+LEAD = 0.02  # seconds before the last permit is due when more are requested
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +38,11 @@ class _GrantedPermit:
 
 
 class Permits:
-    """Permits are used in their order; the tokens of those that are due are one balance, whichever call needs them."""
+    """Permits, used in their order. The tokens of all due permits are one balance, for any call."""
 
     def __init__(self) -> None:
         self._upcoming: deque[_GrantedPermit] = deque()  # the earliest first
-        self._due_permits: deque[float] = deque()  # since when they are due
+        self._due_permits: deque[float] = deque()  # their due times
         self._upcoming_tokens = 0
         self.token_balance = 0  # of permits that are due, or were never used
 
@@ -52,32 +51,32 @@ class Permits:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all permits, with what earlier ones have left over."""
+        """Tokens of all permits, with those left over from earlier permits."""
         return self.token_balance + self._upcoming_tokens
 
     @property
     def next_due(self) -> float | None:
-        """When the next permit is due that is not due yet."""
+        """The due time of the next permit that is not due yet."""
         return self._upcoming[0].due if self._upcoming else None
 
     def last_until(self, head: int) -> float:
-        """Until when they serve those who wait, of whom the next one needs `head` tokens."""
+        """Return until when the permits serve the waiting calls, if the next call needs `head` tokens."""
         if not self._upcoming or self.tokens < head:
             return -math.inf
         return self._upcoming[-1].due - LEAD
 
     def grant(self, due_times: Iterable[float], first: int, each: int) -> None:
-        """Take new permits over; the first has `first` tokens, every other `each`."""
-        known, tokens = len(self._upcoming), first
+        """Add new permits; the first has `first` tokens, every other `each`."""
+        before, tokens = len(self._upcoming), first
         for due in due_times:
             self._upcoming.append(_GrantedPermit(due, tokens))
             self._upcoming_tokens += tokens
             tokens = each
-        if len(self._upcoming) > known > 0:  # tokens that came back meanwhile may have made room before those of old
+        if len(self._upcoming) > before > 0:  # returned tokens may have made room before older permits
             self._upcoming = deque(sorted(self._upcoming, key=attrgetter("due")))
 
     def use(self, estimate: int, now: float) -> bool:
-        """Use a permit that is due and so many tokens, if there are."""
+        """Use a due permit and `estimate` tokens, if available."""
         self.mature(now)
         if not self._due_permits or self.token_balance < estimate:
             return False
@@ -86,7 +85,7 @@ class Permits:
         return True
 
     def mature(self, now: float) -> None:
-        """Permits become due, and void `GRACE` later; their tokens stay."""
+        """Mark permits as due, and drop those overdue by `GRACE`; their tokens stay."""
         upcoming, due_permits = self._upcoming, self._due_permits
         while upcoming and upcoming[0].due <= now:
             permit = upcoming.popleft()
@@ -97,7 +96,7 @@ class Permits:
             due_permits.popleft()
 
     def void(self) -> None:
-        """All permits are void; their tokens stay."""
+        """Drop all permits; their tokens stay."""
         self.token_balance += self._upcoming_tokens
         self._upcoming_tokens = 0
         self._upcoming.clear()
@@ -109,8 +108,8 @@ class Demand:
     """The calls that wait in a process."""
 
     waiting: int = 0
-    head: int = 0  # tokens that the next one needs
-    mean: int = 0  # tokens, of all
+    head: int = 0  # tokens that the next call needs
+    mean: int = 0  # tokens per call, on average
     weight: int = 1  # of their batches
 
 
@@ -118,7 +117,7 @@ NO_DEMAND = Demand()
 
 
 class LocalAllotment:
-    """One process's part of one limit. `lease` is how long Redis keeps it while the process is silent."""
+    """The share of one process in one limit. If the process is silent, Redis keeps the share for `lease` seconds."""
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
@@ -126,36 +125,36 @@ class LocalAllotment:
         self.in_flight = 0  # calls
         self._keep: int | None = None  # slots that may be used again
         self._contended = False
-        self.concurrency = 0  # calls in flight that all processes may have together; 0: nothing was replied yet
+        self.concurrency = 0  # calls in flight that all processes may have together; 0: no reply yet
         self._paced = True
         self._permits = Permits()
-        self._shared = SharedLimitState()  # as last replied
+        self._shared = SharedLimitState()  # from the last reply
 
-        # To be sent with the next request.
+        # For the next request.
         self._settle = 0
         self._unpaced_requests = 0
         self._unpaced_tokens = 0
         self._succeeded = 0
         self._congested = False
         self._observed = ObservedLimits()
-        self._dirty = False  # others should know of it soon
+        self._dirty = False  # other processes should know soon
 
         self._sent_at = self._replied_at = -math.inf
         self._fresh_until = -math.inf
         self._blocked_until = -math.inf
-        self._own_blocked_until = -math.inf  # sent with every request, so that it survives a wipe
-        self._permits_at = -math.inf  # when asking for permits makes sense
+        self._own_blocked_until = -math.inf  # sent with every request, so that it survives a wipe of Redis
+        self._permits_at = -math.inf  # when to request permits again
         self._slots_at = -math.inf
         self._poll = FIRST_POLL
         self._least_idle = 0
         self._rested_at = -math.inf
         self._ended = self._begun = 0
-        self._ends = self._begins = 0.0  # per second, lately
+        self._ends = self._begins = 0.0  # per second, recently
 
     # Calls
 
     def take(self, estimate: int, now: float) -> bool:
-        """Begin a call of about so many tokens, if it may begin now."""
+        """Begin a call of about `estimate` tokens, if it may begin now."""
         if self.in_flight >= self.slots or self._halted(now):
             return False
         if self._paced:
@@ -170,7 +169,7 @@ class LocalAllotment:
         return True
 
     def give(self, estimate: int, used: int | None) -> None:
-        """End a call; `used` is None where nobody knows what it used, or it failed."""
+        """End a call; `used` is None if the call failed or its tokens are unknown."""
         self.in_flight -= 1
         self._ended += 1
         if used is not None:
@@ -181,65 +180,65 @@ class LocalAllotment:
             self._dirty = True
 
     def void(self, estimate: int) -> None:
-        """Take back a call that did not begin after all: its slot is free again, and its tokens are given back."""
+        """Undo `take` for a call that did not begin: free its slot and return its tokens."""
         self.in_flight -= 1
         self._settle -= estimate
 
-    # What the endpoint reports
+    # Reports of the endpoint
 
     def observe(self, rate: RateHeaders, age: float) -> None:
-        """Take the headers of an answer into account whose call began `age` ago.
+        """Apply the rate headers of an answer whose call began `age` seconds ago.
 
-        Costs next to nothing where they say what is known.
+        If the headers contain no new limit, this costs almost nothing.
         """
         shared = self._shared
         self._observed.note(rate, age, shared.requests, shared.tokens)
         if self._observed.has_new_limit:
-            self._paced = True  # whatever it was: from now on only with permits
+            self._paced = True  # from now on every call needs a permit
             self._dirty = self._dirty or self._observed.lowers(shared.requests, shared.tokens)
 
     def congested(self) -> None:
-        """Note that the endpoint has too much. Nothing begins here until Redis knows."""
+        """Record that the endpoint is overloaded. No call begins here until Redis knows."""
         self._congested = True
         self._dirty = True
 
     def block(self, until: float) -> None:
-        """Let nothing begin before `until`. Never shortens a block."""
+        """Block all calls until `until`. Never shortens a block."""
         self._own_blocked_until = max(self._own_blocked_until, until)
         self._blocked_until = max(self._blocked_until, until)
         self._dirty = True
 
     def blocked(self, now: float) -> float:
-        """Seconds for which nobody may begin anything."""
+        """Return the seconds until calls may begin."""
         return max(0.0, self._blocked_until - now)
 
     def own_block(self, now: float) -> float:
-        """Seconds that this process has asked nobody to begin anything."""
+        """Return the remaining seconds of the block that this process requested."""
         return max(0.0, self._own_blocked_until - now)
 
     @property
     def requests(self) -> SharedLimit:
-        """The state of the limit on requests that all processes share, as last replied."""
+        """The shared limit on requests, from the last reply."""
         return self._shared.requests
 
-    # When to speak to Redis
+    # When to send the next request
 
     def mark_dirty(self) -> None:
-        """Have the next request sent soon: there is something that others should know."""
+        """Send the next request soon, because other processes should know the change."""
         self._dirty = True
 
     def next_permit(self, now: float) -> float | None:
-        """When the next permit is due that a call could use; None: it would have to wait for something else as well."""
+        """Return the due time of the next usable permit, or None if a call needs more than a permit."""
         if self.in_flight >= self.slots or self._halted(now):
             return None
         return self._permits.next_due
 
     def _halted(self, now: float) -> bool:
-        """Whether nothing may begin before Redis has replied again."""
+        """Return whether no call may begin before the next reply of Redis."""
         return self._congested or now >= self._fresh_until or now < self._blocked_until
 
     def request_at(self, now: float, demand: Demand) -> float:
-        """When to send the next request, if nothing else happens."""
+        """Return when to send the next request if no event comes first."""
         if self._dirty:
             return self._sent_at + GATHER
         soonest = self._sent_at + self._lease / 3
@@ -251,25 +250,25 @@ class LocalAllotment:
                 soonest = min(soonest, self._needed_at(now, idle, demand.head))
         if self._contended:
             soonest = min(soonest, self._sent_at + (GATHER if idle > 0 and not demand.waiting else LAST_POLL))
-        if self._begun > 1 and not self._paced:  # else the next call finds what is held no longer fresh, and waits
+        if self._begun > 1 and not self._paced:  # else the grants expire before the next call, and it waits
             soonest = min(soonest, self._sent_at + AHEAD)
         elif self._settle or self._succeeded or self._permits.token_balance or idle > 0:
             soonest = min(soonest, self._sent_at + REST)
         return max(soonest, self._sent_at + GATHER)
 
     def _needed_at(self, now: float, idle: int, head: int) -> float:
-        """When to ask for more, for those who wait."""
+        """Return when to request more for the waiting calls."""
         permits = max(self._permits_at, self._permits.last_until(head)) if self._paced else -math.inf
         if idle > 0:
             return permits if self._paced or now >= self._fresh_until else math.inf
         if self.concurrency and self.slots >= self.concurrency:
-            return math.inf  # before one of our own calls ends
+            return math.inf  # wait for the end of a call here
         return self._slots_at if self._permits else max(self._slots_at, permits)
 
     # Requests and replies
 
     def next_request(self, name: str, now: float, demand: Demand, limits: Limits) -> LimiterRequest:
-        """What to report and to ask now. It is said once: it must arrive, see `request_lost`."""
+        """Build the next request. Each report is sent once; see `request_lost` for one without a reply."""
         permits = self._permits
         permits.mature(now)
         if now < self._blocked_until:
@@ -284,7 +283,7 @@ class LocalAllotment:
             ask = max(demand.waiting - stock, 1 if short > 0 else 0)
             first = max(demand.mean, short)
         if not stock:
-            # Tokens of permits that were never used; what the next one needs is kept for it.
+            # The tokens of unused permits are returned, except those for the next call.
             spare = permits.token_balance - (demand.head if demand.waiting else 0)
             if spare > 0:
                 self._settle -= spare
@@ -317,13 +316,13 @@ class LocalAllotment:
         return request
 
     def request_lost(self, request: LimiterRequest) -> None:
-        """Say again what may not have arrived. To owe twice is safe, to be given back twice is not."""
+        """Report again if a request may be lost. A repeated debt is safe; a repeated refund is not."""
         self._settle += max(0, request.settle)
         self._congested = self._congested or request.congested
         self._dirty = True
 
     def apply_reply(self, request: LimiterRequest, reply: LimiterReply, asked_at: float, now: float) -> None:
-        """Take over what was granted: `asked_at` and `now` are when that try was made, and when its reply came."""
+        """Apply a reply. `asked_at`: when this try was sent; `now`: when its reply arrived."""
         self.slots += reply.more
         self._keep = reply.keep
         self._contended = reply.contended
@@ -340,9 +339,10 @@ class LocalAllotment:
         since = min(now, asked_at + PROMPT)
         self._permits.grant((since + delay for delay in reply.delays), request.first, request.each)
         if self._keep is not None and self.slots > self._keep:
-            # A slot whose permit is not due yet is used once: two who take it from each other would never use it.
-            spoken_for = self.in_flight + min(self.slots - self.in_flight, len(self._permits))
-            left = max(self._keep, spoken_for)
+            # Keep a slot until its permit is due. Otherwise two processes could pass it to and fro, and neither would
+            # use it.
+            needed = self.in_flight + min(self.slots - self.in_flight, len(self._permits))
+            left = max(self._keep, needed)
             self._dirty = self._dirty or left < self.slots
             self.slots = min(self.slots, left)
         if reply.delays:
@@ -357,7 +357,7 @@ class LocalAllotment:
             self._poll = min(2 * self._poll, LAST_POLL)
 
     def shared_state(self, now: float) -> SharedLimitState:
-        """What all shared when Redis last replied, as it is now, for a server that has forgotten it."""
+        """Return the shared state of the last reply, brought up to `now`, for a server that lost it."""
         shared, since = self._shared, now - self._replied_at
         if not shared.epoch:
             return shared
@@ -367,12 +367,12 @@ class LocalAllotment:
         return replace(shared, requests=requests, tokens=tokens)
 
     def release_all(self, name: str) -> LimiterRequest:
-        """The last request: everything is given back."""
+        """Build the last request, which returns everything."""
         self._permits.void()
         return LimiterRequest(name=name, lease=0.0, settle=self._settle - self._permits.token_balance)
 
     def _measure(self, now: float) -> None:
-        """Measure how many calls begin and end per second; earlier ones are forgotten within about a second."""
+        """Measure how many calls begin and end per second; the average forgets within about a second."""
         since = min(10.0, now - self._sent_at)
         kept = math.exp(-since)
         self._ends = kept * self._ends + (1 - kept) * self._ended / max(since, GATHER)
@@ -380,7 +380,7 @@ class LocalAllotment:
         self._ended = self._begun = 0
 
     def _let_go(self, now: float, demand: Demand) -> None:
-        """Give slots back that nobody needs: at once where others wait for them, else what rested for a while."""
+        """Return unneeded slots: at once if other processes wait for them, otherwise after `REST`."""
         idle = self.slots - self.in_flight
         if self._contended:
             self.slots -= max(0, idle - demand.waiting)

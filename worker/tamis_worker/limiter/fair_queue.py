@@ -1,9 +1,9 @@
-"""Who is served next of all who wait in one process: batches in turn, each as often as its priority weighs.
+"""The order of the waiting calls of a process: batches in turn, by the weight of their priority.
 
-Weighted fair queueing. Each batch has a clock, which a grant moves on by 1 / weight; the batch whose clock is furthest
-behind is served next. Whoever comes, or comes back, starts no earlier than the clock of the queue, so that nobody saves
-turns up by not waiting. While k batches wait, batch i gets weight_i / sum of weights of the grants; between two turns
-of a batch of weight w, another of weight v has at most v / w of them, rounded up, and one.
+Weighted fair queueing. Each batch has a clock, which a grant advances by 1 / weight; the batch with the earliest clock
+is served next. A batch that joins or returns starts at the queue's clock or later, so no batch saves up turns. While k
+batches wait, batch i gets weight_i / sum of weights of the grants. Between two turns of a batch of weight w, another
+batch of weight v has at most ceil(v / w) + 1 grants.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ REMEMBERED = 1_000  # batches that do not wait, with their clocks
 
 @dataclass(eq=False, slots=True)
 class Waiter(Generic[T]):
-    """A call that waits for a permit of about so many tokens."""
+    """A call that waits for a permit of about `estimate` tokens."""
 
     estimate: int
     future: asyncio.Future[T]
-    batch: "_Batch[T] | None" = None  # None: it does not wait, or no longer
+    batch: "_Batch[T] | None" = None  # None: not waiting
 
 
 @dataclass(eq=False, slots=True)
@@ -33,32 +33,32 @@ class _Batch(Generic[T]):
     weight: int
     clock: float
     waiters: deque[Waiter[T]] = field(default_factory=deque)
-    waiting: int = 0  # of the waiters, those who have not left
+    waiting: int = 0  # waiters that have not left
     queued: bool = False  # in the heap
 
 
 class FairQueue(Generic[T]):
-    """First come, first served within a batch; by weight between batches. All operations take about a microsecond."""
+    """The queue: first come, first served in a batch; by weight between batches. Calls take about a microsecond."""
 
     def __init__(self) -> None:
         self._batches: dict[Hashable, _Batch[T]] = {}
         self._heap: list[tuple[float, int, _Batch[T]]] = []
-        self._tie = count()  # of two clocks that are equal, who was served longer ago
+        self._tie = count()  # if two clocks are equal, the batch that was served longer ago is first
         self._clock = 0.0
         self._waiting = 0
         self._tokens = 0
-        self.weight = 0  # of all batches that wait, together
+        self.weight = 0  # of all waiting batches together
 
     def __len__(self) -> int:
         return self._waiting
 
     @property
     def mean(self) -> int:
-        """Tokens that those who wait have estimated, on average, rounded up."""
+        """The average estimate of the waiting calls in tokens, rounded up."""
         return -(-self._tokens // self._waiting) if self._waiting else 0
 
     def join(self, waiter: Waiter[T], batch: Hashable, weight: int) -> None:
-        """Begin to wait, as one of a batch."""
+        """Add a waiter to the queue of a batch."""
         entry = self._batches.get(batch)
         if entry is None:
             if len(self._batches) >= REMEMBERED:
@@ -78,7 +78,7 @@ class FairQueue(Generic[T]):
         self._tokens += waiter.estimate
 
     def reweigh(self, batch: Hashable, weight: int) -> None:
-        """Give a batch another weight; its next turn comes no later than that weight says."""
+        """Change the weight of a batch; its next turn is not later than the new weight requires."""
         entry = self._batches.get(batch)
         if entry is None or entry.weight == weight:
             return
@@ -94,7 +94,7 @@ class FairQueue(Generic[T]):
                 heapify(self._heap)
 
     def head(self) -> Waiter[T] | None:
-        """Return who is next; None where nobody waits."""
+        """Return the next waiter, or None if no call waits."""
         heap = self._heap
         while heap:
             batch = heap[0][2]
@@ -108,7 +108,7 @@ class FairQueue(Generic[T]):
         return None
 
     def serve(self) -> None:
-        """Take the next one out of the queue. There must be one: see `head`."""
+        """Remove the next waiter; there must be one, see `head`."""
         _, _, batch = heappop(self._heap)
         waiter = batch.waiters.popleft()
         self._clock = batch.clock
@@ -119,7 +119,7 @@ class FairQueue(Generic[T]):
             heappush(self._heap, (batch.clock, next(self._tie), batch))
 
     def leave(self, waiter: Waiter[T]) -> None:
-        """Stop waiting. A second time changes nothing."""
+        """Remove a waiter. A second call changes nothing."""
         batch, waiter.batch = waiter.batch, None
         if batch is None:
             return
@@ -130,16 +130,16 @@ class FairQueue(Generic[T]):
         self._tokens -= waiter.estimate
 
     def drain(self) -> list[Waiter[T]]:
-        """Take out everybody who still waits."""
-        left = [waiter for batch in self._batches.values() for waiter in batch.waiters if waiter.batch is not None]
-        for waiter in left:
+        """Remove and return all waiters."""
+        remaining = [waiter for batch in self._batches.values() for waiter in batch.waiters if waiter.batch is not None]
+        for waiter in remaining:
             self.leave(waiter)
         self._batches.clear()
         self._heap.clear()
-        return left
+        return remaining
 
     def _forget(self) -> None:
-        """Forget the batches that do not wait, and first those whose clock a new one would not differ from."""
+        """Forget batches that do not wait, first those whose clock is not ahead: a new clock would equal theirs."""
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:

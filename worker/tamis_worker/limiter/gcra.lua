@@ -1,9 +1,9 @@
--- GCRA, the generic cell rate algorithm: one time per limit, the theoretical arrival time (TAT), up to which the past is
--- paid for. gcra.py says why the limit holds. Pure: times are microseconds; the constants in capitals are set above.
+-- GCRA, the generic cell rate algorithm: one time per limit, the theoretical arrival time (TAT), up to which use is paid
+-- for. gcra.py proves that the limit holds. Pure: times are microseconds; capitals are constants set above.
 
 local UNLIMITED = {interval = 0, burst = 0}
 
--- The pace of requests under a limit per minute (0: none): microseconds per request, and of those that may come at once.
+-- The pace of requests under a limit per minute (0: none): microseconds per request, and of a burst.
 local function request_pace(rpm)
   if rpm == 0 then
     return UNLIMITED
@@ -13,7 +13,7 @@ local function request_pace(rpm)
   return {interval = interval, burst = burst * interval}
 end
 
--- The pace of tokens. Under 200 a minute the burst is 0: every permit waits until the one before it is paid for.
+-- The pace of tokens. Under 200 a minute the burst is 0: every permit waits until the previous permit is paid for.
 local function token_pace(tpm)
   if tpm == 0 then
     return UNLIMITED
@@ -23,7 +23,7 @@ local function token_pace(tpm)
   return {interval = interval, burst = burst * interval}
 end
 
--- When what costs so many microseconds is due.
+-- Return the due time of a permit that costs so many microseconds.
 local function due_at(pace, tat, now, cost)
   if pace.interval == 0 then
     return now
@@ -31,7 +31,7 @@ local function due_at(pace, tat, now, cost)
   return math.max(now, tat + math.min(cost, pace.burst) - pace.burst)
 end
 
--- The TAT once that is paid for.
+-- Return the TAT after that permit.
 local function tat_after(pace, tat, due, cost)
   if pace.interval == 0 then
     return tat
@@ -39,7 +39,7 @@ local function tat_after(pace, tat, due, cost)
   return math.max(tat, due) + cost
 end
 
--- The TAT once what was used beyond a permit is paid for, or what it did not use (negative) has come back.
+-- Return the TAT after a settlement: extra use is paid for, unused cost (negative) comes back.
 local function tat_settled(pace, tat, now, cost)
   if cost < 0 then
     return math.max(0, tat + cost)

@@ -1,26 +1,26 @@
--- One request of a holder (a worker process) to the shared limit: it says what it holds and has used, and asks for more.
+-- One request of a holder (a worker process) to the shared limit: it reports its share and use, and asks for more.
 --
--- KEYS[1]  rate: hash of what all share, see NAMES
--- KEYS[2]  holders: hash of holder -> "<entry, see ENTRY> <request> | <what it was replied>"
+-- KEYS[1]  rate: hash of the shared state, see NAMES
+-- KEYS[2]  holders: hash of holder -> "<entry, see ENTRY> <request> | <its reply>"
 -- ARGV     the holder's name, the request's name, and numbers in the order of `LimiterRequest.arguments`
--- All times are microseconds of this server's clock, or from now on. The constants in capitals are set above, and so are
--- the functions of gcra.lua, aimd.lua and usage.lua.
+-- All times are microseconds of this server's clock, or from now on. The constants in capitals are set above, like the
+-- functions of gcra.lua, aimd.lua and usage.lua.
 --
--- A holder says how much it holds, not how much more or less: a lost reply, or lost keys, heal with the next request. A
--- request that comes a second time (the reply was lost and the client tries again) gets its first reply again.
+-- A holder reports how much it holds, not the change: after a lost reply or lost keys, the next request repairs the state.
+-- A repeated request (after a lost reply) gets its first reply again.
 
 local holder, request = ARGV[1], ARGV[2]
 local numbers = {}
 for i = 3, #ARGV do
   numbers[i - 2] = tonumber(ARGV[i])
 end
--- slots: calls that it may have in flight; room: permits that it can use beyond new slots; lack: slots that the permits
--- it has need beyond those it has
+-- slots: calls that it may have in flight; room: permits that it can use beyond new slots; lack: slots needed by the
+-- permits that it has, beyond its slots
 local lease, held, want, weight, ask, first, each, extra, room, lack = unpack(numbers, 1, 10)
 local settle, unpaced_requests, unpaced_tokens, succeeded, congested, block = unpack(numbers, 11, 16)
 local setting = {requests = numbers[17], tokens = numbers[18]} -- a minute; 0: none
 local ceiling = numbers[19]
--- What the endpoint reported of its limits, and what the holder was replied last, for a server that has forgotten.
+-- The endpoint's reports of its limits, and the holder's last reply, for a server that lost its state.
 local function limit_report(i)
   local limit, taken, lasts, ago, windowed = unpack(numbers, i, i + 4)
   return {limit = limit, taken = taken, lasts = lasts, ago = ago, windowed = windowed}
@@ -45,7 +45,7 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- Holders: what the others hold, and who of them waits. One whose lease is over is dropped with all it held.
+-- Holders: the shares of the others, and which of them wait. A holder with an expired lease is dropped with its share.
 local mine = {want = 0, slots_since = now, ask = 0, rates_since = now, due = 0}
 local rivals, total_weight, asking_weight, others_held, others_want = {}, 0, 0, 0, 0
 local entries = redis.call('HGETALL', KEYS[2])
@@ -87,7 +87,7 @@ if mine.request == request then
   end
   local since = now - table.remove(reply, 1)
   for i = FIRST_DELAY, #reply do
-    reply[i] = reply[i] - since -- a permit is due when it was due
+    reply[i] = reply[i] - since -- keep the original due time
   end
   for _, i in ipairs({WAIT, BLOCKED}) do
     reply[i] = reply[i] > since and reply[i] - since or math.min(reply[i], 0)
@@ -95,18 +95,18 @@ if mine.request == request then
   return reply
 end
 
--- What all share.
+-- The shared state.
 local NAMES = {
-  'epoch', -- when these keys came to be
+  'epoch', -- creation time of these keys
   'requests', 'tokens', -- theoretical arrival times, see gcra.lua
-  'blocked', 'settled', -- until when: nothing is granted; no slots are, because a wipe is being mended
-  'cap', 'level', 'calm', -- see aimd.lua: calls in flight at most (0: no cap), before the trouble; whether any succeeded since
-  'cut', 'grown', -- no cut of them before; when they grew last
-  'limit_requests', 'limit_tokens', 'heard_requests', 'heard_tokens', -- the endpoint's own, and when they were last told
-  -- 1: the endpoint was seen to count by windows, not in a bucket. Never unlearned: a full window looks like a bucket.
+  'blocked', 'settled', -- end of a pause of all grants; of all slots, while lost state is restored
+  'cap', 'level', 'calm', -- see aimd.lua: most calls in flight (0: no cap), before the trouble; whether any succeeded since
+  'cut', 'grown', -- no cut before; time of the last growth
+  'limit_requests', 'limit_tokens', 'heard_requests', 'heard_tokens', -- the endpoint's, and the times of the last reports
+  -- 1: the endpoint was seen to count by windows, not in a bucket. Never reset: a full window looks like a bucket.
   'windowed_requests', 'windowed_tokens',
-  'bucket_requests', 'bucket_tokens', -- if it is a bucket: what our own calls have taken out of it
-  'filled', -- when this script ran last
+  'bucket_requests', 'bucket_tokens', -- if it is a bucket: our calls' use of it
+  'filled', -- time of this script's last run
   'foreign_requests', 'foreign_tokens', 'foreign_requests_until', 'foreign_tokens_until', -- used by others
 }
 local rate = {}
@@ -114,7 +114,7 @@ local stored = redis.call('HMGET', KEYS[1], 'used', unpack(NAMES))
 for i = 1, #NAMES do
   rate[NAMES[i]] = tonumber(stored[i + 1] or 0)
 end
-if rate.filled > now then -- the server's clock was set back, or another server took over: what was in a second still is
+if rate.filled > now then -- the server's clock went back, or another server took over: keep the remaining times
   for _, name in ipairs({'requests', 'tokens', 'blocked', 'settled', 'cut', 'foreign_requests_until', 'foreign_tokens_until'}) do
     rate[name] = math.max(0, rate[name] - (rate.filled - now))
   end
@@ -127,7 +127,7 @@ local function count(requests, tokens)
   add_usage(usage, rate, now, requests, tokens)
 end
 
--- A server that has forgotten is told by each of those who remember.
+-- Each holder restores the state of a server that lost it.
 if rate.epoch == 0 then
   rate.epoch = now
 end
@@ -147,12 +147,12 @@ if epoch_before > 0 and epoch_before ~= rate.epoch then
   if cap_before > 0 and (rate.cap == 0 or cap_before < rate.cap) then
     rate.cap, rate.level = cap_before, ceiling
   end
-  -- Nobody knows what those hold who have not spoken yet; they all do within a third of their lease.
+  -- The shares of holders without a request so far are unknown; all send one within a third of their lease.
   rate.settled = math.max(rate.settled, rate.epoch + lease / 2)
 end
 
--- What the endpoint reports of its limits. Calls that were begun before anybody knew them are paid for then, but not with
--- more than a minute: no endpoint counts further back, and what was beyond its limit it has refused.
+-- The endpoint's reports. Calls begun before the limit was known are paid for then, up to a minute's worth: no endpoint
+-- counts further back, and it has refused calls beyond its limit.
 count(unpaced_requests, unpaced_tokens)
 local unpaid, limit = {requests = unpaced_requests, tokens = unpaced_tokens}, {}
 for _, kind in ipairs(KINDS) do
@@ -170,7 +170,7 @@ local paced = limit.requests > 0 or limit.tokens > 0
 rate.requests = tat_settled(per_request, rate.requests, now, unpaid.requests * per_request.interval)
 rate.tokens = tat_settled(per_token, rate.tokens, now, unpaid.tokens * per_token.interval)
 
--- Settle what was used, block.
+-- Settle the use, block.
 rate.tokens = tat_settled(per_token, rate.tokens, now, math.ceil(settle * per_token.interval))
 count(0, settle)
 if block > 0 then
@@ -180,8 +180,8 @@ local is_blocked = rate.blocked > now
 
 local concurrency = adapt_concurrency(rate, now, ceiling, succeeded, congested > 0)
 
--- Slots: everybody may have a share by weight. Below it, those who have waited longer for theirs go first; above it,
--- everybody who is below. Otherwise whoever gives a slot back would take it again, and the others would starve.
+-- Slots: each holder may have a share by weight. Below it, holders that have waited longer are first; above it, all
+-- holders below theirs. Otherwise a holder would take its returned slots again, and the others would starve.
 total_weight = total_weight + weight
 local function share_of(its_weight)
   return math.floor(concurrency * its_weight / total_weight)
@@ -202,8 +202,8 @@ if now < rate.settled or is_blocked then
   allowed = 0
 end
 
--- Permits, due within AHEAD from now. Each may have a share by weight of these; whoever has none left and
--- has waited longer goes first.
+-- Permits, due within AHEAD from now. Each holder may have a share of these by weight; holders without any that have
+-- waited longer are first.
 local delays, reserved, wait = {}, 0, NEVER
 local function permit_due(cost)
   local requests_due = due_at(per_request, rate.requests, now, per_request.interval)
@@ -237,7 +237,7 @@ if paced and ask > 0 and not is_blocked then
     local due = permit_due(cost)
     local late = due + owed_rates * step - now - AHEAD
     if late > 0 then
-      -- Asking again at once would give one; later, a block.
+      -- A request right now would bring one permit; later, several.
       wait = due - now - AHEAD + math.min(owed_rates * step, 1000000) + math.min(AHEAD / 2, (most_now - i) * step)
       wait = math.max(1, wait)
       break
@@ -262,7 +262,7 @@ count(#delays, reserved)
 local more
 if paced then
   more = math.max(0, math.min(allowed, lack + #delays))
-  -- Whoever waits for a rate has no use for slots yet.
+  -- A holder that waits for a rate cannot use slots yet.
   local for_slots = ask > #delays and #delays >= room + allowed
   want = math.max(0, math.min(want, lack + (for_slots and ask or #delays)) - more)
 else
@@ -271,7 +271,7 @@ else
   ask = 0
 end
 
--- Whoever has more than a share lets go of what others below theirs wait for. What was just granted is used first.
+-- A holder above its share returns slots that others below theirs wait for. New grants are used first.
 local keep = NEVER
 local needed = owed - (free - more)
 local over = held - share_of(weight)
@@ -318,6 +318,6 @@ if lease > 0 then
   entry.reply = table.concat(texts, ' ')
   keep_entry(entry)
 else
-  redis.call('HDEL', KEYS[2], holder) -- it leaves
+  redis.call('HDEL', KEYS[2], holder) -- the holder leaves
 end
 return reply

@@ -1,13 +1,13 @@
 """The rate limit that all worker processes share: requests and tokens per minute, and calls in flight.
 
-One Lua script on Redis decides (`script`, `limiter.lua`; why the limit holds is said in `gcra`), by the clock of the
-server. One coroutine per process, endpoint and model, the pump, speaks to it. What it is granted is used call by call
-without Redis (`allotment`), and given to those who wait by the priority of their batches (`fair_queue`).
+A Lua script on Redis decides by the clock of the server (`script`, `limiter.lua`); `gcra` proves that the limit holds.
+Per process, endpoint and model one coroutine, the pump, exchanges messages with it. The process uses its grants without
+Redis, call by call (`allotment`); waiting calls get them by the priority of their batches (`fair_queue`).
 
-Waiting is all that can happen to a caller. While Redis is away nothing is granted beyond what was granted already,
-which lasts less than a second, and the pump tries again by itself.
+If a permit cannot be granted, the caller waits. While Redis is down, only existing grants are used, which last less
+than a second; the pump retries by itself.
 
-Each model has a limiter, made when the model is first asked: models never throttle each other.
+Each model has its own limiter, made at its first call: models never throttle each other.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ __all__ = ["Limiter", "Limits", "Permit"]
 
 # All times are in seconds.
 FIRST_RETRY, LAST_RETRY = 0.05, 1.0
-REPLY_WITHIN = 5.0  # a server that takes longer is away; the same request is sent again
+REPLY_WITHIN = 5.0  # a slower server counts as down; the same request is sent again
 CLOSE_WITHIN = 2.0
 
 AWAY = (RedisError, OSError, TimeoutError)
@@ -45,15 +45,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Permit:
-    """The right to make one call; give it back with `Limiter.release`."""
+    """The right to make one call; return it with `Limiter.release`."""
 
     estimate: int  # tokens reserved
 
 
 class Limiter:
-    """One per process, endpoint and model; open from `start` to `close`, on one event loop.
+    """The limiter of one process, endpoint and model; open from `start` to `close`, on one event loop.
 
-    `holder` names the process and must be its own. A process that is silent for `lease` seconds loses what it holds.
+    `holder` must be unique to the process. A process that is silent for `lease` seconds loses its share.
     """
 
     def __init__(self, redis: "Redis", key: str, limits: Limits, *, holder: str, lease: float = 15.0) -> None:
@@ -61,7 +61,7 @@ class Limiter:
         self._script = redis.register_script(SCRIPT)
         self._keys = [f"{key}:rate", f"{key}:holders"]
         self._holder = holder
-        # A process that starts anew under the same holder must not be taken for a repetition of the old one.
+        # A restarted process with the same holder must not look like a repetition of the old one.
         self._names = (f"{tag}-{number}" for tag in [secrets.token_hex(4)] for number in count())
 
         self._queue = FairQueue[Permit]()
@@ -72,8 +72,8 @@ class Limiter:
         self._open = False
         self._pump: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
-        self._planned = math.inf  # when the pump means to speak to Redis
-        self._alarm: asyncio.TimerHandle | None = None  # for the next permit that comes due
+        self._planned = math.inf  # when the pump plans its next request
+        self._alarm: asyncio.TimerHandle | None = None  # for the next due permit
         self._away = False
         self._asked_at = -math.inf
 
@@ -84,12 +84,12 @@ class Limiter:
         self._pump = asyncio.create_task(self._run(), name=f"limiter {self._keys[0]}")
 
     async def close(self) -> None:
-        """Give everything back; whoever still waits is cancelled. Without Redis, the lease runs out by itself."""
+        """Return all grants and cancel the waiting calls. Without Redis, the lease expires by itself."""
         if self._pump is None or not self._open:
             return
         self._open = False
         self._wake.set()
-        # The pump ends by itself after its turn. It is cancelled only where Redis keeps it.
+        # The pump ends after its turn. It is cancelled only if Redis delays it.
         await asyncio.wait([self._pump], timeout=0.0 if self._away else CLOSE_WITHIN)
         await end_tasks(self._pump)
         if self._alarm is not None:
@@ -106,10 +106,10 @@ class Limiter:
         self._resolve(self._blocks_to_send)
 
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
-        """A permit for one call that will take about `estimate` tokens; waits for it as long as it takes.
+        """Wait for a permit for one call of about `estimate` tokens, without a time limit, and return it.
 
-        Within a batch, served in the order of asking; between batches by priority, so that none waits for the end of
-        another. May be cancelled at any time. Raises `RuntimeError` where it is not open.
+        Within a batch, calls are served in the order of their requests; between batches by priority, so that no batch
+        waits for the end of another. May be cancelled at any time. Raises `RuntimeError` if the limiter is not open.
         """
         if not self._open:
             raise RuntimeError("the limiter is not open: nothing can be granted")
@@ -131,15 +131,15 @@ class Limiter:
             raise
 
     def reweigh(self, batch: Hashable, priority: Priority) -> None:
-        """Change the priority of a batch's calls that wait; later ones come with their own."""
+        """Change the priority of a batch's waiting calls; later calls bring their own."""
         self._queue.reweigh(batch, priority.weight)
         self._attend()
 
     async def release(self, permit: Permit, used: int | None) -> None:
-        """Give a permit back, with the tokens that the call used; None: not known, the estimate stands.
+        """Return a permit, with the tokens that the call used; None if unknown: the estimate counts.
 
-        None is also what to say of a call that failed: others are taken for a sign that the endpoint can bear more.
-        Does not wait for Redis. A second release of one permit changes nothing.
+        Pass None for a failed call too: a count shows that the endpoint can bear more. Does not wait for Redis. A
+        second release of a permit changes nothing.
         """
         if permit not in self._in_flight:
             return
@@ -148,7 +148,7 @@ class Limiter:
         self._serve()
 
     def void(self, permit: Permit) -> None:
-        """Give a permit back that was not used: there was no call."""
+        """Return an unused permit: there was no call."""
         if permit not in self._in_flight:
             return
         self._in_flight.remove(permit)
@@ -156,53 +156,53 @@ class Limiter:
         self._serve()
 
     def observe(self, rate: RateHeaders, age: float = 0.0) -> None:
-        """Take the limits that an answer reports into account, for all processes; its call began `age` seconds ago."""
+        """Apply the limits that an answer reports, for all processes; its call began `age` seconds ago."""
         self._allotment.observe(rate, age)
         self._attend()
 
     def congested(self) -> None:
-        """Halve the calls in flight of all processes, at most once a second: the endpoint said that it has too much.
+        """Halve the calls in flight of all processes, at most once a second, because the endpoint is overloaded.
 
-        Say it before the call's permit is released, so that no other call takes its place meanwhile.
+        Call it before the permit is released, so that no other call takes its place.
         """
         self._allotment.congested()
         self._attend()
 
     async def block(self, seconds: float) -> None:
-        """Grant nobody anything under this key for so long; returns when Redis knows. Never shortens a block."""
+        """Block all calls under this key for `seconds`; return when Redis knows. Never shortens a block."""
         if not self._open or seconds <= 0:
             return
         self._allotment.block(self._clock() + seconds)
-        known: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._blocks_to_send.append(known)
+        confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._blocks_to_send.append(confirmed)
         self._attend()
-        await known
+        await confirmed
 
     @property
     def blocked(self) -> float:
-        """Seconds for which the endpoint lets nobody call, as far as this process knows."""
+        """Seconds until this endpoint allows calls, as far as this process knows."""
         return self._allotment.blocked(self._clock()) if self._open else 0.0
 
     @property
     def in_flight(self) -> int:
-        """Calls of this process; may be asked from any thread."""
+        """Calls of this process; safe from any thread."""
         return len(self._in_flight)
 
     @property
     def waiting(self) -> int:
-        """Calls of this process that wait for a permit; may be asked from any thread."""
+        """Calls of this process that wait for a permit; safe from any thread."""
         return len(self._queue)
 
     @property
     def concurrency(self) -> int:
-        """Calls that may be in flight now, of all processes; may be asked from any thread."""
+        """Calls that all processes together may have in flight now; safe from any thread."""
         return self._allotment.concurrency or self.limits.concurrency
 
     @property
     def share_of_requests(self) -> float | None:
-        """Of what a minute allows, how much all processes were granted in the last one; None: no limit is known.
+        """The share of the limit per minute that all processes were granted in the last minute; None without a limit.
 
-        As Redis last replied; may be asked from any thread.
+        From the last reply of Redis; safe from any thread.
         """
         shared = self._allotment.requests
         limits = [limit for limit in (shared.limit, self.limits.rpm) if limit]
@@ -210,10 +210,10 @@ class Limiter:
 
     @property
     def ended(self) -> bool:
-        """True where it was started and its pump ended without having been closed; may be asked from any thread."""
+        """True if the pump ended although the limiter was not closed; safe from any thread."""
         return self._open and self._pump is not None and self._pump.done()
 
-    # Those who wait here
+    # Waiting calls
 
     def _demand(self) -> Demand:
         queue = self._queue
@@ -221,7 +221,7 @@ class Limiter:
         return NO_DEMAND if head is None else Demand(len(queue), head.estimate, queue.mean, queue.weight)
 
     def _serve(self) -> None:
-        """Begin what may begin."""
+        """Grant permits to waiting calls as far as possible."""
         if self._queue:
             now, allotment, queue = self._clock(), self._allotment, self._queue
             while (waiter := queue.head()) is not None and allotment.take(waiter.estimate, now):
@@ -241,7 +241,7 @@ class Limiter:
         self._serve()
 
     def _attend(self) -> None:
-        """Wake the pump where it would speak to Redis too late."""
+        """Wake the pump if its next request is planned too late."""
         if self._planned > self._allotment.request_at(self._clock(), self._demand()):
             self._wake.set()
 
@@ -255,8 +255,8 @@ class Limiter:
             try:
                 await self._exchange()
             except Exception:
-                # A fault of ours, not of Redis. Those who wait go on waiting, and the next turn may serve them;
-                # without this, they would wait for a pump that is dead.
+                # A defect in Tamis, not in Redis. Waiting calls keep waiting, and the next turn may serve them. Without
+                # this, they would wait for a dead pump.
                 log.exception("the limiter failed in one turn and goes on")
                 self._allotment.mark_dirty()
 
@@ -268,10 +268,10 @@ class Limiter:
             if self._planned <= now:
                 break
             await wait_within(self._wake, self._planned - now)
-        self._planned = -math.inf  # until the reply is there, waking it changes nothing
+        self._planned = -math.inf  # until the reply arrives, a wake-up has no effect
 
     async def _exchange(self) -> None:
-        """Make one round trip: report, ask, and hand on what was granted."""
+        """Make one round trip: report, request, and apply the grants."""
         request = self._allotment.next_request(next(self._names), self._clock(), self._demand(), self.limits)
         blocks, self._blocks_to_send = self._blocks_to_send, []
         try:
@@ -285,7 +285,7 @@ class Limiter:
         self._serve()
 
     async def _reply_to(self, request: LimiterRequest) -> LimiterReply:
-        """Return the script's reply, however long Redis is away."""
+        """Return the script's reply, even if Redis is down for long."""
         pause = FIRST_RETRY
         while True:
             self._asked_at = self._clock()
@@ -309,9 +309,9 @@ class Limiter:
         return request.arguments(self._holder, self.limits, allotment.own_block(now), allotment.shared_state(now))
 
     def _resolve(self, blocks: list[asyncio.Future[None]]) -> None:
-        for known in blocks:
-            if not known.done():
-                known.set_result(None)
+        for confirmed in blocks:
+            if not confirmed.done():
+                confirmed.set_result(None)
         blocks.clear()
 
 
@@ -333,29 +333,29 @@ class Limiters:
         if limiter is None:
             key = wire.limiter_key(self.endpoint, model)
             limiter = Limiter(self.redis, key, self.limits, holder=self.holder, lease=self.lease)
-            self._limiters[model] = limiter  # before anything is awaited: a second caller must find it
+            self._limiters[model] = limiter  # before any await: a second caller must see it
             await limiter.start()
         return limiter
 
     def known(self) -> dict[str, Limiter]:
-        """Return the limiters that there are, by model; may be asked from any thread."""
+        """Return the existing limiters by model; safe from any thread."""
         return dict(self._limiters)
 
     def blocked(self) -> dict[str, float]:
-        """Return the models that nobody may ask for a while, and the seconds; may be asked from any thread."""
+        """Return the blocked models and their remaining seconds; safe from any thread."""
         blocked = {model: limiter.blocked for model, limiter in list(self._limiters.items())}
         return {model: seconds for model, seconds in blocked.items() if seconds > 0}
 
     def ended(self) -> list[str]:
-        """Return the models whose limiter ended by itself; may be asked from any thread."""
+        """Return the models whose limiter ended by itself; safe from any thread."""
         return [model for model, limiter in list(self._limiters.items()) if limiter.ended]
 
     def reweigh(self, batch: Hashable, priority: Priority) -> None:
-        """Change the priority of a batch's calls that wait."""
+        """Change the priority of a batch's waiting calls."""
         for limiter in self._limiters.values():
             limiter.reweigh(batch, priority)
 
     async def close(self) -> None:
-        """Give back what is held."""
+        """Close all limiters."""
         for limiter in self._limiters.values():
             await limiter.close()

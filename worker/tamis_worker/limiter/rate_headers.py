@@ -1,12 +1,12 @@
-"""What an endpoint says of its limits with each answer, in `x-ratelimit-*` headers, as OpenAI and many others send.
+"""The limits that an endpoint reports in `x-ratelimit-*` headers, as OpenAI and many others send them.
 
 | header | meaning |
 |---|---|
-| `x-ratelimit-limit-requests`, `-tokens` | how much a window holds |
-| `x-ratelimit-remaining-requests`, `-tokens` | how much of it is left |
-| `x-ratelimit-reset-requests`, `-tokens` | when all of it is back: `17ms`, `6.5s`, `1m30s`, `2h0m5s`, plain seconds |
+| `x-ratelimit-limit-requests`, `-tokens` | size of a window |
+| `x-ratelimit-remaining-requests`, `-tokens` | the rest of it |
+| `x-ratelimit-reset-requests`, `-tokens` | time until it is full: `17ms`, `6.5s`, `1m30s`, `2h0m5s`, plain seconds |
 
-What cannot be read is None; other headers of this kind, which count other things, are not looked at.
+Unreadable values become None; similar headers with other counts are ignored.
 """
 
 import re
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LONGEST_RESET = 31 * 86_400.0  # seconds; a larger number is a point in time, not a duration
-MOST = 10**12  # a larger count stands for "no limit"
+MOST = 10**12  # a larger count means "no limit"
 
 _DURATION = re.compile(
     r"(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+(?:\.\d+)?)ms)?",
@@ -25,7 +25,7 @@ _SECONDS_OF = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 @dataclass(frozen=True, slots=True)
 class RateHeaders:
-    """What one answer says of the limits of requests and tokens."""
+    """The limits of requests and tokens in one answer."""
 
     limit_requests: int | None = None
     remaining_requests: int | None = None
@@ -36,7 +36,7 @@ class RateHeaders:
 
 
 def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
-    """Read the headers, in any case where `headers` finds names in any case; None where they say nothing of limits."""
+    """Read the headers; None without a limit. Names match in any case if `headers` ignores case."""
     get = headers.get
     limit_requests, remaining_requests = get("x-ratelimit-limit-requests"), get("x-ratelimit-remaining-requests")
     limit_tokens, remaining_tokens = get("x-ratelimit-limit-tokens"), get("x-ratelimit-remaining-tokens")
@@ -53,7 +53,7 @@ def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
 
 
 def duration(text: str | None) -> float | None:
-    """Return the seconds of a duration as these headers write it; None where it is none."""
+    """Return the seconds of a duration in the format of these headers; None if it is invalid."""
     if not text or not text.isascii():
         return None
     number, unit = (text[:-2], 0.001) if text.endswith("ms") else (text.removesuffix("s"), 1.0)

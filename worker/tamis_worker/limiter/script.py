@@ -1,10 +1,10 @@
-"""The script that grants, the requests that a process sends to it, and the replies.
+"""The script that grants permits, the requests that a process sends to it, and the replies.
 
-`limiter.lua` decides, in one atomic step on Redis, by the clock of the server. Its formulas stand in `gcra.lua`,
-`aimd.lua` and `usage.lua`, and nowhere else.
+`limiter.lua` decides in one atomic step on Redis, by the clock of the server. Its formulas are only in `gcra.lua`,
+`aimd.lua` and `usage.lua`.
 
-Between two requests a process observes what the endpoint says of its limits, and reports only what all processes do not
-know yet. Each answer is looked at for about a microsecond; most say nothing new.
+Between two requests a process observes the limits that the endpoint reports, and sends on only the news. Reading an
+answer's limits takes about a microsecond; most contain no news.
 """
 
 import math
@@ -19,7 +19,7 @@ from .rate_headers import RateHeaders
 
 MICROSECONDS = 1_000_000
 MOST_AT_ONCE = 500  # permits in one reply
-OLDEST = 60.0  # seconds; answers of the endpoint that took longer are taken to be as old
+OLDEST = 60.0  # seconds; the longest age of an answer that counts
 LIMIT_KEPT = 300.0  # seconds after the endpoint last reported its limit
 
 _WAIT, _BLOCKED, _FIRST_DELAY = 5, 6, 20  # in the reply, counted from 1 as Lua does
@@ -45,7 +45,7 @@ _CONSTANTS = {
     "BLOCKED": _BLOCKED,
     "FIRST_DELAY": _FIRST_DELAY,
 }
-# Of a request, in the order in which the script takes them.
+# Of a request, in the script's order.
 _COUNTS = attrgetter(
     *("slots", "want", "weight", "ask", "first", "each", "extra", "room", "lack"),
     *("settle", "unpaced_requests", "unpaced_tokens", "succeeded", "congested"),
@@ -54,16 +54,16 @@ _PURE_PARTS = ("gcra.lua", "aimd.lua", "usage.lua")
 
 # Seconds.
 MINUTE = 60.0
-LONGEST = 61.0  # a limit that takes longer to reset is not one per minute
-BUCKET_LIKE = 3.0  # as near is a bucket's word on when it is full again
-CONFIRM = 60.0  # what the endpoint still says of its limits is reported again, before it is forgotten
+LONGEST = 61.0  # a limit with a longer reset is not per minute
+BUCKET_LIKE = 3.0  # seconds between a reported reset and that of a bucket, at most
+CONFIRM = 60.0  # a repeated limit is reported again before it is forgotten
 
 
 def _part(name: str) -> str:
     return Path(__file__).with_name(name).read_text("utf-8")
 
 
-# The formulas alone: what they are computed from are their arguments.
+# The formulas alone; their inputs are arguments.
 ARITHMETIC = "\n".join(
     [" ".join(f"local {name} = {value!r}" for name, value in _CONSTANTS.items()), *map(_part, _PURE_PARTS)]
 )
@@ -81,13 +81,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LimitReport:
-    """What is new in what an endpoint says of one of its limits. Times are in seconds."""
+    """New information from an endpoint about a limit. Times are in seconds."""
 
     limit: int = 0  # per minute; 0: nothing new
-    taken: int = 0  # limit - remaining, where it is more than we explain; 0: nothing new
-    lasts: float = 0.0  # until all is back
-    ago: float = 0.0  # when the call of that answer began; the answer may tell of any moment since
-    windowed: bool = False  # it counts by windows of a minute, not in a bucket that refills
+    taken: int = 0  # limit - remaining, if more than our own use; 0: nothing new
+    lasts: float = 0.0  # until the reset
+    ago: float = 0.0  # when the call of that answer began; the answer may describe any moment since
+    windowed: bool = False  # the endpoint counts by windows of a minute, not in a bucket that refills
 
 
 NO_REPORT = LimitReport()
@@ -105,18 +105,18 @@ class LimitReports:
 class SharedLimit:
     """The state of one limit that all processes share."""
 
-    lead: float = 0.0  # seconds by which the theoretical arrival time is ahead: they are paid for
-    limit: int = 0  # the endpoint's own; 0: not known
+    lead: float = 0.0  # seconds of the theoretical arrival time ahead of now: already paid for
+    limit: int = 0  # the endpoint's; 0: unknown
     granted: int = 0  # in the last minute, to all processes
     windowed: bool = False  # see `LimitReport`
-    bucket: int = 0  # if it is a bucket: what our own calls have taken out of it
+    bucket: int = 0  # if the endpoint uses a bucket: tokens or requests that our calls took from it
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLimitState:
-    """The state of both limits, as a reply says it; also sent, for a server that has forgotten it."""
+    """The state of both limits, from a reply; also sent, for a server that lost it."""
 
-    epoch: int = 0  # of the server's keys; another one means that they were wiped
+    epoch: int = 0  # of the server's keys; a new epoch means that they were wiped
     cap: int = 0  # on calls in flight; 0: none
     requests: SharedLimit = field(default=SharedLimit())
     tokens: SharedLimit = field(default=SharedLimit())
@@ -124,32 +124,32 @@ class SharedLimitState:
 
 @dataclass(frozen=True, slots=True)
 class LimiterRequest:
-    """What a process reports and asks. Sent again unchanged where no reply comes: the script knows it by its name.
+    """A report and a request of a process. Sent again unchanged if no reply comes: the script recognises the name.
 
-    A *slot* is the right to have a call in flight, kept from call to call. A *permit* is the right to begin one, at
-    its time, with its tokens.
+    A *slot* is the right to have a call in flight, kept from call to call. A *permit* is the right to begin a call at
+    its due time, with its tokens.
     """
 
     name: str
     lease: float  # seconds; 0: the process leaves
     slots: int = 0  # held
-    want: int = 0  # slots that could be used beyond those
-    weight: int = 1  # of the batches that wait
+    want: int = 0  # more slots that could be used
+    weight: int = 1  # of the waiting batches
     ask: int = 0  # permits
     first: int = 0  # tokens of the first
     each: int = 0  # tokens of every other
-    extra: int = 0  # permits ahead of demand, if there is plenty
-    room: int = 0  # permits that slots held already have use for
-    lack: int = 0  # slots that permits held already have use for; negative: slots to spare
-    settle: int = 0  # tokens used beyond what was reserved, or to be given back
-    unpaced_requests: int = 0  # begun without a permit, where no rate is limited
+    extra: int = 0  # permits ahead of demand, if there are plenty
+    room: int = 0  # permits that the held slots can use
+    lack: int = 0  # slots that the held permits can use; negative: spare slots
+    settle: int = 0  # tokens used beyond the reservation; negative: to return
+    unpaced_requests: int = 0  # begun without a permit, while no rate is limited
     unpaced_tokens: int = 0
     succeeded: int = 0  # calls
-    congested: bool = False  # the endpoint said that it has too much
+    congested: bool = False  # the endpoint reported overload
     reports: LimitReports = field(default=LimitReports())
 
     def arguments(self, holder: str, limits: Limits, block: float, shared: SharedLimitState) -> list[str | int]:
-        """The arguments of the script; nobody is to be granted anything for `block` seconds."""
+        """Return the arguments of the script; `block` seconds without grants for all processes."""
         return [
             holder,
             self.name,
@@ -170,17 +170,17 @@ class LimiterRequest:
 
 @dataclass(frozen=True, slots=True)
 class LimiterReply:
-    """What the script grants. Times are seconds from now."""
+    """The grants of the script. Times are seconds from now."""
 
     more: int  # slots, beyond those held
     keep: int | None  # slots that may be used again when a call ends; None: all
-    contended: bool  # others wait for slots, and none is free
-    paced: bool  # whether any rate is limited, so that permits are needed
-    wait: float | None  # until asking for more permits makes sense; None: any time
-    blocked: float  # nothing may begin for so long
+    contended: bool  # other processes wait for slots, and none is free
+    paced: bool  # a rate is limited, so calls need permits
+    wait: float | None  # until it makes sense to request more permits; None: any time
+    blocked: float  # no call may begin for so long
     concurrency: int  # the limit in force for all processes together
     shared: SharedLimitState
-    delays: tuple[float, ...]  # when the permits are due; negative: they were due before
+    delays: tuple[float, ...]  # when the permits are due; negative: already due
 
     @classmethod
     def read(cls, numbers: Sequence[int]) -> "LimiterReply":
@@ -216,7 +216,7 @@ def _state_numbers(state: SharedLimit) -> tuple[int, ...]:
 
 
 class ObservedLimits:
-    """The limits that one process observes; what all processes know of them already is an argument."""
+    """The limits that one process observes. The state that all processes share is an argument."""
 
     def __init__(self) -> None:
         self._requests = self._tokens = NO_REPORT
@@ -225,11 +225,11 @@ class ObservedLimits:
 
     @property
     def has_new_limit(self) -> bool:
-        """True where a limit was observed that was not reported yet."""
+        """True if an observed limit was not reported yet."""
         return bool(self._requests.limit or self._tokens.limit)
 
     def note(self, rate: RateHeaders, age: float, requests: SharedLimit, tokens: SharedLimit) -> None:
-        """Take an answer into account whose call began `age` seconds ago."""
+        """Record an answer whose call began `age` seconds ago."""
         self._confirmed = True
         if rate.limit_requests is not None:
             self._requests = _noted(
@@ -241,14 +241,14 @@ class ObservedLimits:
             )
 
     def lowers(self, requests: SharedLimit, tokens: SharedLimit) -> bool:
-        """True where a limit was observed that is lower than the shared one."""
+        """Return whether an observed limit is lower than the shared one."""
         return any(
             0 < report.limit < (shared.limit or float("inf"))
             for report, shared in ((self._requests, requests), (self._tokens, tokens))
         )
 
     def take_reports(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
-        """Return what is to be reported, once."""
+        """Return the reports that are due, each once."""
         reports = LimitReports(self._requests, self._tokens)
         if self._confirmed and now >= self._confirmed_at + CONFIRM:
             self._confirmed, self._confirmed_at = False, now
@@ -272,14 +272,14 @@ def _noted(
     taken = limit - remaining
     windowed = shared.windowed or report.windowed
     if not windowed and (reset is None or abs(reset - MINUTE * taken / limit) > BUCKET_LIKE):
-        # All would be back at another time if it came back bit by bit.
+        # In a bucket that refills steadily, the reset would be at another time.
         windowed = True
         report = replace(report, windowed=True)
     if not windowed:
         explained = shared.bucket + age * limit / MINUTE
     elif reset is None or reset >= NEW_WINDOW:
         explained = shared.granted
-    else:  # a fixed window, whose end is so far away
+    else:  # a fixed window that ends so late
         explained = shared.granted * (MINUTE - reset) / MINUTE
     if taken > explained + FOREIGN_FROM * limit and taken > report.taken:
         report = replace(report, taken=taken, lasts=LONGEST if reset is None else reset, ago=age)

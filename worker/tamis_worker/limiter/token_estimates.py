@@ -1,4 +1,4 @@
-"""How many tokens a call will take, learned from those before it: a characters rule that corrects itself."""
+"""The expected number of tokens of a call, learned from earlier calls: a characters rule that corrects itself."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 CHARACTERS_PER_TOKEN = 4  # of English prose, by the usual rule of thumb
 EXPECTED_ANSWER = 250  # tokens; an answer is a value with a short explanation
 MEMORY = 50  # calls; older ones fade
-# No token is shorter than a quarter of a character; hidden thoughts may go beyond the answer's budget, but not by more.
+# A token has at least a quarter of a character. Hidden reasoning may exceed the answer's budget, but not by more.
 TOKENS_OF_CHARACTER = 4
 THOUGHTS = 100_000  # tokens
 
@@ -19,29 +19,29 @@ class _Learned:
 
 
 def believable(tokens: int, characters: int, max_tokens: int) -> bool:
-    """Return whether a call can have taken so many tokens; an unbelievable count must not hold up everybody's calls."""
+    """Return whether a call can have used so many tokens. An impossible count must not delay other calls."""
     return tokens <= TOKENS_OF_CHARACTER * characters + max_tokens + THOUGHTS
 
 
 class TokenEstimates:
     """The estimates of one process, per operation and model, because prompts and answers differ between them.
 
-    An average, not an upper bound: what a call takes beyond it is settled afterwards, and over many calls the two are
-    equal. The first calls count in full; from the fiftieth on the average moves by a fiftieth of each surprise.
+    Averages, not upper bounds: the limiter settles the difference afterwards, and over many calls it balances out. The
+    first calls count in full; from the fiftieth on, the average moves by a fiftieth of each difference.
     """
 
     def __init__(self) -> None:
         self._learned: defaultdict[tuple[str, str], _Learned] = defaultdict(_Learned)
 
     def of(self, operation_name: str, model: str, characters: int, max_tokens: int) -> int:
-        """Estimate the tokens of a prompt of so many characters and its answer, which has `max_tokens` at most."""
+        """Estimate the tokens of a prompt of `characters` and its answer of at most `max_tokens`."""
         learned = self._learned.get((operation_name, model)) or _UNKNOWN
         return round(characters * learned.ratio + min(learned.completion, max_tokens))
 
     def learn(
         self, operation_name: str, model: str, characters: int, prompt_tokens: int, completion_tokens: int
     ) -> None:
-        """Take a call into account. Nothing is learned where the endpoint did not count."""
+        """Learn from a call. Ignored if the endpoint reported no counts."""
         if characters <= 0 or prompt_tokens <= 0:
             return
         learned = self._learned[operation_name, model]

@@ -1,5 +1,5 @@
--- What all processes were granted in the last minutes, and which limits that leaves in force beside what others use.
--- Pure: times are microseconds; the constants in capitals are set above.
+-- The grants of all processes in the last minutes, and the limits in force beside the use of others.
+-- Pure: times are microseconds; capitals are constants set above.
 --
 -- Usage is kept by slices of time, the oldest first, written as "slice requests tokens,...".
 
@@ -24,7 +24,7 @@ local function write_usage(usage)
   return table.concat(slices, ',')
 end
 
--- Count what is granted now, also as taken out of the endpoint's bucket, if it has one.
+-- Count the new grants, also against the endpoint's bucket, if it has one.
 local function add_usage(usage, rate, now, requests, tokens)
   if requests == 0 and tokens == 0 then
     return
@@ -40,20 +40,20 @@ local function add_usage(usage, rate, now, requests, tokens)
   rate.bucket_tokens = math.max(0, rate.bucket_tokens + tokens)
 end
 
--- What was granted of a kind within `span` (a minute), until so long ago (now).
+-- Return the grants of a kind within `span` (default: a minute), up to `ago` before now.
 local function granted_within(usage, now, kind, span, ago)
   local till = now - (ago or 0)
   local from, sum = till - (span or WINDOW), 0
   for _, part in ipairs(usage) do
     local begin = part.slice * SLICE
-    local finish = math.min(begin + SLICE, math.max(begin + 1, now)) -- the last one is not over yet
+    local finish = math.min(begin + SLICE, math.max(begin + 1, now)) -- the last slice is not over yet
     local share = (math.min(finish, till) - math.max(begin, from)) / (finish - begin)
     sum = sum + math.max(0, share) * part[kind]
   end
   return math.max(0, math.floor(sum))
 end
 
--- Learn what an endpoint reports of its limit of a kind, and forget what it has not repeated for long.
+-- Learn a reported limit of a kind, and forget a limit that was not repeated for long.
 local function learn_limit(rate, now, kind, report)
   local limit, heard = 'limit_' .. kind, 'heard_' .. kind
   if report.limit > 0 then
@@ -66,20 +66,20 @@ local function learn_limit(rate, now, kind, report)
   end
 end
 
--- The use of others per minute, and until when it is believed, of an endpoint that reports more as taken than we took.
+-- Return the use of others per minute, if the endpoint reports more use than ours; valid until `till`.
 local function observe_foreign(rate, usage, now, kind, limit, report)
   local foreign, till = rate['foreign_' .. kind], rate['foreign_' .. kind .. '_until']
   if now >= till then
     foreign = 0
   end
   if report.taken > 0 then
-    -- It is not known whether the answer tells of when its call came or of when it ended.
+    -- The answer may describe the beginning or the end of its call.
     local ago, span, ours = math.min(report.ago, OLDEST), WINDOW, nil
     if rate['windowed_' .. kind] == 0 then
       ours = rate['bucket_' .. kind] + math.min(ago, WINDOW / 2) / WINDOW * limit
     else
       if report.lasts < NEW_WINDOW then
-        span = WINDOW - report.lasts -- a fixed window began so long ago; one that slides is never back so soon
+        span = WINDOW - report.lasts -- age of a fixed window; a sliding one never has so short a reset
       end
       ours = math.max(
         granted_within(usage, now, kind, span),
@@ -96,7 +96,7 @@ local function observe_foreign(rate, usage, now, kind, limit, report)
   return foreign
 end
 
--- The limit in force of a kind, per minute (0: none): the endpoint's, less what others use, and no more than the settings'.
+-- Return the limit in force per minute (0: none): the endpoint's, less the use of others, at most the settings'.
 local function limit_in_force(rate, usage, now, kind, setting, report)
   local learned = rate['limit_' .. kind]
   local limit = learned > 0 and learned or setting

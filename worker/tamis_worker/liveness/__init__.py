@@ -1,1 +1,1 @@
-"""Liveness: whether a worker works, told to its watchdog, to the ledger and to probes."""
+"""Liveness: whether a worker works, reported to its watchdog, the ledger and probes."""

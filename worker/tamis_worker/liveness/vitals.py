@@ -1,8 +1,8 @@
 """The vital signs of a worker process, for its watchdog and for people; and its lease.
 
-The lease in the ledger is renewed as long as the worker lives, with a report of how it is. The report also goes to
-Redis, so it can be read while the ledger is away. Each is written independently: if one server does not answer, the
-other is still told.
+While the worker lives, it renews its lease in the ledger, with a report of its state. The report also goes to Redis, so
+it can be read while the ledger is unavailable. Each is written independently: if one server does not answer, the other
+is still updated.
 """
 
 import asyncio
@@ -34,11 +34,11 @@ from ..ledger import recovery
 from ..limiter.limiter import Limiters
 from .watchdog import Observation
 
-PULSE = 0.25  # s between two turns that are counted
+PULSE = 0.25  # s between two counted turns
 
-BEATS = 3  # in one lease
-KEPT = 2  # leases that Redis keeps what was last said
-AGAIN = 1.0  # s; a worker whose ledger comes back says at once that it lives, before others can take it for dead
+BEATS = 3  # renewals per lease
+KEPT = 2  # leases that Redis keeps the latest report
+AGAIN = 1.0  # s between tries while the ledger fails: the lease is renewed before other workers can end it
 
 log = logging.getLogger(__name__)
 
@@ -51,9 +51,9 @@ class _Doing:
 
 @dataclass(eq=False)
 class Vitals:
-    """The signs of one worker process. What is not said to be otherwise may be asked from any thread.
+    """The signs of one worker process. Unless stated otherwise, they are safe from any thread.
 
-    `answer_within`: seconds that the broker has to say what waits.
+    `answer_within`: seconds for the broker to count the waiting messages.
     """
 
     worker_id: str
@@ -82,11 +82,11 @@ class Vitals:
             await asyncio.sleep(PULSE)
 
     def stop(self) -> None:
-        """Note that the process was asked to stop; only the first time counts."""
+        """Record that the process was asked to stop; only the first time counts."""
         self._stopping = self._stopping or time.monotonic()
 
     def observe(self) -> Observation:
-        """The observation that the watchdog judges by. Asks the broker, for a few seconds at most."""
+        """Return the observation for the watchdog. Asks the broker, for a few seconds at most."""
         waiting = self._waiting()
         now = time.monotonic()
         ended = self.background.ended
@@ -105,7 +105,7 @@ class Vitals:
         )
 
     def report(self) -> WorkerReport:
-        """The report of the worker about itself."""
+        """Return the report of the worker about itself."""
         now = time.monotonic()
         doing, since = self._now_doing()
         if doing != self._doing:
@@ -126,14 +126,14 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """The present state, and since when, where that is known better than from the first report of it."""
+        """Return the present state and its beginning; None: it began with its first report."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self.backpressure.trouble) is not None:
             return _Doing(WorkerState.HOLDING_BACK, trouble.reason), trouble.since
         if self.deliveries.evaluating and (blocked := self.limiters.blocked()):
             return _Doing(WorkerState.WAITING, f"the endpoint lets nobody ask {', '.join(sorted(blocked))}"), None
-        if (aside := self.capacity.waiting) and aside >= self.deliveries.evaluating:
+        if (waiting := self.capacity.waiting) and waiting >= self.deliveries.evaluating:
             return _Doing(WorkerState.WAITING, "the endpoint has no capacity at the flex tier"), None
         return _Doing(WorkerState.WORKING), None
 
@@ -146,12 +146,12 @@ class Vitals:
 
 @dataclass(eq=False)
 class LeaseKeeper:
-    """The lease of one worker process, and what it reports with it; on the worker's loop.
+    """The lease of one worker process, and the report that goes with it; on the worker's loop.
 
-    `redis`: the broker's; None where the broker is another server. `lease`: in seconds.
+    `redis`: the broker's; None if the broker is not Redis. `lease`: in seconds.
 
-    `on_expired` is awaited when the lease was over for a while and is held again: others may have taken what was
-    here. It may raise `LedgerUnavailable`, and is awaited again then.
+    `on_expired` is awaited when an expired lease is renewed: other workers may have taken the items. It may raise
+    `LedgerUnavailable`; then it is awaited again.
     """
 
     engine: AsyncEngine
@@ -168,13 +168,13 @@ class LeaseKeeper:
         await recovery.renew_lease(self.engine, self.report(), lease=self.lease)
 
     async def renew(self) -> None:
-        """Renew the lease until cancelled, at once where something `changed`.
+        """Renew the lease until cancelled, at once after `changed`.
 
-        A network that is cut says nothing: where a renewal takes longer than the lease, others take this worker for
-        dead, so it begins nothing more.
+        A cut network gives no error. If a renewal takes longer than the lease, other workers consider this worker dead,
+        so it begins no more work.
         """
-        usually = self.lease / BEATS
-        pause = usually
+        interval = self.lease / BEATS
+        pause = interval
         loop = asyncio.get_running_loop()
         renewed = loop.time()
         while True:
@@ -189,17 +189,17 @@ class LeaseKeeper:
                     await self.on_expired()
             except LedgerUnavailable as error:
                 self.backpressure.failed(RequiredServer.LEDGER, "heartbeat", error)
-                pause = min(AGAIN, usually)
+                pause = min(AGAIN, interval)
                 log.debug("heartbeat missed: %s", error)
             else:
                 renewed = began
                 self.backpressure.worked(RequiredServer.LEDGER, "heartbeat")
-                pause = usually
+                pause = interval
             finally:
                 overdue.cancel()
 
     async def publish(self) -> None:
-        """Publish in Redis how the worker is, until cancelled."""
+        """Publish the worker's report in Redis, until cancelled."""
         if self.redis is None:
             await asyncio.Event().wait()  # a background task does not end by itself
             return
@@ -208,16 +208,16 @@ class LeaseKeeper:
             report = self.report()
             try:
                 await self.redis.set(wire.worker_key(report.id), report.model_dump_json(), px=milliseconds)
-            except (RedisError, OSError) as error:  # the ledger says the same
+            except (RedisError, OSError) as error:  # the ledger has the same report
                 log.debug("Redis was not told how this worker is: %s", error)
             await asyncio.sleep(self.lease / BEATS)
 
     def changed(self) -> None:
-        """Have the lease renewed at once: what the worker does is not what it did."""
+        """Renew the lease at once, because the worker's state has changed."""
         self._changed.set()
 
     async def end(self) -> None:
-        """Give the lease up, in the ledger and in Redis."""
+        """End the lease, in the ledger and in Redis."""
         report = self.report()
         try:
             await recovery.end_lease(self.engine, worker=report.id)

@@ -1,11 +1,11 @@
 """The watchdog: ends a worker process that lives but does no work, so that its supervisor starts a new one.
 
-It judges by progress. A process may answer every ping and yet consume nothing, or have an event loop that stands
-still; so what counts is that messages are taken while there are some, that the loop turns, and that nothing that should
-run for ever has ended. It has a thread of its own, which neither the loop nor the consumer can hold up.
+It judges by progress, because a process may answer every ping and yet consume nothing, or have a blocked event loop. So
+it checks that waiting messages are taken, that the loop turns, and that no permanent task has ended. It has its own
+thread, which neither the loop nor the consumer can block.
 
-The watchdog writes a file that shows that its worker works, and probes and supervisors read it. Its time is the
-machine's clock that counts from the start and is never set: the reader runs on the same machine.
+The watchdog writes a file that shows that its worker works; probes and supervisors read it. Its time is the machine's
+monotonic clock: the reader runs on the same machine.
 """
 
 import json
@@ -21,37 +21,37 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-EXIT_STALLED = 75  # "temporary failure, try again", as <sysexits.h> counts; no other end of a worker has it
+EXIT_STALLED = 75  # "temporary failure, try again" in <sysexits.h>; no other end of a worker has this code
 
 log = logging.getLogger(__name__)
 
-FRESH = 30.0  # s; a watchdog looks every 5 s, and may wait that long for a broker that does not answer
+FRESH = 30.0  # s; a watchdog looks every 5 s, and may wait that long for an unresponsive broker
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One look at the process. `at` is in seconds of a clock that only goes forward."""
+    """One look at the process. `at` is in seconds of a monotonic clock."""
 
     at: float
-    waiting: int | None  # messages in its queues; None: the broker did not say
+    waiting: int | None  # messages in its queues; None: the broker did not answer
     taken: int  # messages so far
     in_flight: int  # messages that it holds
-    holding_back: bool  # it takes nothing on purpose, while a server is in trouble
+    holding_back: bool  # it takes no messages on purpose, while a server is in trouble
     turns: int  # of the event loop so far
-    writing: float = 0.0  # s that the longest of the present writes to the ledger has taken
-    ended: tuple[str, ...] = ()  # what should run for ever, and does not
-    stopping: float | None = None  # s since it was asked to stop
+    writing: float = 0.0  # s of the longest write to the ledger in progress
+    ended: tuple[str, ...] = ()  # permanent tasks that have ended
+    stopping: float | None = None  # s since the request to stop
 
 
 @dataclass(frozen=True, kw_only=True)
 class WatchdogBounds:
-    """The times that are too long, in seconds."""
+    """The limits of the watchdog, in seconds."""
 
     stalled_after: float  # without a message, or without a turn of the loop
     concurrency: int  # messages that it may hold
     write_within: float  # one write to the ledger
     stop_within: float
-    farewell: float  # from a stall to the end of the process: calls in flight are finished meanwhile
+    farewell: float  # from a stall to the end of the process, for calls in flight to finish
 
     @property
     def look_every(self) -> float:
@@ -59,10 +59,10 @@ class WatchdogBounds:
 
 
 def stalled(seen: Sequence[Observation], bounds: WatchdogBounds) -> str | None:
-    """The fault of the process, in words that follow its name; None where there is none, or nothing is known.
+    """Return the fault of the process, in words that follow its name; None if there is none or it is unknown.
 
-    `seen` are the looks so far, the last one last. Where too much time lies between two looks, the whole process was
-    stopped: what was before does not count.
+    `seen` are the looks so far, in order. If the gap between two looks is too long, the whole process was suspended:
+    earlier looks do not count.
     """
     now = seen[-1]
     if now.stopping is not None:
@@ -88,7 +88,7 @@ def _could_take(look: Observation, bounds: WatchdogBounds) -> bool:
 
 
 def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
-    """The last looks, as far as each followed the one before within `gap` seconds."""
+    """Return the latest looks without a gap of more than `gap` seconds."""
     for place in range(len(seen) - 1, 0, -1):
         if seen[place].at - seen[place - 1].at > gap:
             return seen[place:]
@@ -96,7 +96,7 @@ def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
 
 
 def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool]) -> float:
-    """For how many seconds up to now something held at every look."""
+    """Return for how many seconds up to now a condition held at every look."""
     since = looks[-1].at
     for look in reversed(looks):
         if not holds(look):
@@ -106,7 +106,7 @@ def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool])
 
 
 class Watchdog(threading.Thread):
-    """Looks from `start` to `end`; once it says `verdict`, the process ends with `EXIT_STALLED`."""
+    """The thread that looks from `start` to `end`. Once it has a `verdict`, the process ends with `EXIT_STALLED`."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Watchdog(threading.Thread):
         """
         Args:
             observe: looks at the process; may take a few seconds.
-            tell: told after each look, with the verdict.
+            tell: called after each look, with the verdict.
             stop: begins a soft shutdown of the process, which calls `end`.
             leave: ends the process at once.
         """
@@ -138,39 +138,39 @@ class Watchdog(threading.Thread):
         while self.verdict is None and not self._ended.wait(self._bounds.look_every):
             try:
                 self.look(self._observe())
-            except Exception:  # a look that fails says nothing of the process; the next one is made all the same
+            except Exception:  # a failed look shows nothing about the process; the next look follows
                 log.exception("the watchdog could not look")
 
     def look(self, observation: Observation) -> None:
-        """Judge by one more look; a stalled process ends."""
-        kept = [look for look in self._seen if observation.at - look.at <= 2 * self._bounds.stalled_after]
-        self._seen = [*kept, observation]
+        """Judge after another look; end a stalled process."""
+        recent = [look for look in self._seen if observation.at - look.at <= 2 * self._bounds.stalled_after]
+        self._seen = [*recent, observation]
         self.verdict = stalled(self._seen, self._bounds)
         try:
             self._tell(observation, self.verdict)
-        except OSError as error:  # a disk that is full: whoever reads the file takes this process for a stalled one
+        except OSError as error:  # a full disk: readers of the file will consider this process stalled
             log.warning("the alive file could not be written: %s", error)
         if self.verdict is not None:
             self._bring_to_an_end(observation)
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop looking."""
         self._ended.set()
 
     def _bring_to_an_end(self, observation: Observation) -> None:
         log.critical("this worker %s: it ends with exit code %d, to be started anew", self.verdict, EXIT_STALLED)
         log.error("where its threads stand:\n%s", _stacks())
         loop_turns = len(self._seen) < 2 or self._seen[-2].turns != observation.turns
-        if observation.stopping is None and loop_turns:  # without the loop nothing could be given back
+        if observation.stopping is None and loop_turns:  # without the loop no item could be returned
             self._stop()
             if self._ended.wait(self._bounds.farewell):
-                return  # whoever called `end` leaves with the code
+                return  # the caller of `end` leaves with the code
             log.error("it did not stop by itself within %.0f s", self._bounds.farewell)
         self._leave(EXIT_STALLED)
 
 
 def _stacks() -> str:
-    """Where each thread is, without the values of its variables."""
+    """Return the position of each thread, without the values of its variables."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     return "\n".join(
         f"{names.get(ident, 'unknown')}:\n{''.join(traceback.format_stack(frame, limit=12))}"
@@ -181,7 +181,7 @@ def _stacks() -> str:
 
 @dataclass(frozen=True)
 class AliveFile:
-    """The last thing that a worker's watchdog saw."""
+    """The latest observation of a worker's watchdog."""
 
     pid: int
     at: float  # s, `time.monotonic`
@@ -190,14 +190,14 @@ class AliveFile:
     stalled: str | None = None  # why the worker ended itself
 
     def write(self, path: Path) -> None:
-        """Put the file in place in one step."""
+        """Write the file atomically."""
         draft = path.with_name(f"{path.name}.draft")
         draft.write_text(json.dumps(asdict(self)), "utf-8")
         draft.replace(path)
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """The content of the file; None where there is no such file, or none of ours."""
+        """Return the content of the file; None if it is missing or not an alive file."""
         try:
             return cls(**json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, TypeError):
@@ -206,16 +206,16 @@ class AliveFile:
 
 @dataclass(frozen=True)
 class WorkerHealth:
-    """Whether a worker works, and a line that says so."""
+    """The health of a worker, and a line that describes it."""
 
     well: bool
     line: str
 
 
 def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> WorkerHealth:
-    """The health that a worker's file shows `now` seconds after the machine's start.
+    """Return the health that a worker's file shows `now` seconds after the machine's start.
 
-    A worker that holds back, while a server is in trouble, is well: starting it anew would mend nothing.
+    A worker that waits for a server in trouble is healthy: a restart would not help.
     """
     if file is None:
         return WorkerHealth(False, "no worker writes this file: start one with `tamis worker --alive-file FILE`")
@@ -230,5 +230,5 @@ def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> W
 
 
 def health_at(path: Path, *, within: float = FRESH) -> WorkerHealth:
-    """The health that the file shows now."""
+    """Return the health that the file shows now."""
     return health_of(AliveFile.read(path), time.monotonic(), within=within)

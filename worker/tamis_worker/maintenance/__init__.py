@@ -1,1 +1,1 @@
-"""Maintenance: what a worker does beside its items, for the ledger as a whole."""
+"""Maintenance: a worker's tasks for the whole ledger, besides its items."""

@@ -1,6 +1,6 @@
-"""The reconciler: finds what a dead worker or a lost message left behind, and sets it going again.
+"""The reconciler: finds work left by a dead worker or a lost message, and restarts it.
 
-Runs in every worker; an advisory lock lets one of them sweep at a time. Everything it does could be done twice.
+Runs in every worker; an advisory lock admits one sweep at a time. Every repair may safely be done twice.
 """
 
 import asyncio
@@ -46,28 +46,28 @@ class Swept:
 
 @dataclass(frozen=True)
 class Reconciler:
-    """Sweeps the ledger."""
+    """The sweeper of the ledger."""
 
     engine: AsyncEngine
     dispatch_engine: Engine
     app: Celery
     dispatcher: Dispatcher
     _: KW_ONLY
-    worker: str  # the one that sweeps
-    grace: float  # seconds that a thing may take before it looks lost
+    worker: str  # that sweeps
+    grace: float  # seconds before an item, shard or batch without progress counts as lost
     max_claims: int
     backpressure: Backpressure
     measures: Measures = NULL_MEASURES
 
     async def look(self) -> None:
-        """Sweep once the servers work. Raises `Unavailable`."""
-        await self.backpressure.clear()  # nothing could be repaired, and much would look as if it were lost
+        """Sweep when the servers work. Raises `Unavailable`."""
+        await self.backpressure.clear()  # no repair would succeed, and much would appear lost
         swept = await self.sweep()
         if swept.anything:
             log.info("swept: %s", swept)
 
     async def sweep(self) -> Swept:
-        """One sweep; finds nothing where another worker is sweeping. Raises `Unavailable`."""
+        """Sweep once; nothing is done if another worker is sweeping. Raises `Unavailable`."""
         depths = await asyncio.to_thread(queue_depths, self.app)
         empty = [queue for queue, depth in depths.items() if depth == 0]
         async with transaction(self.engine) as connection:
@@ -105,9 +105,9 @@ class Reconciler:
                 await recovery.count(connection, asdict(swept))
         return swept
 
-    async def _republish(self, found: Sequence[recovery.LostItem]) -> None:
+    async def _republish(self, items: Sequence[recovery.LostItem]) -> None:
         by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
-        for item in found:
+        for item in items:
             by_batch[item.batch_id, item.operation].append(ItemAddress(item.index, item.item_id))
         for (batch_id, operation), addresses in by_batch.items():
             await asyncio.to_thread(self.dispatcher.republish, batch_id, operation, addresses)

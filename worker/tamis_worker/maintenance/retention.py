@@ -1,7 +1,7 @@
-"""The policy: batches that ended long ago and answers that are too old are deleted little by little.
+"""The retention policy: deletes old batches and answers little by little.
 
-Runs in every worker whose settings name an age; an advisory lock lets one of them take a step at a time. A step is one
-short transaction, but for an archive, which takes as long as it has rows; both run on a thread of their own.
+Runs in every worker with an age in its settings; an advisory lock admits one step at a time. A step is one short
+transaction, except for an archive, which takes as long as it has rows; both run in a separate thread.
 """
 
 import asyncio
@@ -20,17 +20,17 @@ from ..engine.backpressure import Backpressure
 from ..event_loop.loop import Looper
 
 RETENTION_LOCK = 7_264_950  # a Postgres advisory lock: one worker takes a step at a time
-PAUSE = 0.2  # s between two slices; longer than each holds its locks
+PAUSE = 0.2  # s between two slices; longer than a slice holds its locks
 
 log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):
-    """An archive is left off in the middle; nothing of its batch is deleted."""
+    """An archive was interrupted; nothing of its batch is deleted."""
 
 
 class Retention:
-    """Deletes step by step, one step soon after the other while there is something to delete."""
+    """The deletion of old data, step by step, with a short pause while there is more to delete."""
 
     def __init__(self, engine: Engine, policy: Policy, *, interval: float, backpressure: Backpressure) -> None:
         self._engine = engine
@@ -51,7 +51,7 @@ class Retention:
         return PAUSE if await asyncio.to_thread(self.step) else None
 
     def step(self) -> bool:
-        """Delete or archive the next that is old enough; whether there was anything. Raises `TamisError`."""
+        """Delete or archive the next old data; return whether there was any. Raises `TamisError`."""
         try:
             with ledger_errors(), self._engine.begin() as connection:
                 lock = select(func.pg_try_advisory_xact_lock(RETENTION_LOCK))

@@ -1,1 +1,1 @@
-"""Quotes: whether a text holds what an answer quotes from it."""
+"""Quotes: checks that a text contains the quotes of an answer."""

@@ -1,8 +1,8 @@
-"""A text folded for comparison, and the way back to its own characters. Pure.
+"""A text folded for comparison, and the way back to its original characters. Pure.
 
-Folded are: compatibility forms (NFKD), letter case, accents, quotation marks and dashes of every kind, and white space;
-invisible characters are left out, and so is a space after `<` or `[`, which a prompt puts there. Every character is
-folded by itself, so any place in the folded text has its place in the text.
+Folding unifies compatibility forms (NFKD), letter case, accents, quotation marks, dashes and white space. It removes
+invisible characters, and a space after `<` or `[`, which a prompt puts there. Every character is folded by itself, so
+any place in the folded text has a place in the text.
 """
 
 import re
@@ -12,14 +12,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-STEP = 256  # characters folded at a time: as many are gone through one by one to find the first place among them
-REMEMBERED = 20_000  # characters whose folding is kept; there are a million, and a record may hold them all
-FEW_BEYOND_ASCII = 20  # kinds of characters of a step that are replaced one by one
-TRAILING = 32  # accents and invisible characters after the last letter of a place that belong to it, at most
+STEP = 256  # characters folded at a time; within a step, places are found character by character
+REMEMBERED = 20_000  # characters whose folding is kept; a record may contain any of a million
+FEW_BEYOND_ASCII = 20  # kinds of characters per step that are replaced individually
+TRAILING = 32  # accents and invisible characters after the last letter of a span that belong to it, at most
 
 QUOTATION_MARKS = frozenset("'\"`\u00b4\u2032\u2033\u2035\u2036\u300c\u300d\u300e\u300f\u301d\u301e\u301f\uff02\uff07")
-DASHES = frozenset("-\u2212\u02d7\u2043")  # beside all that Unicode calls a dash
-SWALLOWING = " <["  # no space after these
+DASHES = frozenset("-\u2212\u02d7\u2043")  # in addition to all dashes of Unicode
+SWALLOWING = " <["  # a space after these is dropped
 
 _SPACES = re.compile(" {2,}")
 _SWALLOWED = re.compile(r"([<\[]) ")
@@ -34,13 +34,13 @@ class TextSpan:
 
 
 class FoldedText:
-    """`folded` is what is compared; `place` gives the characters of the text that a part of it stands for."""
+    """A text with its folded form. `folded` is for comparison; `place` returns the matching characters of the text."""
 
     def __init__(self, text: str, *, step: int = STEP) -> None:
         self._text = text
         self._step = step
-        self._begins: list[int] = []  # of each step, its first place in `folded`
-        self._origins: dict[int, Sequence[int]] = {}  # of a step, where each of its folded characters stands
+        self._begins: list[int] = []  # per step, its first place in `folded`
+        self._origins: dict[int, Sequence[int]] = {}  # per step, the places of its folded characters
         pieces: list[str] = []
         length, last = 0, " "
         for start in range(0, len(text), step):
@@ -58,7 +58,7 @@ class FoldedText:
         self.folded = "".join(pieces)
 
     def place(self, start: int, end: int) -> TextSpan:
-        """Where `folded[start:end]`, which is not empty, stands in the text."""
+        """Return the span of `folded[start:end]`, which must not be empty, in the text."""
         stop = self._origin(end - 1) + 1
         for character in self._text[stop : stop + TRAILING]:
             if _FOLDS[ord(character)]:
@@ -78,7 +78,7 @@ class FoldedText:
         start = step * self._step
         text = self._text[start : start + self._step]
         if end - reached == len(text) and all(len(_FOLDS[ord(character)]) == 1 for character in _beyond_ascii(text)):
-            return range(start, start + len(text))  # every character became one
+            return range(start, start + len(text))  # every character became a single character
         last = self.folded[reached - 1] if reached else " "
         origins = array("L")
         for index, character in enumerate(text, start):
@@ -90,7 +90,7 @@ class FoldedText:
 
 
 class _Folds(dict[int, str]):
-    """The folding of each character, worked out when it is first met."""
+    """The folding of each character, computed at first use."""
 
     def __missing__(self, code: int) -> str:
         folded = _fold(chr(code))
@@ -104,7 +104,7 @@ def _beyond_ascii(text: str) -> set[str]:
 
 
 def _translated(text: str) -> str:
-    """Every character folded. Text of ASCII alone is several times as quick: what folds to it is replaced first."""
+    """Return the text with every character folded. Characters with an ASCII folding are replaced first, for speed."""
     beyond = _beyond_ascii(text)
     if len(beyond) <= FEW_BEYOND_ASCII:
         for character in beyond:
@@ -122,7 +122,7 @@ def _fold(character: str) -> str:
 
 
 def _mark(character: str) -> str | None:
-    """The folding of a mark, a space or an invisible character; None for any other character."""
+    """Return the folding of a mark, a space or an invisible character; None for any other character."""
     category = unicodedata.category(character)
     if character in QUOTATION_MARKS or category in ("Pi", "Pf"):
         return "'"

@@ -1,11 +1,11 @@
-"""The words that models write for "the source data does not hold it", where null was asked for.
+"""The words that models write for "not in the source data" instead of null.
 
-Whole values only, in any case, outer space and a final full stop aside. What can be a finding of its own is not among
-them: "unclear" is a judgement (of a risk of bias), "0" a number, "no" an answer. An enum that lists one of these values
-means it.
+Whole values only, in any case, without outer space and a final full stop. Possible findings are not in the list:
+"unclear" is a judgement (of a risk of bias), "0" a number, "no" an answer. If an enum lists such a value, it is an
+answer.
 """
 
-_LONGEST = 40  # characters; a longer value is not looked at
+_LONGEST = 40  # characters; a longer value is not checked
 
 
 def _bare(text: str) -> str:
@@ -24,5 +24,5 @@ NOT_PRESENT = frozenset(
 
 
 def means_not_present(value: object) -> bool:
-    """Whether a value as a whole says that the source data does not hold it."""
+    """Return whether a whole value means that the source data does not contain it."""
     return isinstance(value, str) and (value.isspace() or (len(value) <= _LONGEST and _bare(value) in NOT_PRESENT))

@@ -1,4 +1,4 @@
-"""A quote's words beside those of the passage that is nearest to it: what differs, and where. Pure."""
+"""The alignment of a quote's words with the most similar passage: the differences and their places. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,12 +9,12 @@ from rapidfuzz.distance import Indel, Opcode
 
 from .quote_tokens import NEGATING, Tokens
 
-OUTWARD = 30  # tokens of the record that are looked at beyond each end of a quote
+OUTWARD = 30  # tokens of the record that are checked beyond each end of a quote
 
 
 @dataclass(frozen=True)
 class WordDifference:
-    """Characters of the quote and of the passage that do not say the same; one of the two may be empty."""
+    """Characters of the quote and of the passage that differ; either may be empty."""
 
     quote_start: int
     quote_end: int
@@ -24,54 +24,54 @@ class WordDifference:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The passage's characters that the quote stands for, and the differences in order."""
+    """The passage's characters that match the quote, and the differences in order."""
 
     start: int
     end: int
     differences: tuple[WordDifference, ...]
-    shared: float  # of the quote's tokens that must agree: the share that does
+    shared: float  # the share of the quote's content tokens that agree
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Tokens with content between two that agree: of the quote, of the passage; as places in their `content`."""
+    """Tokens with content between two agreeing tokens: of the quote, of the passage; as places in their `content`."""
 
     quote: range
     passage: range
 
 
 def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment | None:
-    """The quote beside a passage that may go on at both ends; None where no token agrees.
+    """Align the quote with a passage that may extend beyond both ends; None if no token agrees.
 
     `may_break_off`: the quote may end within a word.
     """
-    theirs = [quote.words[place] for place in quote.content]
-    ours = [passage.words[place] for place in passage.content]
-    agreeing = _agreeing(theirs, ours)
+    quoted = [quote.words[place] for place in quote.content]
+    recorded = [passage.words[place] for place in passage.content]
+    agreeing = _agreeing(quoted, recorded)
     if not agreeing:
         return None
     blocks = [
         block
-        for block in _blocks(agreeing, len(theirs), len(ours))
+        for block in _blocks(agreeing, len(quoted), len(recorded))
         if not _same_letters(quote, passage, block, may_break_off=may_break_off)
     ]
     differences = [_difference(quote, passage, pair) for block in blocks for pair in _paired(block)]
     if agreeing[0][0] == 0:
         differences[:0] = _left_out_before(quote, passage, passage.content[agreeing[0][1]])
-    if agreeing[-1][0] == len(theirs) - 1:
+    if agreeing[-1][0] == len(quoted) - 1:
         differences += _left_out_behind(quote, passage, passage.content[agreeing[-1][1]])
-    first, last = _reach(agreeing, len(theirs), len(ours))
+    first, last = _reach(agreeing, len(quoted), len(recorded))
     run = extended(quote, passage, range(passage.content[first], passage.content[last] + 1))
     start, end = passage.spans[run.start][0], passage.spans[run.stop - 1][1]
-    return Alignment(start, end, tuple(differences), len(agreeing) / len(theirs))
+    return Alignment(start, end, tuple(differences), len(agreeing) / len(quoted))
 
 
-def _agreeing(theirs: Sequence[str], ours: Sequence[str]) -> list[tuple[int, int]]:
-    """The places in both of the tokens that agree, in order: the longest common subsequence.
+def _agreeing(quoted: Sequence[str], recorded: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of agreeing tokens in both, in order: the longest common subsequence.
 
-    A run at one of its ends that a gap longer than itself parts from the rest is chance: it does not count.
+    A run at either end counts as chance if the gap to the other runs is longer than the run; it is dropped.
     """
-    runs = [op for op in Indel.opcodes(theirs, ours) if op.tag == "equal"]
+    runs = [op for op in Indel.opcodes(quoted, recorded) if op.tag == "equal"]
     while len(runs) > 1 and _is_chance(runs[0], runs[0], runs[1]):
         del runs[0]
     while len(runs) > 1 and _is_chance(runs[-1], runs[-2], runs[-1]):
@@ -85,7 +85,7 @@ def _is_chance(run: Opcode, before: Opcode, behind: Opcode) -> bool:
 
 
 def extended(quote: Tokens, record: Tokens, run: range) -> range:
-    """The run of tokens with the function words before and behind it, as far as they are those of the quote."""
+    """Return the run with the function words before and after it that the quote also has."""
     start, end = run.start, run.stop
     for token in reversed(quote.raw[: quote.content[0]]):
         if not start or record.raw[start - 1] != token:
@@ -99,9 +99,9 @@ def extended(quote: Tokens, record: Tokens, run: range) -> range:
 
 
 def leaves_out(quote: Tokens, record: Tokens, run: range) -> bool:
-    """True where a run of tokens has the quote's content, but the function words around it say that words are left out.
+    """Return whether the function words around a run with the quote's content show that the quote omits a word.
 
-    "were mean differences" leaves the "no" of "were no mean differences" out.
+    "were mean differences" omits the "no" of "were no mean differences".
     """
     return bool(_left_out_before(quote, record, run.start) or _left_out_behind(quote, record, run.stop - 1))
 
@@ -118,31 +118,31 @@ def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDiffe
 
 
 def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
-    """The difference that the function words at one edge of a quote show, the record read outward from there.
+    """Return the difference at one edge of a quote, from its function words; the record is read outward from there.
 
-    It is the word of the record that the quote leaves out before it goes on with the function words behind that word,
-    or the quote's own function words, where the record has none of them and they are more than the quote's content.
+    The difference is a word of the record that the quote omits before further function words. Or it is the quote's
+    function words themselves, if the record lacks them and they outnumber the quote's content.
     """
     if not edge:
         return []
-    beside: list[str] = []
-    beyond: list[str] = []
+    inner: list[str] = []
+    outer: list[str] = []
     content = None
     for place in outward[:OUTWARD]:
         if not record.words[place]:
-            (beside if content is None else beyond).append(record.raw[place])
+            (inner if content is None else outer).append(record.raw[place])
         elif content is None:
             content = place
         else:
             break
     function_words = [quote.raw[place] for place in (reversed(edge) if edge.start == 0 else edge)]  # outward, too
-    if (Counter(function_words) - Counter(beside)).total() > len(quote.content):
+    if (Counter(function_words) - Counter(inner)).total() > len(quote.content):
         start, end = quote.spans[edge[0]][0], quote.spans[edge[-1]][1]
         return [WordDifference(start, end, *_nowhere(record, outward))]
-    if content is None or len(function_words) <= len(beside):
+    if content is None or len(function_words) <= len(inner):
         return []
-    goes_on = function_words[: len(beside)] == beside and function_words[len(beside) : len(beside) + 1] == beyond[:1]
-    if not goes_on and not record.is_turning(content):
+    continues = function_words[: len(inner)] == inner and function_words[len(inner) : len(inner) + 1] == outer[:1]
+    if not continues and not record.is_turning(content):
         return []
     place = quote.spans[edge[-1]][1] if edge.start == 0 else quote.spans[edge[0]][0]
     return [WordDifference(place, place, *record.spans[content])]
@@ -153,23 +153,23 @@ def _nowhere(record: Tokens, outward: range) -> tuple[int, int]:
     return place, place
 
 
-def _reach(agreeing: Sequence[tuple[int, int]], theirs: int, ours: int) -> tuple[int, int]:
-    """First and last token of the passage: beyond those that agree as many as the quote has there."""
+def _reach(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_length: int) -> tuple[int, int]:
+    """Return the first and last token of the passage: beyond the agreeing tokens, as many as the quote has there."""
     (begin, first), (end, last) = agreeing[0], agreeing[-1]
-    return max(0, first - begin), min(ours - 1, last + theirs - 1 - end)
+    return max(0, first - begin), min(passage_length - 1, last + quote_length - 1 - end)
 
 
-def _blocks(agreeing: Sequence[tuple[int, int]], theirs: int, ours: int) -> Iterator[_Block]:
-    first, last = _reach(agreeing, theirs, ours)
-    edges = [(-1, first - 1), *agreeing, (theirs, last + 1)]
-    for (theirs_before, ours_before), (theirs_after, ours_after) in pairwise(edges):
-        block = _Block(range(theirs_before + 1, theirs_after), range(ours_before + 1, ours_after))
-        if block.quote or (block.passage and theirs_before >= 0 and theirs_after < theirs):
+def _blocks(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_length: int) -> Iterator[_Block]:
+    first, last = _reach(agreeing, quote_length, passage_length)
+    edges = [(-1, first - 1), *agreeing, (quote_length, last + 1)]
+    for (quote_before, passage_before), (quote_after, passage_after) in pairwise(edges):
+        block = _Block(range(quote_before + 1, quote_after), range(passage_before + 1, passage_after))
+        if block.quote or (block.passage and quote_before >= 0 and quote_after < quote_length):
             yield block
 
 
 def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_off: bool) -> bool:
-    """True where only the breaks between words differ: "in-hospital" and "in hospital", of which "in" is dropped."""
+    """Return whether only breaks between words differ: "in-hospital" and "in hospital", where "in" is dropped."""
     letters = _letters(quote, _between(quote, block.quote))
     if letters is None:
         return False
@@ -184,7 +184,7 @@ def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_of
 
 
 def _growing(tokens: Tokens, places: Iterable[int], length: int, *, backwards: bool = False) -> Iterator[str]:
-    """The letters of the first token, of the first two and so on, until they are so many."""
+    """Yield the letters of the first token, of the first two and so on, up to `length`."""
     letters = ""
     for place in places:
         if tokens.is_marked(place) or len(letters) >= length:
@@ -194,32 +194,32 @@ def _growing(tokens: Tokens, places: Iterable[int], length: int, *, backwards: b
 
 
 def _between(tokens: Tokens, content: range) -> range:
-    """All tokens, function words too, between the two that agree before and after."""
+    """Return all tokens, including function words, between the agreeing tokens before and after."""
     start = tokens.content[content.start - 1] + 1 if content.start else 0
     end = tokens.content[content.stop] if content.stop < len(tokens.content) else len(tokens.words)
     return range(start, end)
 
 
 def _letters(tokens: Tokens, places: range) -> str | None:
-    """The letters without a space; None where a number, a sign or a negation is among them."""
+    """Return the letters without spaces; None if the places contain a number, a sign or a negation."""
     if not places or any(tokens.is_marked(place) for place in places):
         return None
     return "".join(tokens.squeezed(place) for place in places)
 
 
 def _paired(block: _Block) -> Iterator[_Block]:
-    """Word by word where both have as many; else as a whole."""
+    """Yield pairs of words if both sides have the same number, otherwise the whole block."""
     if len(block.quote) != len(block.passage):
         yield block
         return
-    for theirs, ours in zip(block.quote, block.passage, strict=True):
-        yield _Block(range(theirs, theirs + 1), range(ours, ours + 1))
+    for quote_place, passage_place in zip(block.quote, block.passage, strict=True):
+        yield _Block(range(quote_place, quote_place + 1), range(passage_place, passage_place + 1))
 
 
 def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference:
     if block.quote:
         quoted = _characters(quote, block.quote)
-    else:  # behind as many function words as the passage has there: of "did not improve" the "not" behind "did"
+    else:  # after as many function words as the passage has: in "did not improve", "not" after "did"
         before = passage.content[block.passage.start] - passage.content[block.passage.start - 1] - 1
         reached = quote.content[block.quote.start - 1] + before
         place = quote.spans[min(reached, quote.content[block.quote.start] - 1)][1]
@@ -228,7 +228,7 @@ def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:
-    """From the first to the last of these tokens; of none the place behind the token before them."""
+    """Return the characters from the first to the last token; for no tokens, the place after the previous token."""
     if not content:
         place = tokens.spans[tokens.content[content.start - 1]][1] if content.start else 0
         return place, place

@@ -1,9 +1,9 @@
-"""A folded text as the tokens that must agree where it is quoted. Pure.
+"""The tokens of a folded text that must agree in a quote. Pure.
 
-A token is a word, a number or a sign that carries meaning. Each has a canonical form, the same for all ways of writing
-it: American spelling, singular, no hyphen of a line's end, a number as digits. Function words have none: they and all
-other marks may differ. A negation, "or", he and she, comparisons and words of time or place that turn the meaning
-("before", "without", "under") are no function words. The lists are closed and stand here.
+A token is a word, a number or a sign with a meaning. Each has a canonical form, the same for all spellings: American
+spelling, singular, no hyphen of a line's end, a number as digits. Function words have none: they and all other marks
+may differ. Negations, "or", he and she, comparisons, and words of time or place that change the meaning ("before",
+"without", "under") are not function words. The lists are closed.
 """
 
 import re
@@ -15,9 +15,9 @@ from itertools import accumulate
 from tamis_schemas.values.spelling import american
 
 REMEMBERED = 50_000  # tokens whose canonical form is kept
-LONGEST = 64  # characters; a longer word is compared as it stands
+LONGEST = 64  # characters; a longer word is compared unchanged
 PLURAL = 4  # letters that a plural has at least: "ms" is not the plural of "m"
-TRIED = 1_000  # places of a quote's tokens in a field that are looked at for one with whole tokens
+TRIED = 1_000  # most places in a field that are tried for a match of whole tokens
 
 FUNCTION_WORDS = frozenset(
     (
@@ -30,7 +30,7 @@ FUNCTION_WORDS = frozenset(
     )
 )
 NEGATIONS = frozenset(("no", "not", "never", "neither", "nor", "none", "nothing", "without"))
-NEGATING = ("non", "un", "anti")  # before a hyphen: "non-smokers" are no smokers
+NEGATING = ("non", "un", "anti")  # before a hyphen: "non-smokers" do not smoke
 TURNING = NEGATIONS | {
     *("or", "before", "after", "until", "since", "within", "outside", "between", "under", "over", "above", "below"),
     *("against", "except", "despite", "beyond", "versus"),
@@ -50,7 +50,7 @@ _SAME = dict(
     )
 )
 
-# Letters of scripts that part words by spaces, and little else; spelt out, which is thrice as quick as "a letter".
+# Mainly letters of scripts that separate words by spaces; spelt out, which is three times as fast as "a letter".
 _LETTERS = (
     "[a-z\u00aa\u00b5\u00ba\u00df-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u037d"
     "\u0386-\u0481\u048a-\u0559\u0561-\u1fff\u2c00-\u2dff]+"
@@ -70,14 +70,14 @@ NUMBER_WORDS = {
     **{f"{ten}-{UNITS[unit]}": tens + unit for ten, tens in TENS.items() for unit in range(1, 10)},
 }
 _TOKEN = re.compile(
-    "(?![ ,;()\\]'])(?:"  # most of what is between two tokens
+    "(?![ ,;()\\]'])(?:"  # most characters between two tokens
     rf"{_LETTERS}(?:'{_LETTERS}"
-    # A word broken at a line's end; "short- and long-term" is none.
+    # A word broken at a line's end, unlike "short- and long-term".
     rf"|(?:-\ (?!(?:and|or|to|vs|versus|but|as)\b){_LETTERS})+(?:'{_LETTERS})?"
     rf"|(?<=ty)[- ](?:{'|'.join(UNITS[1:10])})\b|(?<=per)\ cent\b)?"
     rf"|{_NUMBER}"
     rf"|[.\u00b7](?<![\w.].){_FRACTION}"
-    # A minus: neither in "10-20" nor in "IL-6"; with a space behind it only after "=" and the like.
+    # A minus: neither in "10-20" nor in "IL-6"; before a space only after "=" and the like.
     rf"|-(?:(?<![^\s(\[{{=<>:;,~]-)|(?<=[=<>(]-)\ |(?<=[=<>(]\ -)\ )(?:{_NUMBER}|[.\u00b7]{_FRACTION})"
     r"|</?(?:jats:)?(?:sup|sub|inf|i|b|u|p|br|em|strong|bold|italic|span|div|title|sec|h\d|li|ul)\ ?/?>"
     r"|&(?:lt|gt|amp|nbsp);"
@@ -87,15 +87,15 @@ _TOKEN = re.compile(
 )
 _MARKUP = re.compile(r"</?[a-z:]+\d? ?/?>|&amp;|&nbsp;")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_BY = "by"  # "by 5 mg" is not "to 5 mg": before a number it is no function word
-_ARTICLES = ("a", "an", "the")  # and may stand between the two
+_BY = "by"  # "by 5 mg" is not "to 5 mg": before a number it is content
+_ARTICLES = ("a", "an", "the")  # allowed between the two
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 class Tokens:
     """The tokens of a folded text. `words` are their canonical forms: empty for function words and for markup.
 
-    A number, a negation and a sign stand between spaces there, a word stands alone.
+    In `words`, numbers, negations and signs have a space on both sides, words have none.
     """
 
     def __init__(self, folded: str, *, every_word: bool = False) -> None:
@@ -104,7 +104,7 @@ class Tokens:
         self.words: list[str] = [_CANONICAL[token] for token in self.raw]
         if _BY in self.raw:
             self._keep_by()
-        if every_word:  # function words, too, must agree
+        if every_word:  # function words must agree too
             self.words = [word or self.squeezed(place) for place, word in enumerate(self.words)]
 
     def _keep_by(self) -> None:
@@ -129,7 +129,7 @@ class Tokens:
 
     @cached_property
     def joined(self) -> str:
-        """Their canonical forms, without a space between words: "home-based", "home based" and "homebased" agree."""
+        """The canonical forms, without a space between words: "home-based", "home based" and "homebased" agree."""
         return "".join(self.words)
 
     @cached_property
@@ -137,7 +137,7 @@ class Tokens:
         return [0, *accumulate(len(self.words[place]) for place in self.content)]
 
     def find(self, sought: "Tokens", begin: int) -> Iterator[range]:
-        """The runs of whole tokens from a character on whose content is the same."""
+        """Yield the runs of whole tokens with the same content, from the character `begin` on."""
         content, begins = self.content, self._begins
         first = bisect_left(content, bisect_left(self.spans, (begin, 0))) if begin else 0
         offset = self.joined.find(sought.joined, begins[first])
@@ -150,7 +150,7 @@ class Tokens:
             offset = self.joined.find(sought.joined, offset + 1)
 
     def is_marked(self, place: int) -> bool:
-        """True of a number, a sign or a negation: none of them is a part of a longer word."""
+        """Return whether a token is a number, a sign or a negation: these are not parts of longer words."""
         return self.words[place][-1:] == " "
 
     def is_negation(self, place: int) -> bool:
@@ -160,13 +160,13 @@ class Tokens:
         return self.words[place].strip().rpartition(" ")[2] in TURNING
 
     def squeezed(self, place: int) -> str:
-        """The letters and digits of a token alone; nothing of markup."""
+        """Return only the letters and digits of a token; empty for markup."""
         token = self.raw[place]
         return "" if _MARKUP.fullmatch(token) else american(_NO_LETTERS.sub("", token))
 
 
 class _Canonical(dict[str, str]):
-    """The canonical form of each token, worked out when it is first met."""
+    """The canonical form of each token, computed at first use."""
 
     def __missing__(self, token: str) -> str:
         canonical = _canonical(token)
@@ -198,7 +198,7 @@ def _canonical(token: str) -> str:
 
 
 def _number(token: str) -> str:
-    """A number's one form: -1,250.50 is -1250.5."""
+    """Return the canonical form of a number: -1,250.50 becomes -1250.5."""
     written = token.replace(" ", "").replace("\u00b7", ".")
     sign, written = ("-", written[1:]) if written[0] == "-" else ("", written)
     written, mark, exponent = written.partition("e")
@@ -214,7 +214,7 @@ def _number(token: str) -> str:
 
 
 def _singular(word: str) -> str:
-    """The word without the ending of a plural, as far as spelling tells; not every such form is a word."""
+    """Return the word without a plural ending, judged by spelling; the result may not be a word."""
     if len(word) < PLURAL or word.endswith(("ss", "us", "series")) or not word.endswith("s"):
         return word
     if word.endswith("sis"):

@@ -1,12 +1,12 @@
-"""Quotes checked against the record that they are taken from. Pure.
+"""The check of quotes against the record that they are taken from. Pure.
 
-An ellipsis within a quote splits it into parts, which must stand in one field and in order.
+An ellipsis splits a quote into parts, which must be in one field and in order.
 
-It runs on the worker's one event loop, so its work is bounded: only so many characters of a record are searched, and
-only so much is compared for similarity; what is left over after that is looked for word for word.
+The check runs on the worker's event loop, so its work is bounded: it searches only so many characters of a record, and
+compares only so many for similarity. Beyond that, it searches word for word.
 
-A part is found where the field says the same after folding (`FoldedText`), or where the same tokens follow each other
-there (`Tokens`). Where the nearest passage is similar enough, but a token differs, the part is altered.
+A part is found if the field has the same text after folding (`FoldedText`) or the same sequence of tokens (`Tokens`).
+If the nearest passage is similar enough, but a token differs, the part is altered.
 """
 
 import re
@@ -30,7 +30,7 @@ from .quote_tokens import NEGATING, Tokens
 SEARCHED = 2_000_000  # characters of a record; more than any model reads
 COMPARED = 50_000_000  # characters of quotes times characters of fields, for one answer; under 0.15 s
 
-# Where the record itself says one of these, it is a quote.
+# If the record contains such a phrase, it is a quote.
 NO_QUOTE_PHRASES = NOT_PRESENT | {"nothing", "not given", "unclear", "no mention", "no quote", "no evidence"}
 
 _ELLIPSIS = re.compile(r"[\[(]? ?(?:\. ?){3,}[\])]?")
@@ -38,33 +38,33 @@ _AROUND = " '.,;:-[](){}<>"  # stripped from both ends
 _SIGN = re.compile(r"(?:[<>]=? ?)?-?[.\u00b7]?\Z")  # before the first digit of a quote; `endpos` is its \Z
 _RANK = {QuoteState.NOT_FOUND: 0, QuoteState.ALTERED: 1, QuoteState.FOUND: 2}
 
-SIMILAR = 0.7  # a quote of this similarity to a passage is altered, not invented
-SHARED = 0.5  # and where this share of its tokens stands in the passage
+SIMILAR = 0.7  # a quote with this similarity to a passage is altered, not invented
+SHARED = 0.5  # and if this share of its tokens is in the passage
 
-SHORT = 20  # characters: a shorter quote must stand there word for word, as whole words
-BROKEN_OFF = 100  # characters: a quote as long as that may end within a word, where an endpoint cut it
-FEW = 2  # tokens with content: with fewer, function words must agree as well
+SHORT = 20  # characters: a shorter quote must match word for word, as whole words
+BROKEN_OFF = 100  # characters: a quote of this length may end within a word, because an endpoint cut it
+FEW = 2  # tokens with content: with fewer, function words must agree too
 MARGIN = 60  # characters on both sides of the most similar passage that may belong to it
-OMITTED = 6  # words: an ellipsis for no more than these must not leave out a negation
-OMITTED_CHARACTERS = 120  # in which so many words stand at most
-TOKENISED = 200_000  # characters of a field that are looked at token by token
-LONGEST = 10_000  # characters of a quote that is; a longer one must stand there word for word
-TRIED = 1_000  # places of a quote in a field that are looked at for one with whole words
+OMITTED = 6  # words: an ellipsis for at most so many must not omit a negation
+OMITTED_CHARACTERS = 120  # longest text of so many words
+TOKENISED = 200_000  # characters of a field that are compared by tokens
+LONGEST = 10_000  # characters of a quote that is compared by tokens; a longer quote must match word for word
+TRIED = 1_000  # most places in a field that are tried for a match of whole words
 
 _IN_NUMBER = ".,\u00b7-"
 _INSIDE_BEFORE = re.compile(r"\d[.,\u00b7]\Z|(?<![^\s(\[{=<>:;,~])-\Z")  # a decimal point, a minus
 _NEGATING = re.compile(rf"\b(?:{'|'.join(NEGATING)})-\Z")
-_FIRST_UNSPACED_SCRIPT = "\u2e80"  # from here on, scripts mostly write words without spaces between them
+_FIRST_UNSPACED_SCRIPT = "\u2e80"  # from here on, most scripts do not separate words by spaces
 
 
 @dataclass(eq=False)
 class QuotedField:
-    """A field of the record, folded, in which quotes are looked for."""
+    """A field of the record, folded, that is searched for quotes."""
 
     name: str
     text: str
     _: KW_ONLY
-    has_places: bool  # a text; a list or an object is searched as it is shown
+    has_places: bool  # True for a text; a list or an object is searched as shown in the prompt
 
     def __post_init__(self) -> None:
         self.folded_text = FoldedText(self.text)
@@ -76,7 +76,7 @@ class QuotedField:
         return Tokens(self.folded[:TOKENISED])
 
     def words(self, start: int, end: int) -> str:
-        """The field's own characters for a part of its folded text."""
+        """Return the field's original characters for a part of its folded text."""
         if start == end:
             return ""
         place = self.folded_text.place(start, end)
@@ -85,13 +85,13 @@ class QuotedField:
 
 @lru_cache(maxsize=1_000)
 def _prefix(name: str) -> str:
-    """A field's name as it may stand before a quote from it."""
+    """Return a field's name in the form that may precede a quote."""
     return FoldedText(name).folded.strip() + ":"
 
 
 @dataclass(frozen=True, slots=True)
 class QuotePart:
-    """A part of a quote: its characters in the folded quote, and what they are."""
+    """A part of a quote: its place in the folded quote, and its characters."""
 
     start: int
     words: str
@@ -103,7 +103,7 @@ class QuotePart:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The passage that says what a quote says, or nearly so: characters of a folded field, and of the folded quote."""
+    """The passage that matches a quote, exactly or nearly: characters of a folded field, and of the folded quote."""
 
     state: QuoteState = QuoteState.NOT_FOUND
     similarity: float = 0.0
@@ -114,24 +114,24 @@ class Match:
 
 NOWHERE = Match()
 
-MatchIn: TypeAlias = Callable[[QuotedField, QuotePart, int], Match]  # of a part, from a place of the field on
+MatchIn: TypeAlias = Callable[[QuotedField, QuotePart, int], Match]  # match of a part, from a place in the field on
 
 
 def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) -> Match:
-    """All parts of a quote one behind the other in one field, each as `match_in` finds it."""
+    """Match all parts of a quote in their order in one field, each with `match_in`."""
     matches: list[Match] = []
     end = 0
     for part in parts:
         match = match_in(field, part, end)
         matches.append(match)
         if match.state is QuoteState.NOT_FOUND:
-            return Match(similarity=min(each.similarity for each in matches))
+            return Match(similarity=min(part_match.similarity for part_match in matches))
         end = match.end
     return _joined(field, parts, matches)
 
 
 def exact(folded: str, words: str, begin: int) -> Match | None:
-    """The first passage from a place on with the same words, as whole words."""
+    """Return the first passage from `begin` on with the same whole words."""
     start = folded.find(words, begin)
     for _ in range(TRIED):
         if start < 0:
@@ -144,7 +144,7 @@ def exact(folded: str, words: str, begin: int) -> Match | None:
 
 
 def _inside(folded: str, place: int) -> bool:
-    """True where the place parts a word or a number: "men" is not in "treatment", "5 mg" not in "1.5 mg"."""
+    """Return whether the place is within a word or number: "men" is not in "treatment", "5 mg" not in "1.5 mg"."""
     if not 0 < place < len(folded):
         return False
     before, after = folded[place - 1], folded[place]
@@ -158,12 +158,12 @@ def _inside(folded: str, place: int) -> bool:
 
 
 def _breaks_off(folded: str, words: str, end: int) -> bool:
-    """True of a long quote that ends within a word, as where an endpoint stopped it at the longest allowed."""
+    """Return whether a long quote ends within a word, for example cut by an endpoint at the longest allowed length."""
     return len(words) >= BROKEN_OFF and folded[end - 1].isalpha() and folded[end].isalpha()
 
 
 def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
-    """The first passage from a place on with the same words or the same tokens."""
+    """Return the first passage from `begin` on with the same words or the same tokens."""
     if match := exact(field.folded, part.words, begin):
         return match
     if not SHORT <= len(part.words) <= LONGEST or len((tokens := Tokens(part.words)).content) < FEW:
@@ -178,9 +178,9 @@ def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
 
 
 def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
-    """The most similar passage from a place on, compared with the part token by token."""
+    """Return the most similar passage from `begin` on, compared with the part token by token."""
     words, rest = part.words, field.folded[begin:] if begin else field.folded
-    if len(rest) < len(words):  # a partial alignment would look for the field in the quote
+    if len(rest) < len(words):  # a partial alignment would search for the field in the quote
         similarity, start, end = fuzz.ratio(words, rest) / 100, begin, len(field.folded)
     else:
         place = fuzz.partial_ratio_alignment(words, rest)
@@ -193,7 +193,7 @@ def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
 
 
 def _compared(folded: str, part: QuotePart, start: int, end: int, begin: int, similarity: float) -> Match:
-    """The quote beside the most similar passage, token by token."""
+    """Compare the part with the most similar passage, token by token."""
     first, last = max(begin, start - MARGIN), min(len(folded), end + MARGIN)
     while first > begin and _inside(folded, first):
         first -= 1
@@ -206,15 +206,15 @@ def _compared(folded: str, part: QuotePart, start: int, end: int, begin: int, si
     if alignment is None or alignment.shared < SHARED:
         return Match(similarity=similarity)
     differences = tuple(
-        WordDifference(part.start + each.quote_start, part.start + each.quote_end, first + each.start, first + each.end)
-        for each in alignment.differences
+        WordDifference(part.start + word.quote_start, part.start + word.quote_end, first + word.start, first + word.end)
+        for word in alignment.differences
     )
     state = QuoteState.ALTERED if differences else QuoteState.FOUND
     return Match(state, similarity, first + alignment.start, first + alignment.end, differences)
 
 
 def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> list[Match]:
-    """Each part as near to the next one as the same words stand: an ellipsis leaves out as little as it can."""
+    """Move each part as near to the next part as its exact words allow: an ellipsis omits as little as possible."""
     tight = list(matches)
     for n in range(len(tight) - 2, -1, -1):
         words, before = parts[n].words, tight[n + 1].start
@@ -225,7 +225,7 @@ def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence
 
 
 def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> Match:
-    """The parts of one quote as one; where an ellipsis stands for little more than a negation, it is altered."""
+    """Join the parts of a quote. If an ellipsis omits little more than a negation, the quote is altered."""
     if not matches:
         return NOWHERE
     matches = _tightened(field, parts, matches)
@@ -251,16 +251,17 @@ def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Ma
 
 
 class QuotedRecord:
-    """One record, in which the quotes of one answer are looked for."""
+    """One record, searched for the quotes of one answer."""
 
     def __init__(self, item: Item) -> None:
         self._item = item
         self.left = COMPARED  # characters that may still be compared
 
     def find(self, text: str) -> Quote | None:
-        """The quote, with its place where the record holds it; None where the text is no quote at all.
+        """Return the quote, with its place if the record contains it; None if the text is not a quote.
 
-        No quote are a text without a letter or a digit, and `NO_QUOTE_PHRASES` where the record does not say so itself.
+        A text without a letter or digit is not a quote. A phrase in `NO_QUOTE_PHRASES` is a quote only if the record
+        contains it.
         """
         folded = FoldedText(text)
         whole = _core(folded.folded, 0, len(folded.folded))
@@ -300,14 +301,14 @@ class QuotedRecord:
                 yield QuotedField(name, text, has_places=isinstance(value, str))
 
     def _without_name(self, whole: QuotePart) -> QuotePart:
-        """The quote without a field's name before it: a model sees `title: ...` as one line."""
+        """Return the quote without a field's name before it: a prompt shows `title: ...` as one line."""
         for field in self._fields:
             if len(field.prefix) > 1 and whole.words.startswith(field.prefix):
                 return _core(whole.words, len(field.prefix), len(whole.words), whole.start)
         return whole
 
     def _nearest(self, field: QuotedField, part: QuotePart, begin: int) -> Match:
-        """The same or the most similar passage; the same alone for a short quote, or where all comparing is done."""
+        """Return the same or the most similar passage; only the same if the quote is short or the bound is reached."""
         match = same(field, part, begin)
         cost = len(part.words) * (len(field.folded) - begin)
         if match.state is QuoteState.FOUND or len(part.words) < SHORT or not 0 < cost <= self.left:
@@ -317,9 +318,9 @@ class QuotedRecord:
 
 
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
-    """The confidence that an answer's quotes leave: `confidence * (1 - 0.5 * missing / given)`.
+    """Return the confidence that remains after checking the quotes: `confidence * (1 - 0.5 * missing / given)`.
 
-    From half of the confidence, where none of them is in the record, to all of it, where each one is or none is given.
+    Half of the confidence if no quote is in the record; all of it if every quote is, or if there are none.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 
@@ -347,7 +348,7 @@ def _difference(folded: FoldedText, text: str, field: QuotedField, words: WordDi
 
 
 def _parts(named: QuotePart) -> Iterator[QuotePart]:
-    """The quote's parts between ellipses."""
+    """Yield the quote's parts between ellipses."""
     start = 0
     for ellipsis in [*_ELLIPSIS.finditer(named.words), None]:
         end = len(named.words) if ellipsis is None else ellipsis.start()
@@ -358,7 +359,7 @@ def _parts(named: QuotePart) -> Iterator[QuotePart]:
 
 
 def _core(words: str, start: int, end: int, offset: int = 0) -> QuotePart:
-    """A part without the quotation marks, ellipses and other marks around it; a number keeps its sign."""
+    """Return a part without quotation marks, ellipses and other marks around it; a number keeps its sign."""
     core = words[start:end].lstrip(_AROUND)
     begin = end - len(core)
     if core[:1].isdigit() and (sign := _SIGN.search(words, start, begin)):

@@ -1,1 +1,1 @@
-"""What a worker tells of its work while it goes on: traces and metrics. Neither ever touches the work."""
+"""The reports of a worker about its work: traces and metrics. Neither ever affects the work."""

@@ -1,8 +1,8 @@
-"""The span of one LLM call, after the semantic conventions for generative AI. No prompt and no answer stands in it.
+"""The span of one LLM call, after the semantic conventions for generative AI. It contains no prompt and no answer.
 
-What the metrics say of a result becomes events of the span whose answer they rate: `gen_ai.evaluation.result` belongs
-to the span of the operation that is evaluated, so to the call whose answer became the result. Where that answer came
-from the cache there was no call, and the item's span has them.
+Metrics of a result become events of the span whose answer they rate: `gen_ai.evaluation.result` belongs to the span of
+the evaluated operation, so to the call that produced the answer. If the answer came from the cache there was no call,
+and the events go to the item's span.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from tamis_schemas import Evaluation
 
 from ..llm.chat import ChatAnswer, ChatRequest, Reply
 
-# By the end of the host's name. Whoever else speaks this protocol is told apart by `server.address`.
+# By the end of the host's name. Other servers with this protocol differ in `server.address`.
 PROVIDERS = {
     "api.anthropic.com": "anthropic",
     "api.deepseek.com": "deepseek",
@@ -36,7 +36,7 @@ EVENT = "gen_ai.evaluation.result"
 
 @dataclass(frozen=True)
 class EndpointAddress:
-    """An endpoint as spans name it: nothing else of its URL, which may hold a password."""
+    """An endpoint's name in spans, without the rest of its URL, which may contain a password."""
 
     provider: str = "openai"
     address: str | None = None
@@ -44,7 +44,7 @@ class EndpointAddress:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Return the server of a base URL; of what is none, nothing is known."""
+        """Return the endpoint of a base URL; `UNKNOWN`'s values if it is invalid."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
@@ -58,9 +58,9 @@ UNKNOWN = EndpointAddress()
 
 
 class ChatSpan:
-    """The span of a call: begun by `begin`, ended with the block around it unless it is kept for ratings of the answer.
+    """The span of a call: begun by `begin`, ended with its block, unless it is kept for ratings of the answer.
 
-    It ends at the moment of the reply in either case.
+    Its end time is always that of the reply.
     """
 
     __slots__ = ("_kept", "_replied_at", "_request", "_server", "span")
@@ -73,7 +73,7 @@ class ChatSpan:
         self.span = NO_SPAN
 
     def begin(self) -> None:
-        """The request is sent now."""
+        """Begin the span, when the request is sent."""
         request, server = self._request, self._server
         self.span = tracing.start(f"chat {request.model}", {}, kind=SpanKind.CLIENT)
         if self.span.recording:
@@ -92,7 +92,7 @@ class ChatSpan:
         self.span.enter()
 
     def replied(self, reply: Reply) -> None:
-        """The reply has come."""
+        """Record the reply."""
         self.span.leave()
         if not self.span.recording:
             return
@@ -120,20 +120,20 @@ class ChatSpan:
             self.span.fail(reply.kind.value)
 
     def unusable(self, kind: str) -> None:
-        """The answer came, and is not what was asked for."""
+        """Record that the answer is unusable."""
         self.span.fail(kind)
 
     def keep(self) -> Self:
-        """Do not end it yet: `end` does."""
+        """Keep the span open until `end`."""
         self._kept = True
         return self
 
     def event(self, name: str, attributes: tracing.Attributes) -> None:
-        """Add an event about the answer, at the moment in which it came."""
+        """Add an event about the answer, at the time of the reply."""
         self.span.event(name, attributes, self._replied_at)
 
     def end(self) -> None:
-        """End the span at the moment of the reply."""
+        """End the span at the time of the reply."""
         self.span.leave()
         self.span.end(self._replied_at)
 
@@ -151,21 +151,21 @@ class ChatSpan:
 
 
 class Rated(Protocol):
-    """A taker of events: an item's span, or that of a call."""
+    """A receiver of events: the span of an item or a call."""
 
     def event(self, name: str, attributes: Attributes) -> None: ...
 
 
 @quietly
 def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
-    """Attach evaluations that have a value. Never raises: a fault of telemetry is no fault of the work."""
+    """Attach evaluations that have a value. Never raises: telemetry must not disturb the work."""
     for evaluation in evaluations:
         if evaluation.value is not None:
             to.event(EVENT, attributes_of(evaluation))
 
 
 def attributes_of(evaluation: Evaluation) -> Attributes:
-    """Name an evaluation's parts as the conventions do; the field, of several, has a name of ours."""
+    """Return an evaluation's parts under the conventions' names; a field's name is a Tamis attribute."""
     value = evaluation.value
     return {
         "gen_ai.evaluation.name": evaluation.label,

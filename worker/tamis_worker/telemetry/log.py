@@ -14,7 +14,7 @@ QUIET = ("openai", "httpx2", "httpcore2", "amqp", "kombu", "celery.app.trace", "
 
 
 class RedactedFormatter(structlog.stdlib.ProcessorFormatter):
-    """Formats as it is told, then takes the process's secrets out of the whole, tracebacks among it."""
+    """The formatter that removes the process's secrets from each formatted line, including tracebacks."""
 
     def __init__(self, *args: Any, redact: Redaction, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -25,8 +25,8 @@ class RedactedFormatter(structlog.stdlib.ProcessorFormatter):
 
 
 def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
-    """Send this process's log to stderr without its secrets, and keep Celery from setting up one of its own."""
-    people = sys.stderr.isatty()
+    """Send this process's log to stderr without its secrets, and keep Celery from configuring its own."""
+    terminal = sys.stderr.isatty()
     shared: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -39,9 +39,9 @@ def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *([_printable_event] if people else []),
-                *([] if people else [structlog.processors.format_exc_info]),
-                structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer(),
+                *([_printable_event] if terminal else []),
+                *([] if terminal else [structlog.processors.format_exc_info]),
+                structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
             ],
         )
     )
@@ -54,10 +54,10 @@ def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
 
 
 def _printable_event(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """A terminal takes what stands in a message for its own; JSON escapes it."""
+    """Escape the message for terminals, which would interpret control characters; JSON escapes them itself."""
     event["event"] = printable(str(event.get("event", "")))
     return event
 
 
 def _leave_logging_alone(**_: object) -> None:
-    """Celery configures logging unless somebody listens to this signal."""
+    """Keep Celery from configuring logging, which it does unless this signal has a receiver."""

@@ -1,4 +1,4 @@
-"""What the work tells while it goes on; `Measures` itself keeps nothing of it."""
+"""Hooks for reports during the work; `Measures` itself ignores them."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -7,31 +7,31 @@ from ..llm.chat import Reply
 
 
 class Measures:
-    """Nobody asks for figures. Whoever does overrides these; none of them may raise."""
+    """The hooks, which do nothing. A collector overrides them; none may raise."""
 
     def claimed(self, granted: bool) -> None:
-        """An item's claim was granted or refused."""
+        """Count a claim of an item, granted or refused."""
 
     def item(self, operation: str, outcome: str, seconds: float) -> None:
-        """An item was evaluated, or given back."""
+        """Count an item, evaluated or returned."""
 
     def permitted(self, model: str, waited: float) -> None:
-        """A call may begin; it waited so many seconds for that."""
+        """Record a call's wait for its permit, in seconds."""
 
     def called(self, model: str, outcome: str, reply: Reply, cost: Decimal | None) -> None:
-        """A call has ended: `ok`, or the kind of what was wrong with it."""
+        """Count a finished call: `ok`, or the kind of its error."""
 
     def found(self) -> None:
-        """A question was answered from the cache."""
+        """Count a question answered from the cache."""
 
     def wrote(self, writer: str, entries: int) -> None:
-        """A group was committed."""
+        """Count a committed group."""
 
     def refused_message(self) -> None:
-        """A message came that no worker understands."""
+        """Count a message that no worker understands."""
 
     def swept(self, actions: Mapping[str, int]) -> None:
-        """The reconciler set things going again."""
+        """Count the repairs of the reconciler."""
 
 
 NULL_MEASURES = Measures()

@@ -1,10 +1,10 @@
-"""The figures of a worker process as Prometheus reads them: a registry of its own, and hooks that cannot fail.
+"""The metrics of a worker process for Prometheus: a separate registry, and hooks that cannot fail.
 
-No label has a value for each batch or item. A model's name is a caller's text: beyond `MODELS` of them, further ones
+No label has a value for each batch or item. Callers choose the names of models: after `MODELS` names, further models
 are `other`.
 
-How much waits, is in flight, and is left of the limits is looked up when Prometheus asks. It fetches all figures at
-`/metrics`, which a thread of the worker serves.
+Waiting messages, work in flight and the use of limits are looked up at each scrape. A thread of the worker serves all
+metrics at `/metrics`.
 """
 
 import errno
@@ -49,8 +49,8 @@ ITEM_SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 
 WAIT_SECONDS = (0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0)
 ENTRIES = (1, 2, 5, 10, 20, 50, 100, 200)
 
-ASKED_WITHIN = 2.0  # s; a scrape does not wait longer for the broker
-FRESH = 1.0  # s; what the broker said is told again for so long
+ASKED_WITHIN = 2.0  # s; a scrape waits no longer for the broker
+FRESH = 1.0  # s; the broker's answer is reused for so long
 
 NEIGHBOURS = 32  # ports that are tried, for so many workers on one machine
 READ_WITHIN = 5.0  # s for a request to arrive
@@ -58,18 +58,18 @@ READ_WITHIN = 5.0  # s for a request to arrive
 log = logging.getLogger(__name__)
 
 
-# A second sample of each counter, which nobody here asks for.
-disable_created_metrics()  # type: ignore[no-untyped-call]  # the package leaves it out
+# They would add an unneeded second sample to each counter.
+disable_created_metrics()  # type: ignore[no-untyped-call]  # untyped in the package
 
 
 class Metrics(Measures):
-    """Counts what a worker tells; read through `registry`."""
+    """The counters of a worker's reports; read through `registry`."""
 
     def __init__(self, *, redact: Callable[[str], str] = str) -> None:
-        """`redact` takes secrets out of a label's text."""
+        """`redact` removes secrets from a label's text."""
         self.registry = registry = CollectorRegistry()
         self._redact = redact
-        self._labels: dict[str, str] = {}  # of models, by the name that was asked for
+        self._labels: dict[str, str] = {}  # of models, by the requested name
         counter, histogram = partial(Counter, registry=registry), partial(Histogram, registry=registry)
         info = Gauge("tamis_worker_info", "1; the release that runs.", ["version"], registry=registry)
         info.labels(version("tamis")).set(1)
@@ -91,7 +91,7 @@ class Metrics(Measures):
         self._swept = counter("tamis_reconciler_actions", "What was set going again.", ["action"])
         self._foreign = counter("tamis_foreign_messages", "Messages that no worker understands.")
         self._groups = histogram("tamis_group_commit_entries", "Entries of one commit.", ["writer"], buckets=ENTRIES)
-        # Looking up the child of some labels costs as much as counting does.
+        # Looking up a child by its labels costs as much as counting.
         self._of_items = cache(self._items.labels)
         self._of_operation = cache(self._item_seconds.labels)
         self._of_calls = cache(self._calls.labels)
@@ -150,7 +150,7 @@ class Metrics(Measures):
             self._swept.labels(action).inc(count)
 
     def label(self, model: str) -> str:
-        """A model's name as a label."""
+        """Return a model's name as a label."""
         label = self._labels.get(model)
         if label is None:
             if len(self._labels) >= MODELS:
@@ -160,7 +160,7 @@ class Metrics(Measures):
 
 
 class _OfModel:
-    """The figures of one model."""
+    """The metrics of one model."""
 
     __slots__ = ("cached", "cost", "input", "output", "reasoning", "seconds", "unpriced", "waits", "written")
 
@@ -177,7 +177,7 @@ class _OfModel:
 
 class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
-    allow_reuse_port = False  # two workers on one port would be asked by turns
+    allow_reuse_port = False  # scrapes would alternate between two workers on one port
 
 
 class _IPv6Server(_Server):
@@ -188,14 +188,14 @@ class _Handler(WSGIRequestHandler):
     timeout = READ_WITHIN
 
     def log_message(self, *_: object) -> None:
-        """A scrape is no news."""
+        """Do not log scrapes."""
 
 
 @dataclass(eq=False)
 class Exposition:
-    """Serves a registry from `start` to `close`.
+    """The server of a registry, from `start` to `close`.
 
-    `port` 0: any that is free. Another one that is taken, by a worker of the same machine: the next free one.
+    `port` 0: any free port. If another worker of the machine uses the port, the next free port is taken.
     """
 
     registry: CollectorRegistry
@@ -205,14 +205,14 @@ class Exposition:
 
     @property
     def url(self) -> str | None:
-        """The URL of the figures; None: they are not served."""
+        """The URL of the metrics; None: not served."""
         if self._server is None:
             return None
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self._server.server_port}/metrics"
 
     def start(self) -> Self:
-        """Serve. Where no port is to be had the worker works without: that is a warning in its log."""
+        """Begin to serve. Without a free port, the worker works without metrics and logs a warning."""
         try:
             self._server = self._listening()
         except OSError as error:
@@ -224,7 +224,7 @@ class Exposition:
 
     @quietly
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         server, self._server = self._server, None
         if server is not None:
             server.shutdown()
@@ -244,10 +244,10 @@ class Exposition:
 
 
 class QueueDepths(Collector):
-    """`tamis_queue_messages`: absent while the broker does not answer."""
+    """The collector of `tamis_queue_messages`: absent while the broker does not answer."""
 
     def __init__(self, ask: Callable[[], Mapping[str, int]], *, within: float = ASKED_WITHIN) -> None:
-        """`ask` says how many messages wait in each queue, or raises `BrokerUnavailable`; it may take its time."""
+        """`ask` returns the number of waiting messages per queue, or raises `BrokerUnavailable`; it may be slow."""
         self._ask = ask
         self._within = within
         self._lock = threading.Lock()
@@ -256,27 +256,27 @@ class QueueDepths(Collector):
         self._read_at = 0.0
 
     def describe(self) -> Iterable[Metric]:
-        """Return its name alone: at its registration nobody is asked."""
+        """Return only the name: registration does not ask the broker."""
         return [self._family()]
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the depths as the broker says them now."""
+        """Yield the present depths."""
         family = self._family()
         for queue, depth in (self._depths() or {}).items():
             family.add_metric([queue], depth)
         yield family
 
     def _depths(self) -> Mapping[str, int] | None:
-        with self._lock:  # several may scrape; one that hangs is not asked by another
-            asking = self._asking
-            if asking is None or not asking.is_alive():
+        with self._lock:  # concurrent scrapes share one request, even one without an answer
+            thread = self._asking
+            if thread is None or not thread.is_alive():
                 if self._last is not None and time.monotonic() < self._read_at + FRESH:
                     return self._last
                 self._last = None
-                asking = self._asking = threading.Thread(target=self._learn, name="queue depths", daemon=True)
-                asking.start()
-        asking.join(self._within)
-        return None if asking.is_alive() else self._last
+                thread = self._asking = threading.Thread(target=self._learn, name="queue depths", daemon=True)
+                thread.start()
+        thread.join(self._within)
+        return None if thread.is_alive() else self._last
 
     @quietly
     def _learn(self) -> None:
@@ -293,9 +293,9 @@ class QueueDepths(Collector):
 
 @dataclass(eq=False)
 class Present(Collector):
-    """The items and calls that this process has in flight, and how far the limits are used.
+    """The items and calls of this process in flight, and the used share of the limits.
 
-    `label` makes a label of a model's name; those that get the same are told together.
+    `label` makes a label of a model's name; models with the same label share a value.
     """
 
     _: KW_ONLY
@@ -305,11 +305,11 @@ class Present(Collector):
     label: Callable[[str], str]
 
     def describe(self) -> Iterable[Metric]:
-        """The names."""
+        """Return the empty metrics."""
         return self._families()
 
     def collect(self) -> Iterable[Metric]:
-        """Return the present figures; what cannot be found out is left out."""
+        """Return the present values; unknown values are omitted."""
         families = self._families()
         self._fill(families)
         return families

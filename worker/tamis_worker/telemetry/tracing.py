@@ -1,4 +1,4 @@
-"""The SDK of OpenTelemetry for this process, as the standard variables OTEL_* say; none without them."""
+"""The SDK of OpenTelemetry for this process, configured by the standard variables OTEL_*; none without them."""
 
 import logging
 import os
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-FLUSH_WITHIN = 3.0  # s; what the receiver has not taken by then is lost, and the process ends
+FLUSH_WITHIN = 3.0  # s; later spans are lost, and the process ends
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-EXPORTERS = "opentelemetry_traces_exporter"  # the group in which packages offer them
+EXPORTERS = "opentelemetry_traces_exporter"  # the entry point group of exporters
 OTLP = {"http/protobuf": "otlp_proto_http", "grpc": "otlp_proto_grpc"}
 
 log = logging.getLogger(__name__)
 
 
 def wanted(environment: Mapping[str, str]) -> bool:
-    """Return whether the environment asks for traces: it names an endpoint or an exporter, and leaves the SDK on."""
+    """Return whether the environment requests traces: it names an endpoint or an exporter, and the SDK is enabled."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False
     if environment.get("OTEL_TRACES_EXPORTER", "").strip():
@@ -39,14 +39,14 @@ def traced(
     environment: Mapping[str, str] = os.environ,
     flush_within: float = FLUSH_WITHIN,
 ) -> Iterator[None]:
-    """Around what a process does: its spans are exported, where that is wanted, and the last ones flushed at the end.
+    """Wrap a process's work: export its spans, if requested, and flush the last spans at the end.
 
-    Whatever is wrong with it is a line of the log. A provider that somebody else has set up is left as it is.
+    Faults are only logged. An existing provider is left unchanged.
     """
     provider = None
     if wanted(environment):
         from tamis_producer.process import (
-            tracing,  # with OpenTelemetry, for which a command without traces need not wait
+            tracing,  # loads OpenTelemetry, which commands without traces do not need
         )
 
         tracing.redact_with(redact)
@@ -54,7 +54,7 @@ def traced(
             provider = _begin(service, instance, environment)
         except ModuleNotFoundError as error:
             log.warning("no traces: pip install 'tamis[telemetry]' (%s is missing)", error.name)
-        except Exception as error:  # the work goes on without traces
+        except Exception as error:  # the work continues without traces
             log.warning("no traces: %s", redact(f"{type(error).__name__}: {error}"))
     try:
         yield
@@ -64,7 +64,7 @@ def traced(
 
 
 def end(provider: Any, *, within: float) -> bool:
-    """Export what is left and close; whether that was done in time. It is not waited for longer."""
+    """Export the remaining spans and close, at most `within` seconds; return whether that was in time."""
     from tamis_producer.process import tracing
 
     closing = threading.Thread(target=tracing.quietly(provider.shutdown), name="end of traces", daemon=True)
@@ -90,17 +90,17 @@ def _begin(service: str, instance: str | None, environment: Mapping[str, str]) -
     named = environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
     if not environment.get("OTEL_SERVICE_NAME") and "service.name=" not in named:
         about["service.name"] = service
-    # Not at the interpreter's exit, which would wait for as long as the receiver takes.
+    # Not at the interpreter's exit, which would wait for a slow receiver without limit.
     provider = TracerProvider(resource=Resource.create(about), shutdown_on_exit=False)
     for make in exporters:
         provider.add_span_processor(BatchSpanProcessor(reporting(make(), _where(environment))))
     trace.set_tracer_provider(provider)
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it says the same with every export that fails
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it repeats the message for every failed export
     return provider
 
 
 def _names(environment: Mapping[str, str]) -> list[str]:
-    """Return the names of the exporters; `otlp` where none is named."""
+    """Return the names of the exporters; `otlp` by default."""
     named = environment.get("OTEL_TRACES_EXPORTER", "").strip() or "otlp"
     protocol = environment.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environment.get("OTEL_EXPORTER_OTLP_PROTOCOL")
     otlp = OTLP.get(protocol or "http/protobuf", f"otlp ({protocol})")
@@ -109,14 +109,14 @@ def _names(environment: Mapping[str, str]) -> list[str]:
 
 
 def _exporter(name: str) -> "Callable[[], SpanExporter]":
-    """Return what makes an exporter. Raises `ModuleNotFoundError` where no package offers one of this name."""
+    """Return a maker of exporters. Raises `ModuleNotFoundError` if no package offers this name."""
     from importlib.metadata import entry_points
 
     offered = entry_points(group=EXPORTERS, name=name)
     if not offered:
         raise ModuleNotFoundError(f"no exporter {name}", name=f"the exporter {name}")
-    made_by: Callable[[], SpanExporter] = next(iter(offered)).load()
-    return made_by
+    make: Callable[[], SpanExporter] = next(iter(offered)).load()
+    return make
 
 
 def _where(environment: Mapping[str, str]) -> str:
@@ -125,7 +125,7 @@ def _where(environment: Mapping[str, str]) -> str:
 
 
 def reporting(exporter: "SpanExporter", where: str) -> "SpanExporter":
-    """Return the same exporter, which says once when it stops to get through, and once when it does again."""
+    """Return the exporter with log lines: one when exports begin to fail, one when they work again."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
     class Reporting(SpanExporter):
@@ -134,7 +134,7 @@ def reporting(exporter: "SpanExporter", where: str) -> "SpanExporter":
         def export(self, spans: "Sequence[ReadableSpan]") -> "SpanExportResult":
             try:
                 result = exporter.export(spans)
-            except Exception as error:  # the spans are lost, the work is not
+            except Exception as error:  # the spans are lost, not the work
                 log.debug("an exporter raised: %s", type(error).__name__)
                 result = SpanExportResult.FAILURE
             failed = result is not SpanExportResult.SUCCESS

@@ -1,1 +1,1 @@
-"""Webhooks: the outbox in the ledger is sent, signed, to whoever is to be told."""
+"""Webhooks: sends the outbox of the ledger, signed, to its receivers."""

@@ -1,7 +1,7 @@
-"""The deliverer: takes up webhooks that are due, sends each on a task of its own, and records what came of it.
+"""The deliverer: claims due webhooks, sends each in its own task, and records the result.
 
-Runs in every worker. At least once: where a worker dies, or the ledger is away when the answer comes, the claim runs
-out and the webhook is sent again, under the same id and with the same body.
+Runs in every worker. Delivery is at least once: if no answer is recorded (worker dead, ledger unavailable), the claim
+expires, and the webhook is sent again with the same id and body.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from . import outbox
 from .schedule import DeliveryAnswer, decide
 from .sender import Sender, TaskSender, is_task
 
-POLL = 2.0  # s between two looks for webhooks that are due
+POLL = 2.0  # s between two checks for due webhooks
 AT_ONCE = 8  # tries in flight in one worker
-SWEEPS = 5  # looks from one count of failures to the next
-PRUNES = 1_800  # looks from one pruning to the next: an hour
+SWEEPS = 5  # checks between two counts of failures
+PRUNES = 1_800  # checks between two prunings: an hour
 UNSIGNED = "not sent: the workers have no TAMIS_WEBHOOK_SECRET"
 
 log = logging.getLogger(__name__)
@@ -38,19 +38,19 @@ class Sends(Protocol):
     """The port through which one try is sent."""
 
     async def send(self, webhook_id: UUID, url: str, body: str) -> DeliveryAnswer:
-        """Send one try, and return what came of it."""
+        """Send one try and return its result."""
         ...
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close open connections."""
         ...
 
 
 @dataclass(eq=False)
 class Deliverer:
-    """Delivers the webhooks of a ledger until its `run` is cancelled.
+    """The delivery of a ledger's webhooks, until its `run` is cancelled.
 
-    `sender`: None where there is no secret to sign with, so that nothing is sent but tasks, by `tasks`.
+    `sender`: None without a secret for signatures; then only tasks are sent, by `tasks`.
     """
 
     engine: AsyncEngine
@@ -66,13 +66,13 @@ class Deliverer:
 
     @classmethod
     def of(cls, engine: AsyncEngine, settings: WorkerSettings, app: Celery) -> Self:
-        """The deliverer of a worker, which sends tasks by its application."""
+        """Return the deliverer of a worker, which sends tasks through its application."""
         secret = settings.webhook_secret
         sender = None if secret is None else Sender(secret, private=settings.webhook_private)
         return cls(engine, sender, tasks=TaskSender(app), keep_days=settings.webhook_keep_days)
 
     async def run(self) -> None:
-        """Look and send until cancelled; what is in flight then is sent again when its claim is over."""
+        """Check and send until cancelled; unfinished tries are repeated when their claims expire."""
         try:
             await Looper("webhooks", self.look, POLL).run()
         finally:
@@ -80,7 +80,7 @@ class Deliverer:
             await self.close()
 
     async def look(self) -> None:
-        """Begin what is due, as far as there is room. Raises `LedgerUnavailable`."""
+        """Begin due tries, up to the limit. Raises `LedgerUnavailable`."""
         self._looks += 1
         if self._looks % SWEEPS == 1:
             await outbox.tell_failing(self.engine)
@@ -92,18 +92,18 @@ class Deliverer:
         if room := AT_ONCE - len(self._tries):
             for claimed in await outbox.claim(self.engine, room, signed=self.sender is not None):
                 sender = self.tasks if is_task(claimed.url) else self.sender
-                assert sender is not None  # noqa: S101 - else it was not claimed
+                assert sender is not None  # noqa: S101 - otherwise it was not claimed
                 task = asyncio.create_task(self._deliver(sender, claimed), name=f"webhook {claimed.id}")
                 self._tries.add(task)
                 task.add_done_callback(self._tries.discard)
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close open connections."""
         if self.sender is not None:
             await self.sender.close()
 
     async def settled(self) -> None:
-        """Return when nothing is in flight."""
+        """Return when no try is in flight."""
         if self._tries:
             await asyncio.wait(self._tries)
 
@@ -112,5 +112,5 @@ class Deliverer:
         decision = decide(answer, claimed.tries, jitter=self.jitter())
         level = logging.INFO if decision.delivered else logging.WARNING
         log.log(level, "webhook=%s try=%d: %s", claimed.id, claimed.tries, decision.said)
-        with suppress(LedgerUnavailable):  # it is sent again when the claim is over
+        with suppress(LedgerUnavailable):  # it is sent again when the claim expires
             await outbox.finish(self.engine, claimed, answer.status, decision)

@@ -1,6 +1,6 @@
-"""The outbox of webhooks: claimed by one worker at a time, and kept until it is told or given up.
+"""The outbox of webhooks: claimed by one worker at a time, and kept until delivered or given up.
 
-Triggers write its rows in the transactions that change batches (migration 0011); here they are taken up and ended. The
+Triggers write its rows in the transactions that change batches (migration 0011); this module claims and ends them. All
 times are the database's.
 """
 
@@ -21,13 +21,13 @@ from tamis_schemas.ledger.tables import WebhookState
 from ..ledger.connection import transaction
 from .schedule import DeliveryDecision
 
-CLAIMED_FOR = 60  # s; longer than one try may take, so that a webhook whose worker died is sent by another one
-OF_ONE_RECEIVER = 2  # webhooks at a time, of all workers together: a slow one leaves room for the others
-TASKS = f"{SCHEME}:%"  # addresses of tasks, which go through the broker
-LEAST_ENDED = 20  # items, before a batch that runs counts as failing: one of two says little
+CLAIMED_FOR = 60  # s; longer than one try, so another worker sends the webhook of a dead worker
+OF_ONE_RECEIVER = 2  # webhooks at a time, of all workers together: a slow receiver leaves room for the others
+TASKS = f"{SCHEME}:%"  # addresses of tasks, sent through the broker
+LEAST_ENDED = 20  # finished items before a running batch can count as failing: a failure among two means little
 SWEEP_LOCK = 7_264_948  # a Postgres advisory lock: one worker counts failures at a time
 
-# Of two that claim at once, the second one skips what the first one has locked, and sees what it has claimed.
+# Of two concurrent claims, the second skips rows that the first has locked, and counts its claims.
 _CLAIM = text("""
 WITH placed AS (
     SELECT id, row_number() OVER (
@@ -60,18 +60,18 @@ WHERE b.state IN ('running', 'paused') AND webhook_wanted(b.callback, :event)
 
 @dataclass(frozen=True)
 class Claimed:
-    """A webhook to be sent now, by this worker alone as long as its claim holds."""
+    """A webhook for this worker to send; other workers cannot while its claim holds."""
 
     id: UUID
     url: str
     body: str
-    tries: int  # begun, this one among them
+    tries: int  # begun so far, including this one
 
 
 async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[Claimed]:
-    """Webhooks that are due, each with the body that all its tries send. Raises `LedgerUnavailable`.
+    """Claim due webhooks, each with the body for all its tries. Raises `LedgerUnavailable`.
 
-    `signed`: False where nothing can be signed: tasks alone, which go through the broker.
+    `signed`: False if nothing can be signed: then only tasks, which use the broker.
     """
     places = {"most": most, "of_one_receiver": OF_ONE_RECEIVER}
     parameters = {**places, "claimed_for": CLAIMED_FOR, "signed": signed, "tasks": TASKS}
@@ -81,9 +81,9 @@ async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[
 
 
 async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decision: DeliveryDecision) -> None:
-    """Record what came of a try. Raises `LedgerUnavailable`: the webhook is then sent once more.
+    """Record the result of a try. Raises `LedgerUnavailable`: the webhook is then sent once more.
 
-    That it was delivered counts in any case. A failure counts where no later try has begun, and no replay.
+    A delivery always counts. A failure counts only if no later try or replay has begun.
     """
     w = webhooks.c
     values: dict[str, Any] = {"last_at": func.now(), "last_status": status, "last_said": decision.said}
@@ -100,7 +100,7 @@ async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decisio
 
 
 async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
-    """Let those that are due say why nobody signs them; how many did not yet. Raises `LedgerUnavailable`."""
+    """Store on due webhooks why they cannot be signed; return how many were new. Raises `LedgerUnavailable`."""
     w = webhooks.c
     due = and_(w.state == WebhookState.WAITING, w.next_at <= func.now(), w.last_said.is_distinct_from(reason))
     due = and_(due, w.url.not_like(TASKS))
@@ -109,9 +109,9 @@ async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
 
 
 async def tell_failing(engine: AsyncEngine) -> int:
-    """Write the webhooks of batches that run and have failed too much, once a round; how many.
+    """Write webhooks for running batches with too many failures, once a round; return how many.
 
-    None where another worker does the same at the moment. Raises `LedgerUnavailable`.
+    Writes none while another worker does the same. Raises `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         if not (await connection.execute(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK)))).scalar_one():
@@ -121,14 +121,14 @@ async def tell_failing(engine: AsyncEngine) -> int:
 
 
 async def prune(connection: AsyncConnection, *, days: float) -> int:
-    """Delete what was delivered or given up so many days ago; how many."""
+    """Delete webhooks delivered or given up `days` ago; return how many."""
     w = webhooks.c
     old = func.now() - func.make_interval(0, 0, 0, 0, 0, 0, days * 86_400)
     return (await connection.execute(delete(webhooks).where(w.ended_at < old))).rowcount
 
 
 async def _written(connection: AsyncConnection, row: Row[Any]) -> str:
-    """The body, which is kept before it is sent for the first time."""
+    """Store the body before it is first sent, and return it."""
     data = dict(row.data)
     if row.batch_id is not None:
         data["counts"] = (await _counts(connection, row)).model_dump(mode="json")
@@ -141,13 +141,13 @@ async def _written(connection: AsyncConnection, row: Row[Any]) -> str:
 
 
 def body_of(event: str, at: datetime, data: dict[str, Any]) -> str:
-    """A body as Standard Webhooks has it."""
+    """Return a body in the format of Standard Webhooks."""
     timestamp = at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return json.dumps({"type": event, "timestamp": timestamp, "data": data}, ensure_ascii=False)
 
 
 async def _counts(connection: AsyncConnection, row: Row[Any]) -> Counts:
-    """Return the counts of the round's summary where it is finished, else those of this moment."""
+    """Return the counts of the round's summary if it is finished, else the present counts."""
     written = select(summaries.c.summary["counts"]).where(
         summaries.c.batch_id == row.batch_id, summaries.c.round == row.round
     )

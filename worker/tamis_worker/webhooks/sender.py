@@ -1,10 +1,10 @@
-"""One try of a webhook, or of a task in its place, and what came of it in a few words.
+"""One try of a webhook, or of a task in its place, and its result in a few words.
 
-A webhook is a signed request to a public address, unless the operator allows more: whoever may submit a batch names a
-URL, and the worker that calls it stands inside somebody's network. A task goes through the broker.
+A webhook is a signed request to a public address, unless the operator allows more: every user who may submit a batch
+chooses a URL, and the worker that calls it is inside a private network. A task goes through the broker.
 
-What the receiver says beyond its status is not read: it would stand in the ledger, and whoever named the URL could read
-there what a server answers that only this machine reaches.
+Of the receiver's answer only the status is read. The ledger would store the rest, and the user who chose the URL could
+read the answers of a server that only this machine reaches.
 """
 
 import asyncio
@@ -32,25 +32,25 @@ from tamis_schemas.batches.callback import SCHEME, OnComplete
 from ..llm.call_error import retry_after
 from .schedule import DeliveryAnswer
 
-ANSWER_WITHIN = 15.0  # s, from the look-up of the name to the status
+ANSWER_WITHIN = 15.0  # s, from the name look-up to the status
 USER_AGENT = "tamis-webhooks"
 ALLOW = "TAMIS_WEBHOOK_PRIVATE=true allows it"
 
 _refused: ContextVar[list[str]] = ContextVar("addresses that the present try must not be sent to")
 
-GLOBAL_UNICAST = IPv6Network("2000::/3")  # all that is assigned to hosts; the rest is local, multicast or reserved
+GLOBAL_UNICAST = IPv6Network("2000::/3")  # all host addresses; the rest is local, multicast or reserved
 NAT64 = IPv6Network("64:ff9b::/96")  # an IPv4 address in the last 32 bits (RFC 6052)
-# Their IPv4 addresses stand inside, and a relay would take the packets there (RFC 3056, RFC 4380).
+# They contain IPv4 addresses, to which a relay would send the packets (RFC 3056, RFC 4380).
 TUNNELS = (IPv6Network("2002::/16"), IPv6Network("2001::/32"))
-RELAYS = IPv4Network("192.88.99.0/24")  # to the first of these; deprecated (RFC 7526)
+RELAYS = IPv4Network("192.88.99.0/24")  # relays to the first of these; deprecated (RFC 7526)
 
 
 class PrivateAddress(OSError):
-    """A webhook was about to be sent into the worker's own network."""
+    """A webhook was addressed to the worker's private network."""
 
 
 class Sender:
-    """Sends webhooks, signed as Standard Webhooks says; used on one loop, from `open` to `close`."""
+    """The sender of webhooks, signed by Standard Webhooks; used on one loop, closed with `close`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Sender:
         tls: ssl.SSLContext | None = None,
         within: float = ANSWER_WITHIN,
     ) -> None:
-        """`private`: http and addresses that are not public are allowed; `tls`: None for the system's authorities."""
+        """`private`: allow http and addresses that are not public; `tls`: None for the system's authorities."""
         self._webhook = Webhook(secret.get_secret_value())
         self._private = private
         self._tls = tls or ssl.create_default_context()
@@ -68,7 +68,7 @@ class Sender:
         self._session: aiohttp.ClientSession | None = None
 
     async def send(self, webhook_id: UUID, url: str, body: str, now: datetime | None = None) -> DeliveryAnswer:
-        """Send one try and return what came of it; `now`: the time that is signed, None for the present."""
+        """Send one try and return its result; `now`: the signed time, None for the present."""
         if urlsplit(url).scheme != "https" and not self._private:
             return DeliveryAnswer(None, f"not sent: http is not encrypted; {ALLOW}")
         at, headers = now or datetime.now(UTC), {"Content-Type": "application/json", "User-Agent": USER_AGENT}
@@ -83,17 +83,17 @@ class Sender:
             async with self._opened().post(url, data=body.encode(), headers=headers, allow_redirects=False) as reply:
                 return DeliveryAnswer(reply.status, _said(reply.status), retry_after(reply.headers))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            if refused:  # also where other addresses of the name were tried, and none of them answered
+            if refused:  # even if other addresses of the name were tried without an answer
                 return DeliveryAnswer(None, f"not sent: {refused[0]} is no public address; {ALLOW}")
             return DeliveryAnswer(None, _why(error, self._within))
 
     async def close(self) -> None:
-        """Close what is open."""
+        """Close open connections."""
         if self._session is not None:
             await self._session.close()
 
     def _opened(self) -> aiohttp.ClientSession:
-        """The session, without cookies, proxies, or connections that outlive a request."""
+        """Return the session, without cookies, proxies or persistent connections."""
         if self._session is None:
             connector = aiohttp.TCPConnector(
                 ssl=self._tls, use_dns_cache=False, force_close=True, limit=0, socket_factory=self._socket
@@ -107,14 +107,14 @@ class Sender:
         return self._session
 
     def _socket(self, address: tuple[Any, ...]) -> socket.socket:
-        """The socket for an address that was looked up, or stood in the URL: exactly that one is connected to.
+        """Return the socket for an address from the look-up or the URL; the connection goes to exactly this address.
 
-        Here, and not where the name is looked up: a second look-up could find another address.
+        The check is here, not at the look-up, because a second look-up could return another address.
         """
-        family, kind, protocol, _, where = address
-        if not self._private and not is_public(str(where[0])):
-            _refused.get().append(str(where[0]))
-            raise PrivateAddress(f"{where[0]} is no public address")
+        family, kind, protocol, _, host_port = address
+        if not self._private and not is_public(str(host_port[0])):
+            _refused.get().append(str(host_port[0]))
+            raise PrivateAddress(f"{host_port[0]} is no public address")
         opened = socket.socket(family, kind, protocol)
         opened.setblocking(False)
         return opened
@@ -127,7 +127,7 @@ def _said(status: int) -> str:
 
 
 def _why(error: Exception, within: float) -> str:
-    """In a few words, without what the other side has written."""
+    """Return the reason in a few words, without text from the other side."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
             inner = error.certificate_error
@@ -150,18 +150,18 @@ def _why(error: Exception, within: float) -> str:
 
 
 def is_task(url: str) -> bool:
-    """True of the address of a task."""
+    """Return whether a URL is the address of a task."""
     return url.startswith(f"{SCHEME}:")
 
 
 class TaskSender:
-    """Sends tasks by an application; each try under the id that it has in the outbox, by which a receiver tells it."""
+    """The sender of tasks through an application; each try has its outbox id, so receivers see repetitions."""
 
     def __init__(self, app: Celery) -> None:
         self._app = app
 
     async def send(self, webhook_id: UUID, url: str, body: str) -> DeliveryAnswer:
-        """Send one try and return what came of it: what the broker took is delivered."""
+        """Send one try and return its result: a task that the broker accepts is delivered."""
         written = json.loads(body)
         task = OnComplete.model_validate(written["task"])
         try:
@@ -171,24 +171,24 @@ class TaskSender:
         return DeliveryAnswer(HTTPStatus.ACCEPTED, f"sent into the queue {task.queue}")
 
     async def close(self) -> None:
-        """Close nothing: the application is the worker's."""
+        """Do nothing: the application belongs to the worker."""
 
-    def _publish(self, task_id: str, task: OnComplete, told: dict[str, Any]) -> None:
+    def _publish(self, task_id: str, task: OnComplete, data: dict[str, Any]) -> None:
         with broker_errors(self._app):
             self._app.send_task(
                 task.task,
-                args=task.args if task.immutable else [told, *task.args],
+                args=task.args if task.immutable else [data, *task.args],
                 kwargs=task.kwargs,
                 queue=task.queue,
                 task_id=task_id,
-                retry=False,  # the outbox sees to that
+                retry=False,  # the outbox retries
                 ignore_result=False,
                 add_to_parent=False,
             )
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address, as a number, is that of one host on the internet; False for what is no address."""
+    """Return whether an IP address is that of a single host on the internet; False for other text."""
     try:
         number = ip_address(address)
     except ValueError:
