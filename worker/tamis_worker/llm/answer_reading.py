@@ -1,11 +1,11 @@
 """The reading of an answer in the shape of its schema, without guessing.
 
 Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. A value with only
-one possible meaning is read as that meaning, and noted. Every other value stays, and the operation refuses it. If the
-schema asks for a text, the text stays. No value becomes another: 85 is no confidence, "yes" is no boolean.
+one possible meaning is read as that, and noted. Other values stay, and the operation refuses them. A requested text
+stays, and no value becomes another: 85 is no confidence, "yes" is no boolean.
 
-The schema decides. Its keywords here: type, properties, additionalProperties, items, enum, anyOf. The caller must
-resolve references first.
+The schema's keywords here: type, properties, additionalProperties, items, enum, anyOf. The caller must resolve
+references first.
 """
 
 import re
@@ -19,8 +19,8 @@ from .json_answer import read_json
 MOST_NOTES = 20  # most notes of one answer; further ones are counted
 SHOWN = 40  # characters of a name or value in a note
 
-# The names that models give to an object around their answer. An object with any other name may be a draft, an example
-# or the record, and stays.
+# The names that models give to an object around their answer. With another name it may be a draft, an example or the
+# record, and stays.
 WRAPPERS = frozenset(
     {"answer", "assessment", "classification", "data", "decision", "evaluation", "evaluation result", "extract"}
     | {"extract fields", "extracted data", "extraction", "filter", "final", "final answer", "inclusion"}
@@ -108,9 +108,7 @@ class _Reading:
         return read
 
     def _meant_by(self, text: str, schema: Schema) -> object:
-        """Return the only value of a schema that a text can mean; the text itself if it is valid, or has no or
-        several meanings.
-        """
+        """Return the only value of a schema that a text can mean; else, or if the text itself is valid, the text."""
         if "enum" in schema:
             return text if text in schema["enum"] else self._listed(text, schema["enum"])
         kind = schema.get("type")

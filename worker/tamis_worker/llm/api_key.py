@@ -1,7 +1,7 @@
 """The API key of calls: fixed, read from a file that another program rewrites, or printed by a command.
 
-One task renews an expiring key for all calls of the process: shortly before it expires, and when the endpoint refuses
-it. If no new key is available, calls use the old key, and the endpoint decides.
+One task renews an expiring key for all calls of the process, shortly before it expires and after a refusal. Without a
+new key, calls use the old one, and the endpoint decides.
 
 A command that prints a key runs without a shell and within a time limit. No message contains its output.
 """
@@ -56,7 +56,7 @@ class KeySource(Protocol):
         """Return the key for a call. Raise `NoKey`."""
 
     async def instead_of(self, refused: str) -> str | None:
-        """Return another key if the endpoint refuses this one; None if there is none."""
+        """Return another key after a refusal of this one; None if there is none."""
 
 
 class FixedKey:
@@ -102,9 +102,7 @@ class RenewedKey:
         return self._key
 
     async def instead_of(self, refused: str) -> str | None:
-        """Return a key other than the refused one: a key that another call has obtained, or a new one; None if
-        there is none.
-        """
+        """Return another key than the refused one, from an earlier renewal or a new one; None if there is none."""
         if self._key == refused:
             await self._renewed()
         return self._key if self._key != refused else None
@@ -309,8 +307,7 @@ def read_key(text: str) -> PrintedKey | None:
     """Return the key in a text: its only line, or the token in a JSON object; None if no header can hold it.
 
     Reads JSON as `az account get-access-token`, `gcloud config config-helper --format=json` and OAuth write it. Its
-    expiry
-    counts only with a zone, or in seconds.
+    expiry counts only with a zone, or in seconds.
     """
     printed: dict[str, Any] = {}
     if text.lstrip()[:1] == "{":

@@ -145,7 +145,7 @@ def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, st
 
 
 def of_redirect(status: int, origin: str) -> CallError:
-    """Return the error for a redirection to another origin, to which prompt and key must not go."""
+    """Return the error for a redirection to another origin, which must not get prompt and key."""
     message = (
         f"{status}: the endpoint points to {printable_line(origin)[: MAX_MESSAGE // 2]}, where neither prompt nor key "
         "was sent; put TAMIS_LLM_BASE_URL right"
@@ -154,8 +154,7 @@ def of_redirect(status: int, origin: str) -> CallError:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds to wait from `retry-after-ms`, or from Retry-After (seconds, or an HTTP date); None without
-    them.
+    """Return the seconds to wait from `retry-after-ms` or Retry-After (seconds, or an HTTP date); None without both.
 
     A date is relative to the answer's own Date, so that no two clocks are compared; without Date, to `now`.
     """

@@ -1,6 +1,7 @@
 """A question to a model, and its reply: an answer or an error, both values.
 
-The form in which the endpoint gets the answer's shape is a rung of a ladder, from the most binding to the least.
+The request states the shape of its answer. The rungs order the forms of this statement, from the most binding to the
+least.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any ke
 
 
 class Rung(StrEnum):
-    """The form in which the endpoint gets the answer's shape."""
+    """The form of the answer's shape in a request."""
 
     BOUNDED = "bounded"  # a strict schema with every bound, long: a number from 0 to 1 is an enum of hundredths
     STRICT = "strict"  # a strict schema in the short form that all strict modes take
@@ -62,8 +63,7 @@ class ChatRequest:
     temperature: float | None  # None: not sent
     max_tokens: int  # of the answer
     # Further parameters of the body, which are omitted after a refusal: reasoning_effort, service_tier,
-    # prompt_cache_key,
-    # a provider's own fields.
+    # prompt_cache_key, a provider's own fields.
     options: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)  # of HTTP, beside the usual ones
     timeout: float | None = None  # seconds for the whole call; None: the worker's setting

@@ -21,8 +21,8 @@ from tamis_schemas import ErrorKind, Usage
 from .call_error import cleaned, of_answer
 from .chat import CallError, ChatAnswer, Reply
 
-# No call has so many tokens. Larger numbers are read as this one: summed over 1,000,000 items (TAMIS_MAX_ITEMS) of 40
-# calls each it is 4 x 10^18, which fits into 64 bits.
+# No call has so many tokens. Larger numbers are read as this one: for 1,000,000 items (TAMIS_MAX_ITEMS) of 40 calls the
+# sum is 4 x 10^18, which fits into 64 bits.
 MOST_TOKENS = 10**11
 INT_DIGITS = 18  # in 64 bits; reading longer ones costs the square of their length
 LONGEST_NAME = 200  # characters of a model's, a tier's or a finish reason's name
@@ -30,8 +30,7 @@ SHOWN = 200  # characters of a body that is no completion
 HTML_HEAD = 50_000  # characters; a page's title is at its beginning
 
 # The fields for prompt tokens read from a cache and written to one: OpenAI and compatible endpoints, Anthropic,
-# DeepSeek,
-# Moonshot. The first field above 0 counts.
+# DeepSeek, Moonshot. The first field above 0 counts.
 READ_DETAILS = ("cached_tokens", "cache_read_tokens")
 READ = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
 WRITE_DETAILS = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
@@ -228,7 +227,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
 
 
 def _of_error(error: object, usage: Usage, tier: str | None, api_key: str) -> CallError:
-    """Return the error inside an answer of status 200, as gateways write it, with or without a status as its code."""
+    """Return the error inside an answer of status 200, as gateways send it; its code may be a status."""
     fields = error if isinstance(error, dict) else {"message": str(error)}
     code = str(fields.get("code") or fields.get("status"))
     status = int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else 500
@@ -288,7 +287,7 @@ def _thinks(message: Mapping[str, Any]) -> bool:
 
 
 def _thought_characters(message: Mapping[str, Any]) -> int:
-    """Return the length of the thoughts beside an answer; some endpoints send them twice, under two names."""
+    """Return the length of the thoughts beside an answer; some endpoints send them under two names."""
     return max((len(text) for name in _THOUGHTS if isinstance(text := message.get(name), str)), default=0)
 
 
@@ -324,9 +323,7 @@ _plain = json.JSONDecoder().decode
 
 
 def _load(text: str) -> object:
-    """Return the value of a JSON text. Lists of tokens hold thousands of integers, so `parse_int` is only the
-    fallback.
-    """
+    """Return the value of a JSON text. `parse_int` is only the fallback: it costs a call per integer."""
     try:
         return _plain(text)
     except json.JSONDecodeError:

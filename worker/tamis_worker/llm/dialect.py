@@ -1,12 +1,10 @@
-"""The form of request that an endpoint accepts for a model, learned from its refusals, which cost nothing, and its
-answers.
+"""The form of request that an endpoint accepts for a model, learned from its refusals and its answers.
 
 The first request has everything: a strict schema, `max_tokens`, the temperature, the options. Each refusal removes one
-of these, and no refusal adds any. So retries end: after three rungs, the budget's name, the temperature and the
-options.
+of these, and none adds any, so retries end. Refusals cost nothing.
 
-The schema's form changes too. Our schemas use type, object, properties, required, additionalProperties, enum,
-maxLength, minimum, maximum, array. Endpoints treat them differently:
+Our schemas use type, object, properties, required, additionalProperties, enum, maxLength, minimum, maximum, array.
+Endpoints treat them differently:
 
 | dialect | for | change |
 |---|---|---|
@@ -24,12 +22,12 @@ An answer shows whether the model followed the requested shape, and so moves the
 | has the shape, with a value out of bounds | out of bounds | from strict to bounded |
 | has another shape, is no JSON, or is empty | other shape | one rung down |
 
-An answer that was cut off, refused by the model or stopped by a filter does not count. A proven rung survives single
-glitches; but the long form loosens nothing, so it is sent once values out of bounds exceed 1 %. An unproven rung falls
-with its first bad answer. The third bad answer leads to the lowest rung directly: at most three answers are wasted.
+An answer that was cut off, refused by the model or filtered does not count. A proven rung survives single glitches, but
+more than 1 % of answers out of bounds lead to the long form, which loosens nothing. An unproven rung falls with its
+first bad answer. The third bad answer leads to the lowest rung: at most three answers are wasted.
 
-An empty answer counts as another shape: servers that cannot write under a schema send it, and JSON modes too, as their
-vendors document. On a proven rung it does not count.
+An empty answer counts as another shape: servers that cannot write under a schema send it, and, as vendors document,
+JSON modes. On a proven rung it does not count.
 """
 
 import json
@@ -65,8 +63,7 @@ REFUSING = frozenset({400, 422, 501})  # the statuses of a refused parameter
 FORBIDDEN = 403  # OpenAI's status if a reasoning model gets no token probabilities
 _FORMAT = re.compile(r"response_?format|schema|structured.?output|grammar|guided", re.IGNORECASE)
 # Decides alone: prompts and schemas have no such word, and the answer is as good without probabilities. Google writes
-# it
-# with a capital, so case is ignored.
+# it with a capital, so case is ignored.
 _OF_TOKENS = re.compile(r"log_?probs?(?![a-z])|log.?probabilit", re.IGNORECASE)
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|n.t support|not support|not permitted|not allowed|unrecognized|unknown|unexpected|"
@@ -168,9 +165,7 @@ def after_refusal(
 
 
 def bounded(schema: Schema) -> Schema:
-    """Return the schema with every bound, in a form that grammars obey: a number from 0 to 1 is an enum of
-    hundredths.
-    """
+    """Return the schema with every bound in a form that grammars obey: a number from 0 to 1 becomes an enum."""
     return _mapped(schema, _as_enum)
 
 
@@ -266,9 +261,7 @@ class AnswerCounts:
 
 
 def adherence_of(value: Any, schema: Schema) -> Adherence:
-    """Return the adherence of an answer that its operation refused: the decoded value, or the `Malformed` of
-    reading it.
-    """
+    """Return the adherence of an answer that its operation refused: the decoded value, or a `Malformed`."""
     if isinstance(value, Malformed) or not _Judge(portable(schema)).is_valid(value):
         return Adherence.OTHER_SHAPE
     return Adherence.FOLLOWED if _Judge(schema).is_valid(value) else Adherence.OUT_OF_BOUNDS

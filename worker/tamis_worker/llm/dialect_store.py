@@ -34,8 +34,7 @@ class DialectStore(Protocol):
         """Request the lease of the one call that finds out.
 
         It is granted if no other call holds it, and there is something to find out: the rung is not proven, or is due
-        for
-        another trial.
+        for another trial.
         """
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:

@@ -108,9 +108,8 @@ def read_json(content: str) -> object:
     """Return the JSON value of an answer, of any type: an operation refuses values other than objects.
 
     Raises:
-        Malformed: there is no single value, it is cut off, or it holds NaN, Infinity, a name twice in an object, half
-            of a
-            surrogate pair, or NUL (which Postgres cannot store).
+        Malformed: there is no single value, or it is cut off. Also for NaN, Infinity, a name twice in an object, half
+            of a surrogate pair, and NUL (which Postgres cannot store).
     """
     if len(content) > MAX_CHARACTERS:
         raise Malformed(f"longer than {MAX_CHARACTERS} characters")
@@ -153,7 +152,7 @@ def _without_fence(text: str) -> str:
 
 
 def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
-    """Return the reason why a text is not one JSON value, in words from which a model can improve."""
+    """Return the reason why a text is not one JSON value, in words that help a model to improve."""
     if not text.startswith(("{", "[")):
         if "```" in text:
             return "text stands before the code fence"

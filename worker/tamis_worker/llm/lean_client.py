@@ -1,12 +1,12 @@
 """The `openai` package by its cheapest path: its connections, headers and errors, without the rest.
 
 The lean client keeps the package's URL, headers, transport and exceptions. It skips work that the package repeats for
-every request: options, copies of options, URL, headers, types of the answer. `post(..., cast_to=object)` costs twice as
-much (docs/performance.md); it is the fallback if a release of the package lacks a part in `CONDITIONS`. The lean client
-follows no redirection to another origin; the package does, with the prompt and the key.
+every request: options and their copies, URL, headers, types of the answer. The public path, `post(...,
+cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to another origin;
+the package does, with the prompt and the key.
 
-The lean client uses private parts of the package. Each has a condition here: the behaviour that a call needs. Every new
-client checks them all; if one fails, it uses the package's public path.
+It uses private parts of the package. `CONDITIONS` has the behaviour that a call needs from each. Every new client
+checks them; if one fails, it uses the public path.
 """
 
 import json

@@ -67,11 +67,9 @@ class _Outcome:
 class LlmClient:
     """One endpoint, with one pool of connections; one per process, in one event loop.
 
-    The client learns from refusals, per model and schema, which form of request the endpoint accepts, and remembers it
-    (see
-    `dialect`). So a refused schema does not loosen the answers to other schemas. Lessons from answers hold for the
-    model
-    and for all workers (see `shared_dialects`).
+    The client learns from refusals, per model and schema, the form of request that the endpoint accepts (see
+    `dialect`). So a refused schema does not loosen the answers to others. Lessons from answers hold for the model and
+    for all workers (see `shared_dialects`).
     """
 
     def __init__(
@@ -103,7 +101,7 @@ class LlmClient:
             raise ConfigurationError(f"TAMIS_LLM_BASE_URL: {base_url!r} does not begin with http:// or https://")
         self._keys = FixedKey(api_key or NO_KEY) if isinstance(api_key, str) else api_key
         self._timeout = timeout
-        self._accepted: dict[tuple[str, str], Dialect] = {}  # what was not refused, by model and schema name
+        self._accepted: dict[tuple[str, str], Dialect] = {}  # accepted forms, by model and schema name
         self._dialects = dialects or SharedDialects()
         self._compiles_grammars = compiles_grammars
         limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE)
@@ -134,18 +132,15 @@ class LlmClient:
             return of_exception(error, api_key=key)
 
     def dialect_of(self, request: ChatRequest) -> Dialect:
-        """Return the dialect in which the client would send such a request now."""
+        """Return the present dialect for such a request."""
         accepted = self._accepted.get((request.model, request.schema_name), Dialect())
         return replace(accepted, rung=lower(accepted.rung, self._dialects.rung_state(request.model).rung))
 
     def dialect_turn(self, request: ChatRequest) -> DialectTurn:
-        """Return the turn to make a call: wait for it before the call's permit, and leave it after learning from the
-        answer.
+        """Return the turn to make a call: wait for it before the call's permit, and leave it after `learn`.
 
-        Until an answer of the model is usable, all workers together make one call at a time. The other calls wait
-        before they
-        request a permit. If they waited with permits, all would start at once afterwards, above the limit of one
-        window.
+        Until an answer of the model is usable, all workers together make one call at a time. The others wait without a
+        permit: with permits, all would start at once afterwards, above the limit of one window.
         """
         return self._dialects.turn(request.model, request.schema_name)
 
@@ -175,9 +170,8 @@ class LlmClient:
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
         """Record for all workers what a reply shows about the form of requests; `usable`: the operation accepted it.
 
-        A reply that was cut off, refused or filtered shows nothing. One exception: after it, a server that compiles
-        grammars
-        gets the length limits too. An empty answer counts only until one answer was usable.
+        A reply that was cut off, refused or filtered shows nothing. But after a cut-off reply, a server that compiles
+        grammars gets every bound. An empty answer counts only until one answer was usable.
         """
         model, asked_on = request.model, reply.rung
         if asked_on is None:
@@ -222,9 +216,7 @@ class LlmClient:
             await self._dialects.change(model, replace(state, rung=Rung.BOUNDED))
 
     def _step_down(self, request: ChatRequest, asked_on: Rung) -> None:
-        """Lower the rung for this schema only: others get good answers on the higher rung, which refuses this
-        schema.
-        """
+        """Lower the rung for this schema only: other schemas get good answers on the higher rung."""
         lower_rung = AFTER_OTHER_SHAPE.get(asked_on)
         counts = self._dialects.answer_counts(request.model, asked_on)
         if lower_rung is not None and counts.beyond_tolerance(Adherence.OTHER_SHAPE):
@@ -262,7 +254,7 @@ class LlmClient:
         except openai.APIStatusError as error:
             rate = _rate(error.response.headers)
             refused = of_exception(error, api_key=key)
-            # An error of a known kind concerns something else, whatever its words.
+            # An error of a known kind concerns something else, even if its text is similar.
             is_refusal = refused.kind is ErrorKind.INVALID_REQUEST or error.status_code == FORBIDDEN
             refusal = refusal_of(error.status_code, error.body, error.message) if is_refusal else None
             outcome = _Outcome(refused, refusal)

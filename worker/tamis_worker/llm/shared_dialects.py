@@ -1,10 +1,10 @@
 """The rung of each model in one process, and the gate before an unproven rung.
 
-Until an answer on a model's rung was usable, all workers together make one call at a time: it holds a lease of the
+Until an answer on a model's rung is usable, all workers together make one call at a time: it holds a lease of the
 store. The first usable answer opens the gate for all. From then on a call costs one look into a dict; lessons of other
 workers arrive within seconds.
 
-If the store is unreachable, hangs or fails, calls do not wait for it: the process continues with its own knowledge.
+Calls never wait for a failed store: the process continues with its own knowledge.
 """
 
 import asyncio
@@ -79,8 +79,7 @@ class SharedDialects:
     def __init__(
         self, store: DialectStore | None = None, *, worker: str | None = None, hopeless_after: int = 20
     ) -> None:
-        """Prepare the rungs. All workers share `store`; without one the process learns alone. `worker` is its unique
-        name.
+        """Prepare the rungs. All workers share `store`; None: the process learns alone. `worker`: its unique name.
 
         A model is hopeless after `hopeless_after` unusable answers in a row on the lowest rung.
         """
@@ -150,9 +149,7 @@ class SharedDialects:
         return state
 
     async def hopeless(self, model: str) -> int | None:
-        """Return the number of answers after which the model is hopeless, to one caller; else None. The count
-        restarts.
-        """
+        """Return the number of unusable answers if the model is hopeless, and restart the count; else None."""
         state = self.rung_state(model)
         if state.rung is not LOWEST or state.proven or state.unusable < self._hopeless_after:
             return None
@@ -255,13 +252,11 @@ class DialectTurn:
             await self._wait_for_the_first()
 
     def _is_new(self) -> bool:
-        """Return True if no answer here has shown that the model keeps this schema's bounds, which the short form
-        omits.
-        """
+        """Return True if no answer here has shown that the model keeps this schema's bounds."""
         return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
-        """Let one call of this process run first: else all calls in flight would be wasted on the same finding."""
+        """Let one call of this process run first: else all calls in flight would be wasted on one finding."""
         first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):

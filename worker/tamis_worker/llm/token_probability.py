@@ -8,11 +8,11 @@ likeliest alternatives. The decision is one value in the answer's JSON. Where th
     probability = (P(include) + P(uncertain) / 2) / (P(include) + P(exclude) + P(uncertain))
 
 An uncertain answer counts half: it favours neither side. So the probability rises if the model moves from exclude to
-uncertain, or from uncertain to include; and uncertain answers have one too.
+uncertain, or from uncertain to include.
 
 A value that no alternative begins is less likely than each listed one. If more than 0.05 remains open so, the
-probability is unknown. It is unknown too if the tokens do not spell the answer, or their numbers are no probabilities.
-Odd data gives None, never an error, because the answer itself is good.
+probability is unknown. It is unknown too if the tokens do not spell the answer, or are without probabilities. Odd data
+gives None, never an error, because the answer itself is good.
 
 Source: the response of chat completions (`choices[].logprobs.content[]`: token, logprob, bytes, top_logprobs), as
 OpenAI documents it and llama.cpp's server and vLLM send it.
@@ -27,7 +27,7 @@ from typing import Any
 PARAMETERS = ("logprobs", "top_logprobs")  # of a request; neither changes the answer
 ALTERNATIVES = 5  # per token: the most that all endpoints send
 OPEN = 0.05  # largest error of a probability, from unlisted values
-ROUNDING = 0.01  # by which the probabilities of one position may exceed 1 in sum
+ROUNDING = 0.01  # amount above 1 that the sum of one position's probabilities may have
 SCRAPS = ' \t\r\n":'  # may precede a value's first letter; their number in a token means nothing
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
