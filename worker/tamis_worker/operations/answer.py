@@ -87,7 +87,7 @@ def _quoted(lines: Iterable[str], titles: re.Pattern[str]) -> list[str]:
     return [f"> {line}" if titles.match(line) else line for line in lines]
 
 
-# For every attempt after the first: parallel attempts at temperature 0 would be the same answer, paid several times.
+# For attempts after the first: parallel attempts at temperature 0 would be equal, and paid several times.
 VARIED_TEMPERATURE = 0.8
 SUGGESTIONS = 10  # at most; a rambling model must end
 

@@ -110,8 +110,7 @@ def quality(score: float | None, evidence_type: EvidenceType) -> float:
     """Return the quality from 0 to 1: the score, clamped; if it is missing or 0, the quality of the type.
 
     Source: spec 5, "Parse Response" and "Quality Score Mapping": explicit evidence with score 0.0 counts as 1.0, and a
-    type
-    outside the scale as 0.0.
+    type outside the scale as 0.0.
     """
     clamped = 0.0 if score is None else min(1.0, max(0.0, score))
     return QUALITY_OF.get(evidence_type, 0.0) if clamped == 0.0 else clamped
@@ -135,12 +134,9 @@ def adjusted_confidence(original: float, quality_score: float, evidence_type: Ev
     | any other, or any other quality | | original x quality |
 
     Source: spec 5, "Confidence Adjustment Formula". Its headings give each milder band a type and a range of quality,
-    and
-    inappropriate evidence has the full penalty, so a band needs both. Not monotone, as specified: each band ends in a
-    step
-    down. Weak evidence of 0.5 leaves 0.65 of a confidence, of 0.51 it leaves 0.51; contextual evidence of 0.8 leaves
-    0.85,
-    of 0.81 it leaves 0.81. So compare evidence by its quality, not by adjusted confidences.
+    and inappropriate evidence has the full penalty, so a band needs both. Not monotone, as specified: each band ends in
+    a step down. Weak evidence of 0.5 leaves 0.65 of a confidence, of 0.51 it leaves 0.51; contextual evidence of 0.8
+    leaves 0.85, of 0.81 it leaves 0.81. So compare evidence by its quality, not by adjusted confidences.
     """
     band = milder_band(evidence_type, quality_score)
     return original * (quality_score if band is None else band.share(quality_score))

@@ -1,12 +1,11 @@
 """The evidence judge for a pipeline that judges in its own process: the functions of spec 5.
 
-They are plain functions, as in the patterns of spec 5. Functions that call the judge have an asynchronous form with the
-suffix `_async`. Both forms accept synchronous and asynchronous clients.
+They are plain functions, as in the patterns of spec 5. Functions that call the judge also have an asynchronous form,
+with the suffix `_async`. Both accept synchronous and asynchronous clients.
 
 A failing judge is neutral: passing questionable evidence is better than blocking valid evidence for a technical
-failure. A neutral evaluation is valid, with quality 0.7 and type "unknown". As its evidence is not judged contextual,
-it lowers a confidence by 30 %. An error in the program is not a failure of the judge, and is raised: a neutral
-evaluation would pass evidence that should be blocked.
+failure. A neutral evaluation is valid, with quality 0.7 and type "unknown". As it is not contextual, it lowers a
+confidence by 30 %. An error in the program is raised: a neutral evaluation would pass evidence that should be blocked.
 
 The functions cannot ask again, so they read a judge's reply tolerantly.
 """
@@ -163,8 +162,7 @@ def adjust_confidence_with_evidence_quality(
 
     Spec 5 uses both its argument and its result afterwards, so they are the same dictionary. Sets `confidence`,
     `original_confidence`, `evidence_quality`, `evidence_type`, and `evidence_issue` if there is an issue. For the
-    formula,
-    which is not monotone, see `adjusted_confidence`. Logs a warning for a drop of more than 20 %.
+    formula, which is not monotone, see `adjusted_confidence`. Logs a warning for a drop of more than 20 %.
 
     Raises:
         InvalidParameters: the confidence or the quality is no number; nothing is changed.
@@ -242,7 +240,7 @@ class _Judge:
 
 
 async def reply_of(client: JudgeClient, user_prompt: str, threads: Executor) -> object:
-    """Return the judge's reply; a plain function runs on one of the threads. Raise the client's exceptions."""
+    """Return the judge's reply; a plain function runs on a thread. Raise the client's exceptions."""
     call = partial(client.call_json, JUDGE_SYSTEM_PROMPT, user_prompt, temperature=JUDGE_TEMPERATURE)
     if iscoroutinefunction(call):  # on a thread, its coroutine would be lost if the caller stops waiting
         return await call()

@@ -1,6 +1,6 @@
 """Extract: one value of any type (spec 1), or null if the source data does not hold it.
 
-An answer keeps its type: 3 is an integer, 3.0 a float, "3" no number. An empty text, or one that only means "not
+An answer keeps its type: 3 is an integer, 3.0 a float, "3" no number. An empty text, or a text that only means "not
 present", is null for every requested type (`not_present`).
 """
 

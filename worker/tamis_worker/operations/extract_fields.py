@@ -238,8 +238,7 @@ def _branches(part: Schema) -> list[Schema]:
 def _with_nulls(value: Any, branches: list[Schema]) -> Any:
     """Return the value with null for every field whose text means "not present", at every level.
 
-    `branches` are the requested schemas at its place: a value that one of them lists means itself. Lists keep their
-    texts.
+    `branches` are the requested schemas at its place: a value that they list means itself. Lists keep their texts.
     """
     match value:
         case str() if means_not_present(value) and not any(value in branch.get("enum", ()) for branch in branches):
@@ -321,7 +320,7 @@ def _refuse(judge: Validator, fields: dict[str, Any]) -> None:
 
 
 def _wrong(error: ValidationError) -> str:
-    """Return the error in words from which a model can improve."""
+    """Return the error in words that help a model to improve."""
     match error.validator, error.validator_value:
         case "required", _:
             return f"{error.message}; answer null where the information is not present"

@@ -5,8 +5,8 @@ the record if its verdict requires one. A status becomes `uncertain` if the mode
 verified verdict supports it. A human then decides, and the model's status is kept. Quotes are searched in the record; a
 missing one lowers the confidence and flags the decision.
 
-Everything that is the same for all records is in the system message, the record alone in the user message. So an
-endpoint reads the common beginning of the prompts once, and no record can imitate our text.
+Everything common to all records is in the system message, the record alone in the user message. So an endpoint reads
+the common beginning once, and no record can imitate our text.
 
 The status of a record follows from the model's status, its verdicts, their quotes and the policies:
 
@@ -22,8 +22,8 @@ status uncertain.
 
 A failed criterion is verified if the record holds its quote, or if its verdict needs none: it is not met by silence
 without a quote, or unclear and counted as failed. If all quotes of an answer are invented or altered, no silence is
-verified either: the model has not read the record correctly. Under the policy `exclude` for unverified exclusions every
-failed criterion counts as verified.
+verified either: such an answer cannot show that the record is silent. Under the policy `exclude` for unverified
+exclusions every failed criterion counts as verified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -128,9 +128,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
-    """Return the program: one question; quotes of its answer are searched in the whole item, not only in the shown
-    part.
-    """
+    """Return the program: one question; its answer's quotes are searched in the whole item, not only in `shown`."""
     return ask_one(
         Question(
             messages(operation, shown),
@@ -153,9 +151,7 @@ def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
 
 
 def response_schema(operation: Inclusion) -> Schema:
-    """Return the answer's schema: rationale, quote and verdict under every criterion's label, then status and
-    confidence.
-    """
+    """Return the answer's schema: rationale, quote and verdict per criterion's label, then status and confidence."""
     decision = object_schema(
         {
             "rationale": REASONING_SCHEMA,
@@ -249,8 +245,7 @@ class Conclusion:
     """The status of a record, its deciding criteria, and the reason if it is uncertain against the model's status.
 
     Deciding criteria: the failed and verified ones (exclude), those met (include), those left open (uncertain). The
-    first
-    of an exclusion is its reason; it has at least one.
+    first of an exclusion is its reason; it has at least one.
     """
 
     status: InclusionStatus

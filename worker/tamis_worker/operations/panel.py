@@ -1,7 +1,7 @@
 """The program of a panel: every model answers the operation's own question, and their verdicts make one decision.
 
 A model's verdict is the operation's reading of its answer, including verified quotes, as if it had been asked alone.
-The rationale, the verdicts and the reason of the decision are those of the first model with the same status.
+The decision's rationale, verdicts and reason come from the first model with the same status.
 """
 
 from collections.abc import Sequence
@@ -114,7 +114,7 @@ def _decided(operation: Operation, status: InclusionStatus, results: Sequence[Re
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Return the mean over the models that answered; None if one of them has no value."""
+    """Return the mean over the models that answered; None if any of them has no value."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) / len(numbers) if numbers and len(numbers) == len(values) else None
 
@@ -126,9 +126,7 @@ def _decision(
     speaker: Decided | None,
     words: PanelResult,
 ) -> InclusionDecision:
-    """Return the decision of the model that agrees with the panel; without one, the criteria on which the models
-    differ.
-    """
+    """Return the decision of the model that agrees with the panel; without one, the criteria in dispute."""
     if speaker is not None and isinstance(speaker.detail, InclusionDecision):
         return speaker.detail.model_copy(update={"confidence": confidence})
     criteria = operation.criteria.labelled()  # type: ignore[union-attr]  # of the operations with a panel, an inclusion

@@ -1,7 +1,7 @@
 """An operation's program: its questions about one item, and the evaluation of their answers.
 
-A program is a generator. It yields questions that may be asked in parallel, receives one result per question in the
-same order, and returns its evaluation, possibly without any question. It is pure: the caller is responsible for limits,
+A program is a generator. It yields questions that may be asked in parallel, and receives one result per question in the
+same order. It returns its evaluation, possibly without any question. It is pure: the caller is responsible for limits,
 retries and the repair of unusable answers.
 
 Each answer has a bill: the cost of the question's calls, including failed ones and repairs.

@@ -1,11 +1,11 @@
 """The common parts of all prompts: the confidence rubric and the sections of the user message (spec 1).
 
-Every value is on one line of its own. So no record can end its field, begin a heading or leave a line empty, and the
-structure of the message stays ours. Text that a model's template reads as the end of a turn is split.
+Every value is on one line. So no record can end its field, begin a heading or leave a line empty, and the message's
+structure stays ours. Text that a model's template reads as the end of a turn is split.
 
 An item that is too long is cut to fit, with a record of the cuts. The longest fields are cut first: a title stays whole
-while a full text can be shortened. A cut field ends at the end of a word, with a note for the model that text is
-missing. Quotes are searched in the item itself.
+while a full text can be shortened. A cut field ends at the end of a word, with a note for the model. Quotes are
+searched in the item itself.
 
 Chunks to extract from are shown as numbered fields. All functions are pure.
 """
@@ -46,7 +46,7 @@ _CHAT_TOKEN = re.compile("<(?=/?[A-Za-z|\uff5c])|\\[(?=/?[A-Z_]+\\])")
 _HEADING = re.compile(r"\W*#")
 _LIKE_A_CHUNK = re.compile(r"[\W_]*chunk[\W_]*\d")
 
-LAST_WORD = 200  # characters before a cut in which the end of a word is searched; CJK text has none
+LAST_WORD = 200  # characters before a cut that are searched for the end of a word; CJK text has none
 BETWEEN = len(": ") + len("\n")  # characters around a field's name on its line
 LEFT_OUT = "fields left out"  # name of the note about omitted fields
 JUDGED = frozenset({"value", "reasoning"})  # of a classification; its context is always shown as in spec 5
@@ -75,9 +75,7 @@ def escape_headings(text: str) -> str:
 
 
 def neutralise_chat_tokens(text: str) -> str:
-    """Return the text with a space inside each token that a model's template reads as the beginning or end of a
-    turn.
-    """
+    """Return the text with a space inside each token that begins or ends a turn in a model's template."""
     return _CHAT_TOKEN.sub(lambda match: f"{match[0]} ", text)
 
 
@@ -141,10 +139,8 @@ def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
     """Return the item with at most `limit` characters of the fields that a prompt shows, names included.
 
     Characters are counted as sent, each field on one line. Notes about cuts are added on top. Fields that are not shown
-    do
-    not count: those that `shown_fields` omits, and for an item to judge all but its value and reasoning. The chunks of
-    an
-    item to extract from are fields of their own, each shown once.
+    do not count: fields that `shown_fields` omits, and for an item to judge all but its value and reasoning. The chunks
+    of an item to extract from are fields of their own, each shown once.
     """
     retrieved = retrieved_for(operation, item)
     whole = item if retrieved is None else chunks_as_fields(item, retrieved)
@@ -173,9 +169,7 @@ def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
 
 
 def _surely_fits(fields: Mapping[str, Any], limit: int) -> bool:
-    """Return True if the texts fit before white space is folded: true for nearly all items, at the cost of a few
-    additions.
-    """
+    """Return True if the texts fit before white space is folded: a cheap test that nearly all items pass."""
     taken = 0
     for name, value in fields.items():
         text = value if isinstance(value, str) else shown_value(value)
