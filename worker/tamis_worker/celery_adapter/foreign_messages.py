@@ -82,7 +82,7 @@ class ForeignMessages:
         self.refused.put(_Refused(message))
 
     def refuse_bytes(self, queue: str, raw: bytes, why: str) -> None:
-        """Describe bytes that are no message, and are already out of their queue."""
+        """Describe bytes that are no message, and have left their queue."""
         self._count(why, queue, None, None, raw)
 
     def tell_unsaid(self) -> None:

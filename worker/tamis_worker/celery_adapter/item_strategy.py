@@ -36,7 +36,7 @@ from .foreign_messages import wrong_arguments
 SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two checks for the broker's return
 MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
-LOOK_EVERY = 1.0  # seconds between two checks for an immediate stop, while it stops
+LOOK_EVERY = 1.0  # messages: the usual window of one batch, 4 shards of 500
 TAKES = "a batch's id and the index of an item, and what Celery sends with them in a chord"
 
 log = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ class ItemStrategy:
     def await_broker(self) -> None:
         """Return when the broker serves again, or the worker must stop; on the consumer's thread.
 
-        Celery would retry for ever, with a traceback each time or at growing intervals.
+        Celery would retry for ever, with tracebacks or at growing intervals.
         """
         self.refused(ConnectionError("the connection was lost"))
         pause = threading.Event()

@@ -99,7 +99,7 @@ class WorkerOptions:
 def write_into_log_file(options: Mapping[str, Any]) -> None:
     """Write this process's output into the file of `--logfile`, if set.
 
-    Call it before any message about the options: a process in the background has no other output.
+    Call it before any message about the options: in the background there is no other output.
     """
     path = _given(options).get("logfile")
     if path is None:

@@ -87,7 +87,7 @@ class WorkerSettings(ProducerSettings):
     extra_headers: HeadersSetting | None = Field(default=None, repr=False)  # JSON: further headers
     tier: Tier | None = None  # unset: none is sent
     tier_patience: TierPatience = TIER_PATIENCE  # of one item, for its tier's capacity
-    tier_fallback: TierFallback = TierFallback.STANDARD  # after this patience
+    tier_fallback: TierFallback = TierFallback.STANDARD  # action after this patience
     flex_call_timeout: float = Field(default=900.0, gt=0)  # of one call at the flex tier
     logprobs: bool = True  # request the probabilities of tokens, for operations that include or exclude
     bounded_schema: bool = False  # send every bound from the first call on: for servers that compile grammars

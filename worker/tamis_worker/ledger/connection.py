@@ -1,4 +1,4 @@
-"""The worker's only module that calls SQLAlchemy's engines: an asynchronous engine, with translated errors.
+"""The worker's use of SQLAlchemy: an asynchronous engine, with translated errors.
 
 It also makes texts of a model storable in Postgres, and names Postgres's refusals.
 """
@@ -23,8 +23,8 @@ from tamis_schemas.ledger.outages import outage
 from tamis_schemas.values.unstorable import UNSTORABLE
 
 GIVE_UP_AFTER = 40.0  # s for a transaction; a server that has not even ended its statement by then is unreachable
-# A process that is stopped during a transaction (SIGSTOP, a sleeping machine) keeps its locks, such as the lock of the
-# sweep. With the usual lease, it loses them before its lease expires.
+# A process that is stopped during a transaction (SIGSTOP, a sleeping machine) keeps its locks, such as the sweep's.
+# With the usual lease, it loses them before its lease expires.
 IDLE_WITHIN = 10  # s between two statements of a transaction
 # Six connections: claims, results, heartbeat, aggregates, reconciler, one spare. A slower statement means trouble in
 # the server; waiting does not help.

@@ -65,7 +65,6 @@ class _Reading:
         self._by_fold: dict[int, dict[str, list[str]]] = {}  # the schema's names and values, folded; by the list's id
 
     def deviations(self) -> tuple[str, ...]:
-        """Return the notes of this reading."""
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
 
     def unwrapped(self, value: object, schema: Schema) -> object:
@@ -168,7 +167,7 @@ class _Reading:
         return read if any(new is not old for new, old in zip(read, value, strict=True)) else value
 
     def _texts(self, listed: Iterable[Any]) -> dict[str, list[str]]:
-        """Return the texts that a schema lists, by their folded form; each list is folded once."""
+        """Return a schema's texts by their folded form; each list is folded once."""
         by_fold = self._by_fold.get(id(listed))
         if by_fold is None:
             by_fold = self._by_fold[id(listed)] = _by_fold(text for text in listed if isinstance(text, str))
@@ -187,7 +186,7 @@ def _properties(schema: Schema) -> Schema:
 
 
 def _plain(text: str, kind: str) -> int | float | bool | None:
-    """Return the whole number, decimal or boolean that a text spells; None if it spells none, or contains more."""
+    """Return the number or boolean that is the whole text; None if there is none."""
     bare = text.strip()
     if kind == "boolean":
         return _TRUTHS.get(bare.lower()) if len(bare) <= len("false") else None

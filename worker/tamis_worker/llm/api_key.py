@@ -112,7 +112,7 @@ class RenewedKey:
         raise NotImplementedError
 
     def _begin(self) -> "asyncio.Task[None] | None":
-        """Return the running renewal, or start one; None shortly after a renewal without a new key."""
+        """Return the running renewal, or start one; None shortly after one without a new key."""
         if self._task is None and self._clock() >= self._rests_until:
             self._task = asyncio.create_task(self._renew(), name="renewal of the API key")
         return self._task
@@ -270,7 +270,6 @@ async def printed(command: list[str], *, within: float = PRINT_WITHIN) -> str:
 
 
 def _output(process: "Popen[bytes]", within: float) -> bytes:
-    """Return the output of a process until its end."""
     assert process.stdout is not None  # noqa: S101 - Popen got PIPE
     ends = time.monotonic() + within
     output = b""

@@ -106,7 +106,7 @@ LARGEST_INNER = 10_000  # characters of an error in JSON text
 
 
 def of_exception(error: Exception, *, api_key: str) -> CallError:
-    """Return the error that an exception of the `openai` package, or of its transport, means; without the key."""
+    """Return the error of an exception of the `openai` package or its transport; without the key."""
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
         return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)
@@ -122,7 +122,7 @@ def of_exception(error: Exception, *, api_key: str) -> CallError:
 
 
 def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, str], api_key: str) -> CallError:
-    """Return the error that an error answer means; `error` is its error object, `text` replaces a missing message."""
+    """Return the error of an error answer; `error` is its error object, `text` replaces a missing message."""
     refusal = refusal_of(status, error, text)
     names = (refusal.code, *(text_in(layer, "type") for layer in layers_of(error)))
     kind = _kind(refusal, names)
@@ -211,7 +211,6 @@ def layers_of(error: object, depth: int = LAYERS) -> Iterator[object]:
 
 
 def _words(layer: object) -> str:
-    """Return the message of a layer itself."""
     if not isinstance(layer, Mapping):
         return layer if isinstance(layer, str) else ""
     message = layer.get("message") or layer.get("detail")

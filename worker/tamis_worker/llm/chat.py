@@ -1,7 +1,6 @@
 """A question to a model, and its reply: an answer or an error, both values.
 
-The request states the shape of its answer. The rungs order the forms of this statement, from the most binding to the
-least.
+The rungs are the ways to give an endpoint the answer's shape, from the most binding to the least.
 """
 
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any ke
 
 
 class Rung(StrEnum):
-    """The form of the answer's shape in a request."""
+    """The way to give an endpoint the answer's shape."""
 
     BOUNDED = "bounded"  # a strict schema with every bound, long: a number from 0 to 1 is an enum of hundredths
     STRICT = "strict"  # a strict schema in the short form that all strict modes take

@@ -134,7 +134,6 @@ class _Completion:
         self._tokens: list[object] = []  # with their probabilities
 
     def add(self, chunk: Mapping[str, Any]) -> None:
-        """Add a chunk."""
         self.whole |= {name: value for name, value in chunk.items() if name not in CHOICES and value is not None}
         piece = _first_piece(chunk.get("choices"))
         if piece is None:
@@ -150,7 +149,6 @@ class _Completion:
             self._tokens += logprobs["content"]
 
     def assembled(self) -> dict[str, Any]:
-        """Return the completion as one object."""
         self._message |= {name: "".join(pieces) for name, pieces in self._texts.items()}
         if self._calls:
             self._message["tool_calls"] = [{"function": self._calls[place]} for place in sorted(self._calls)]

@@ -202,7 +202,7 @@ def _as_subset(schema: Schema) -> Schema:
 
 
 def _mapped(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
-    """Return the schema with a change in it and in every schema inside; the original stays."""
+    """Return the schema with a change in it and in every schema inside; the original stays unchanged."""
     changed = dict(change(schema))
     for keyword in ("properties", "$defs"):
         if keyword in changed:

@@ -1,4 +1,4 @@
-"""The only module that calls the `openai` package: a question in, a reply out, errors as values."""
+"""The interface to the `openai` package: a question in, a reply out, errors as values."""
 
 import asyncio
 from collections.abc import Mapping
@@ -277,7 +277,7 @@ def _no_key(error: NoKey) -> CallError:
 
 
 def _outcome(reply: Reply) -> _Outcome:
-    """Return the outcome of a 200; gateways report refusals inside it."""
+    """Return the outcome of a 200; gateways refuse requests inside it."""
     if isinstance(reply, CallError) and (reply.kind is ErrorKind.INVALID_REQUEST or reply.status == FORBIDDEN):
         return _Outcome(reply, ParameterRefusal(reply.status or 400, reply.message))
     return _Outcome(reply)

@@ -60,7 +60,6 @@ class _ModelDialect:
         return self.rung_state.proven or self.open
 
     def apply(self, rung_state: RungState) -> None:
-        """Replace the state by the stored one."""
         if rung_state.rung is not self.rung_state.rung:
             self.open = False
             self.counts.clear()
@@ -68,7 +67,6 @@ class _ModelDialect:
         self.read_at = asyncio.get_running_loop().time()
 
     def wake(self) -> None:
-        """Wake all calls that wait for a change."""
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -98,7 +96,7 @@ class SharedDialects:
         return self._models[model].rung_state
 
     def next_rung(self, model: str) -> Rung:
-        """Return the rung of the next call: the learned rung, or the first rung if this call tries it again."""
+        """Return the rung of the next call: the learned rung, or the first rung if due for another trial."""
         dialect = self._models[model]
         if dialect.climbs:
             dialect.climbs = False
@@ -106,7 +104,7 @@ class SharedDialects:
         return dialect.rung_state.rung
 
     def turn(self, model: str, shape: str = "") -> "DialectTurn":
-        """Return the turn to make one call: wait for it, then leave it; `shape` is the name of the call's schema."""
+        """Return the turn to make one call: wait for it, then leave it; `shape`: its schema's name."""
         return DialectTurn(self, self._models[model], model, shape)
 
     def answer_counts(self, model: str, rung: Rung) -> AnswerCounts:

@@ -75,7 +75,7 @@ class _Odd(ValueError):
 
 
 def options(of_caller: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that request token probabilities; none if the caller's own parameters decline them."""
+    """Return the parameters that request token probabilities; none if the caller's own decline them."""
     if of_caller.get(PARAMETERS[0], True) is not True:
         return {}
     return {PARAMETERS[0]: True, PARAMETERS[1]: ALTERNATIVES}

@@ -68,7 +68,7 @@ def evaluation_messages(operation: Answer, answer: str) -> tuple[Message, ...]:
 
 
 def prepare_feedback(evaluation: AnswerEvaluation) -> str:
-    """Return the feedback for the next attempt (spec 2), with each text of the evaluator on one line."""
+    """Return the feedback for the next attempt (spec 2), each text on one line."""
     feedback = f"Score: {evaluation.score}\nEvaluation: {one_line(evaluation.evaluation_reasoning)}\n"
     if evaluation.improvement_suggestions:
         feedback += "\nImprovement Suggestions:\n"
@@ -228,7 +228,7 @@ def _attempt(
 
 
 def _best(attempts: Iterable[IterationData]) -> _Scored | None:
-    """Return the attempt with the highest score, the first of equal ones; None if none has a score."""
+    """Return the attempt with the highest score, the first of equal ones; None without scores."""
     scored = [
         _Scored(attempt.answer, attempt.evaluation)
         for attempt in attempts

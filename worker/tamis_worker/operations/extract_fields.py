@@ -131,8 +131,8 @@ def _result(operation: ExtractFields, answer: _Answer) -> FieldsResult:
 def requested(schema: JsonSchema) -> Schema:
     """Return the schema to request: in the strict subset, references resolved, every property required and nullable.
 
-    It allows everything that the caller's schema allows, if objects have no properties outside that schema. Bounds,
-    patterns, formats and conditions are omitted; `judged` applies them.
+    It allows everything that the caller's schema allows, if objects have no other properties. `judged` applies bounds,
+    patterns, formats and conditions, which are omitted here.
     """
     return _described(schema, _Writing(schema, bounds=False).of_object(schema))
 
@@ -202,7 +202,7 @@ class _Writing:
         return _described(schema, different[0] if len(different) == 1 else {"anyOf": different})
 
     def _branches(self, schema: JsonSchema) -> list[Schema]:
-        """Return one schema of one type for each type that a schema allows."""
+        """Return one schema for each type that a schema allows."""
         bounds = {name: value for name, value in schema.items() if name not in SHAPE} if self.bounds else {}
         if "$ref" not in schema and ("const" in schema or "enum" in schema):
             return [bounds | branch for branch in _of_values(schema)]

@@ -1,8 +1,8 @@
 """Judge: is the evidence of a classification of the right kind, and how strong is it (spec 5)?
 
 There are two ways to the same formulas. In the queue, a classification is an item and its judgement a result; a failing
-judge is an error of its kind, never a silent neutral decision. Only the functions of spec 5, which are public here too,
-and readers of a judged batch treat failures as neutral.
+judge is an error, never a silent neutral decision. Only the functions of spec 5, also public here, and readers of a
+judged batch treat failures as neutral.
 """
 
 from dataclasses import asdict

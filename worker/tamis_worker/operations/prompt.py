@@ -138,9 +138,9 @@ class Fitted:
 def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
     """Return the item with at most `limit` characters of the fields that a prompt shows, names included.
 
-    Characters are counted as sent, each field on one line. Notes about cuts are added on top. Fields that are not shown
-    do not count: fields that `shown_fields` omits, and for an item to judge all but its value and reasoning. The chunks
-    of an item to extract from are fields of their own, each shown once.
+    Characters are counted as sent, each field on one line; notes about cuts are added on top. Fields that are not shown
+    do not count: those omitted by `shown_fields`, and for an item to judge all but its value and reasoning. Chunks are
+    fields of their own, each shown once.
     """
     retrieved = retrieved_for(operation, item)
     whole = item if retrieved is None else chunks_as_fields(item, retrieved)

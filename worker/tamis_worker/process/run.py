@@ -164,7 +164,7 @@ def register(app: Celery, runtime: Runtime) -> None:
     deliveries = runtime.deliveries
     install(app, deliveries, runtime.sent, runtime.foreign)
 
-    # A worker's messages bypass this body and go straight to the loop; a direct call has the same effect.
+    # A worker's messages bypass this body on their way to the loop; a direct call has the same effect.
     def evaluate(batch_id: str, index: int) -> None:
         runtime.run(runtime.evaluation.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
 

@@ -70,7 +70,7 @@ class Runtime:
 
         `redact` is the process's own: it learns the key of each call.
         """
-        # Always unique: host names and process numbers repeat, and would revive a dead worker's claims.
+        # Always unique: host names and process numbers repeat, and with them a dead worker's claims would return.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
         self._loop = LoopThread()
         self.run = self._loop.run
