@@ -74,7 +74,7 @@ def _no_bool(value: object) -> object:
 
 
 class _Classification(BaseModel):
-    """An item to judge. Numbers may be texts, as in a CSV; other fields are ignored."""
+    """An item to judge. Numbers may be given as text, as a CSV has them; other fields are left alone."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
