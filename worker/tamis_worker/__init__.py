@@ -1,1 +1,1 @@
-"""Workers: claim items, ask the model under one shared limit, record what came out."""
+"""Workers: claim items, ask the model under one shared limit, record the results."""

@@ -1,8 +1,7 @@
 """The application for Celery's own tools: `celery -A tamis_worker.celery worker|inspect|control|events|flower|...`.
 
-It is made when it is first asked for, from the same settings as everything else (`TAMIS_BROKER_URL`, or a stack that
-runs here), with the key prefix under which all of Tamis stands in Redis. `worker` is the worker that `tamis worker`
-starts.
+It is made at its first use, from the usual settings (`TAMIS_BROKER_URL`, or a stack that runs here). It has the key
+prefix of all Tamis keys in Redis. `worker` is the worker that `tamis worker` starts.
 """
 
 import logging
@@ -29,23 +28,23 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _app() -> Celery:
-    # By itself Flower listens on every address, and asks nobody who they are.
+    # By default Flower listens on every address, without a login.
     os.environ.setdefault("FLOWER_ADDRESS", "127.0.0.1")
     try:
         app = make_app(ProducerSettings.load())
     except TamisError as error:
         if click.get_current_context(silent=True) is None:
             raise
-        sys.exit(str(error))  # Celery's command line would show a traceback of whatever is raised here
+        sys.exit(str(error))  # Celery's command line would show a traceback of any exception here
     app.Worker = Worker
     return app
 
 
 class Worker:
-    """A worker of Tamis, in the place of the one that `celery worker` would make."""
+    """A worker of Tamis, instead of the usual worker of `celery worker`."""
 
     def __init__(self, **options: Any) -> None:
-        """Raises `click.UsageError` where an option makes no sense here, naming what does."""
+        """Raise `click.UsageError` for an option without meaning here, with its replacement."""
         from .config.settings import WorkerSettings
 
         self.exitcode = 0
@@ -61,7 +60,7 @@ class Worker:
         self._options = WorkerOptions.read(options, servers)
 
     def start(self) -> None:
-        """Work until the process is told to stop."""
+        """Work until the process is asked to stop."""
         from .process.run import run
 
         self._options.lock()

@@ -1,1 +1,1 @@
-"""Celery's internals, in one room: how messages come in, and how they are acknowledged."""
+"""Celery's internals: the receipt of messages, and their acknowledgement."""

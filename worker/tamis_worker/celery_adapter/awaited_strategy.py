@@ -1,17 +1,14 @@
-"""The strategies for tasks that Celery's own way takes over: those that services send by name, and aggregates.
+"""The strategies for tasks that Celery itself completes: tasks that services send by name, and aggregates.
 
-**Tasks that services send by name.** Their answers are awaited on the loop, not on threads. Celery's own way takes over
-once there is an answer: on its one thread it keeps the result, counts the parts of the sender's chords, sends on what
-is chained, tells its events and acknowledges. So hundreds wait without a thread, and what a sender may know of Celery
-holds. A worker that ends before leaves the message to another one.
+**Tasks that services send by name.** The loop awaits their answers, without threads. Then Celery takes over: its one
+thread stores the result, counts the parts of the sender's chords, sends chained tasks and events, and acknowledges. So
+hundreds of tasks wait without a thread, and behave as in Celery. If a worker ends before, another gets the message.
 
-**Aggregates.** Celery takes their messages as usual, once they are seen to be ours. What Celery's own way makes of a
-body that is none of a task is an exception on the consumer's thread, and the end of all consuming: one foreign message
-in the queue would stop every worker that fetches it.
+**Aggregates.** Celery takes their messages after a check that they are ours. For an invalid body Celery would raise an
+exception on the consumer's thread, and end all consuming: one foreign message would stop every worker that fetches it.
 
-**What Celery shows of a service's task** (`SentRequest`), in its events and in `celery inspect`, names no content. What
-the sender's Celery made of the arguments (`argsrepr`) and Celery's own words for the result and the error hold records'
-texts. The result and the error that the sender gets are none of this, and stay whole.
+**Celery's display of a service's task** (`SentRequest`), in events and `celery inspect`, has no content. The sender's
+`argsrepr` and Celery's texts for result and error hold records' texts. The sender still gets them whole.
 """
 
 import asyncio
@@ -40,10 +37,10 @@ from tamis_schemas.operations import OPERATIONS, operation_name
 from ..event_loop.loop import LoopThread, ThreadMailbox
 from .foreign_messages import wrong_arguments
 
-HAND_OVER_WITHIN = 10.0  # s; while the worker stops, for what has its answer to be kept and acknowledged
-LOOK_EVERY = 0.1  # s, meanwhile
+HAND_OVER_WITHIN = 10.0  # s; while the worker stops, for storing and acknowledging answered tasks
+LOOK_EVERY = 0.1  # s, during that time
 
-UNUSED = ("eta", "expires", "timelimit")  # headers of Celery's that no message of ours sets, and that it would read
+UNUSED = ("eta", "expires", "timelimit")  # headers of Celery that no message of ours sets, but Celery would read
 AGGREGATE_TAKES = "a batch's id, a round and a shard, and no time at which to run"
 
 UNKNOWN = "unknown"
@@ -59,18 +56,18 @@ Answer = Callable[["SentTask"], Awaitable[Any]]
 
 @dataclass(frozen=True)
 class SentTask:
-    """A task as it was sent."""
+    """A task in its sent form."""
 
     id: str
     name: str
     args: list[Any]
     kwargs: dict[str, Any]
-    begins: datetime | None = None  # not before
+    begins: datetime | None = None  # earliest start
     expires: datetime | None = None
 
     @classmethod
     def of(cls, message: Any) -> "SentTask":
-        """Raises `ValueError`, `TypeError` or `KeyError` where the message is not one of a task."""
+        """Return the task of a message. Raise `ValueError`, `TypeError` or `KeyError` if the message holds none."""
         headers = message.headers
         args, kwargs, _ = message.payload
         if not (isinstance(headers["id"], str) and isinstance(args, list) and isinstance(kwargs, dict)):
@@ -79,19 +76,19 @@ class SentTask:
 
 
 class AwaitedStrategy:
-    """Takes messages on the consumer's thread, awaits answers on the loop, hands both to Celery's own strategy."""
+    """Takes messages on the consumer's thread, awaits answers on the loop, passes both to Celery's own strategy."""
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:
-        """`answer` is awaited on the loop; what it raises is the task's failure."""
+        """`answer` is awaited on the loop; its exception is the task's failure."""
         self._loop = loop
         self._answer = answer
         self._waiting: set[asyncio.Task[None]] = set()  # on the loop
-        self._connection = object()  # the present one; an acknowledgement over another one is none
+        self._connection = object()  # the present one; acknowledgements over older ones do not count
         self._handed_over = 0  # to Celery, over the present connection, and not acknowledged
-        self.due: ThreadMailbox[Callable[[], None]] = ThreadMailbox()  # to be done on the consumer's thread
+        self.due: ThreadMailbox[Callable[[], None]] = ThreadMailbox()  # actions for the consumer's thread
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-        """Return what takes each message of a task; Celery asks once for each task and connection."""
+        """Return the receiver for a task's messages; Celery requests one per task and connection."""
         usual = default(task, app, consumer)
 
         def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any) -> None:
@@ -100,7 +97,7 @@ class AwaitedStrategy:
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise InvalidTaskError(wrong_arguments(task.name, TAKES, error)) from error
             connection = self._connection
-            message.headers["eta"] = None  # it is waited for here
+            message.headers["eta"] = None  # the wait is here
             without_content(message.headers, sent.args, sent.kwargs)
 
             def released_by(release: Callable[..., None]) -> Callable[..., None]:
@@ -109,12 +106,12 @@ class AwaitedStrategy:
                         self._handed_over -= 1
                         release(*args)
 
-                # Not as Celery itself does, which acknowledges nothing more while a worker stops.
+                # Not as Celery does, which acknowledges no more messages while a worker stops.
                 return lambda *args: self.due.put(partial(released, *args))
 
             def hand_over(answer: Any) -> None:
                 if connection is not self._connection:
-                    return  # its message comes again, and finds the same answer
+                    return  # its message comes again, and gets the same answer
                 message.headers[ANSWER] = answer
                 self._handed_over += 1
                 usual(
@@ -129,12 +126,12 @@ class AwaitedStrategy:
         return receive
 
     def settle(self) -> None:
-        """Hand over what has its answer, and acknowledge what was; on the consumer's thread."""
+        """Hand over answered tasks, and acknowledge finished ones; on the consumer's thread."""
         for do in self.due.take():
             do()
 
     def finish(self) -> None:
-        """Return once what has its answer is acknowledged, or the time for it is over; on the consumer's thread."""
+        """Return when answered tasks are acknowledged, or after the time limit; on the consumer's thread."""
         until = time.monotonic() + HAND_OVER_WITHIN
         self.settle()
         while self._handed_over and time.monotonic() < until:
@@ -142,7 +139,7 @@ class AwaitedStrategy:
             self.settle()
 
     def forget(self) -> None:
-        """Let go of all that came over the present connection; on the consumer's thread."""
+        """Drop all tasks of the present connection; on the consumer's thread."""
         self._connection, self._handed_over = object(), 0
         self._loop.call_soon(self._cancel)
 
@@ -163,17 +160,17 @@ class AwaitedStrategy:
             answer = await self._answer(sent)
         except TamisError as error:
             answer = error
-        except Exception as error:  # its sender hears that, and no more; the log has the rest
+        except Exception as error:  # the sender gets only the type; the log has the details
             log.exception("%s[%s] could not be answered", sent.name, sent.id)
             answer = OperationFailed(f"{type(error).__name__}: the worker's log says more")
         self.due.put(partial(hand_over, answer))
 
 
 def taken_answer(task: Any) -> Any:
-    """Return the answer that a task was handed over with; in its body. Raises it where it is an error.
+    """Return the answer that came with the task; in the task's body. Raise it if it is an error.
 
-    Raises `Ignore` for a task that has its result, as one whose message came twice. What follows on it was sent on
-    before that was kept; only its part of a chord may be left to count, which counts once.
+    Raise `Ignore` for a task with a stored result, such as one whose message came twice. Its following tasks have been
+    sent; only its part of a chord may be uncounted, which counts once.
     """
     request = task.request
     kept = task.backend.get_task_meta(request.id, cache=False)
@@ -188,7 +185,7 @@ def taken_answer(task: Any) -> Any:
 
 
 def asked_words(task: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Return what identifies a task: `operation=filter item=rec-14 service=celery`, `operation=filter items=12`."""
+    """Return the label of a task: `operation=filter item=rec-14 service=celery`, `operation=filter items=12`."""
     named = kwargs.get("operation")
     operation = named if isinstance(named, str) and named in OPERATION_NAMES else UNKNOWN
     if task == wire.SUBMIT:
@@ -200,7 +197,7 @@ def asked_words(task: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> st
 
 
 def result_words(task: str, kwargs: Mapping[str, Any], result: Any) -> str:
-    """Return what a task came to: a decision as of an item (`include 0.92`), or a batch's id."""
+    """Return the result of a task: a decision as for an item (`include 0.92`), or a batch's id."""
     if task == wire.SUBMIT:
         return str(result)
     operation = EvaluateRequest.model_validate({**kwargs, "item": {}}).parsed
@@ -209,30 +206,30 @@ def result_words(task: str, kwargs: Mapping[str, Any], result: Any) -> str:
 
 
 def error_words(error: Exception) -> str:
-    """Return the kind of an error; of one without a kind, its name."""
+    """Return the kind of an error; without a kind, its name."""
     kind = str(error).partition(":")[0]
     return kind if isinstance(error, OperationFailed) and kind in KINDS else type(error).__name__
 
 
-ANSWER = "tamis_answer"  # the header under which an answer goes to the task's body, inside of this process
+ANSWER = "tamis_answer"  # the header that passes an answer to the task's body, within this process
 NAME = re.compile(r"\w+(?=\()")  # of an exception's class, in its `repr`
 
 
 def without_content(headers: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> None:
-    """Have the headers of a message show of its arguments what identifies the task, and nothing else."""
+    """Replace the arguments in a message's headers by the task's identification."""
     headers["argsrepr"] = asked_words(headers["task"], args, kwargs)
     headers["kwargsrepr"] = "{}"
 
 
 class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
-    """A request of Celery's whose headers are `without_content`."""
+    """A request of Celery whose headers are `without_content`."""
 
     def info(self, safe: bool = False) -> dict[str, Any]:
-        """Return what `inspect` shows: never the arguments."""
+        """Return the fields for `inspect`: never the arguments."""
         return {**super().info(safe=True), "kwargs": {}}
 
     def send_event(self, event: str, **fields: Any) -> None:
-        """Send an event as an item's: its decision, or the kind of its error without a traceback."""
+        """Send an event as for an item: its decision, or the kind of its error without a traceback."""
         answer = self.request_dict.get(ANSWER)
         if "result" in fields:
             fields["result"] = result_words(self.type, self.kwargs, answer)
@@ -243,13 +240,13 @@ class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
 
 
 def _name(shown: str) -> str:
-    """The name of what went wrong after the answer."""
-    found = NAME.match(shown)
-    return "error" if found is None else found[0]
+    """Return the name of an error after the answer."""
+    match = NAME.match(shown)
+    return "error" if match is None else match[0]
 
 
 def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-    """Return what takes each message of a task, as Celery's strategy does; one that is no aggregate's it refuses."""
+    """Return the receiver for a task's messages, as Celery's strategy does; it refuses all but aggregates."""
     usual = default(task, app, consumer)
 
     def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any, **options: Any) -> None:
@@ -263,9 +260,9 @@ def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., N
 
 
 def send_aggregated(task: Any, came_to: str) -> None:
-    """Tell Celery's events what an aggregate came to, on its own thread.
+    """Send an aggregate's result to Celery's events, on the aggregate's own thread.
 
-    It has a state of its own: as a success it would be one item more in every counter of Flower's.
+    It has its own state: as a success, every counter of Flower would count it as an item.
     """
     request = task.request
     if request.id is None:
@@ -274,7 +271,7 @@ def send_aggregated(task: Any, came_to: str) -> None:
         task.send_event(
             "task-aggregated", retry=False, name=task.name, args=request.argsrepr, kwargs="{}", result=came_to
         )
-    except Exception as error:  # what is done is done; nothing waits for an event
+    except Exception as error:  # the work is done; nothing waits for an event
         log.debug("an aggregate's event is lost: %s", error)
 
 

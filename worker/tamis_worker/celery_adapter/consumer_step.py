@@ -1,11 +1,10 @@
-"""Celery's worker and its consumer, with a step that settles: during a connection, and before the last one is closed.
+"""Celery's worker and its consumer, with a step that settles during a connection, and before the last one closes.
 
 One process takes the messages of all queues, with one thread of Celery's own, for aggregates.
 
-The channel to Redis is replaced too, for a worker that holds back and for a server that is in trouble. Kombu's own way
-ends the process where Redis hands out a message and then refuses to note that it did, as a full one does; and where it
-cannot put messages back at the end of a connection that is lost. Here the message is taken, or left, all the same: the
-ledger knows what is done and what is not, so Redis need not.
+The channel to Redis is replaced too, for paused consumption and for a server in trouble. Kombu ends the process if
+Redis, when full, delivers a message and refuses to record that. It also does so if it cannot return messages after a
+lost connection. Here the message is taken, or left, nevertheless: the ledger knows the finished items.
 """
 
 import json
@@ -34,30 +33,30 @@ from .awaited_strategy import AwaitedStrategy
 from .foreign_messages import ForeignMessages, names_no_task, not_a_message, unknown_task, unreadable
 from .item_strategy import ItemStrategy, goes_on
 
-VERSION = version("tamis")  # to look it up takes as long as an item
+VERSION = version("tamis")  # a look-up costs as much as an item
 _DELAYS = f"{DelayedDelivery.__module__}:{DelayedDelivery.__name__}"
 
 log = logging.getLogger(__name__)
 
 
 class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships no types
-    """The consumer of every worker; a broker other than RabbitMQ has no such queues anyway."""
+    """The consumer of every worker; brokers other than RabbitMQ have no such queues anyway."""
 
     class Blueprint(Consumer.Blueprint):  # type: ignore[misc]
-        """The same steps, but for one."""
+        """The same steps, except one."""
 
         default_steps: ClassVar[list[str]] = [step for step in Consumer.Blueprint.default_steps if step != _DELAYS]
 
     foreign: ForeignMessages  # set by the step that settles, before a message is taken
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
-        """Return what takes each message; Celery's own would end with one whose task is a list."""
+        """Return the receiver for messages; Celery's own would end at a message whose task is a list."""
         usual = super().create_task_handler(*args, **options)
 
         def receive(message: Any) -> None:
             try:
                 hash(message.headers["task"])
-            except KeyError:  # of Celery's first protocol, or of nobody's
+            except KeyError:  # of Celery's first protocol, or of no protocol
                 pass
             except TypeError:
                 self.on_unknown_message(None, message)
@@ -71,7 +70,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         self.foreign.refuse(message, names_no_task())
 
     def on_unknown_task(self, body: Any, message: Any, exc: KeyError) -> None:
-        """Refuse a message of a task that is not registered; whoever waits for its result is told."""
+        """Refuse a message of an unregistered task; its sender gets the failure as the result."""
         name = exc.args[0]
         self.foreign.refuse(message, unknown_task(name, VERSION))
         task_id = message.headers.get("id")
@@ -79,20 +78,20 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
             self.tell_not_registered(task_id, str(name))
 
     def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:
-        """Refuse a message whose arguments are not the task's, or whose body is in a form that is never loaded."""
+        """Refuse a message with wrong arguments, or with a body in a form that is never loaded."""
         refused = isinstance(exc, InvalidTaskError)
         self.foreign.refuse(message, str(exc) if refused else unreadable(message.content_type, exc))
 
     def on_decode_error(self, message: Any, exc: Exception) -> None:
-        """Refuse a message whose body cannot be read."""
+        """Refuse a message with an unreadable body."""
         self.foreign.refuse(message, unreadable(message.content_type, exc))
 
     def tell_not_registered(self, task_id: str, name: str) -> None:
-        """Say, to the result backend and to events, that a task has failed because nobody here knows it."""
+        """Report the failure of an unregistered task to the result backend and to events."""
         request = SimpleNamespace(name=name, chord=None, errbacks=None)
         try:
             self.app.backend.mark_as_failure(task_id, NotRegistered(name), request=request)
-        except Exception as error:  # the backend is away, or takes no such id: the letter says it all the same
+        except Exception as error:  # the backend is unreachable, or accepts no such id: the log has the refusal anyway
             log.debug("nobody is told that %r is not registered: %s", name, error)
         if self.event_dispatcher:
             self.event_dispatcher.send("task-failed", uuid=task_id, exception=f"NotRegistered({name!r})")
@@ -101,16 +100,16 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
 # All times are in seconds.
 EVENTS_AT_ONCE = 300  # in one message
 EVENTS_EVERY = 0.5
-ACKNOWLEDGE_EVERY = 1.0  # where it failed before
+ACKNOWLEDGE_EVERY = 1.0  # after a failure
 MAKE_ROOM_EVERY = 0.5
 COUNT_EVERY = 1.0
-AWAITED_AT_ONCE = 500  # messages of services, in one worker; its items take none of their places
+AWAITED_AT_ONCE = 500  # messages of services, in one worker, beside its items
 
 
 def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, foreign: ForeignMessages) -> None:
-    """Have the workers of an application settle; each of its item tasks takes `strategy` as its `Strategy`.
+    """Make the workers of an application settle; each of its item tasks uses `strategy` as its `Strategy`.
 
-    The tasks that services send by name take `awaited`. `foreign` refuses what no worker understands.
+    The tasks that services send by name use `awaited`. `foreign` refuses messages that no worker understands.
     """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
     app.steps["consumer"].add(type("Settling", (_Settling,), {"strategy": strategy, "foreign": foreign}))
@@ -119,9 +118,9 @@ def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, forei
 
 
 def work(app: Celery, *, name: str, items_at_once: int, log_level: str) -> int:
-    """Take messages until the process is told to stop; its exit code.
+    """Take messages until the process is asked to stop; return its exit code.
 
-    Celery drops an option that it does not know without a word: each of these has its row in the contract test.
+    Celery silently drops unknown options, so the contract test has a row for each of these.
     """
     worker = app.Worker(
         hostname=name,
@@ -154,7 +153,7 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
         consumer.hub.add_reader(self.strategy.finished, self.strategy.settle)
         consumer.hub.add_reader(self.foreign.refused, self.foreign.settle)
         eventer = consumer.event_dispatcher
-        # By the dozen and at every turn of the hub, events cost more than the items that they tell of.
+        # Small groups at every turn of the hub would cost more than the items themselves.
         eventer.buffer_limit = EVENTS_AT_ONCE
         eventer.on_send_buffered = None
         consumer.hub.timer.call_repeatedly(EVENTS_EVERY, self.strategy.tell_retries)
@@ -180,7 +179,7 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
 
 
 class _Awaiting(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
-    """Takes what services send over a channel of its own: what is held there leaves items their room."""
+    """A step that takes services' messages over its own channel, so that they use no places of items."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
     strategy: ClassVar[ItemStrategy]
@@ -190,7 +189,7 @@ class _Awaiting(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
     def start(self, consumer: Any) -> None:
         self._sent = kombu.Consumer(
             consumer.connection.channel(),
-            # As Celery declares a queue that it is told no more of than its name: RabbitMQ refuses two kinds of one.
+            # As Celery declares a queue with only a name: RabbitMQ refuses two different declarations.
             [Queue(wire.DOOR_QUEUE, Exchange(wire.DOOR_QUEUE), routing_key=wire.DOOR_QUEUE)],
             on_message=consumer.create_task_handler(),
             accept=consumer.app.conf.accept_content,
@@ -214,15 +213,15 @@ def install_resilient_qos(
     refused: Callable[[Exception], None],
     no_message: Callable[[str, bytes, str], None],
 ) -> None:
-    """Have a consumer's channel take nothing while `holds_back()`, and survive what Redis refuses and what it holds.
+    """Make a consumer's channel pause while `holds_back()`, and survive refusals of Redis and invalid messages.
 
-    `refused` is told of such a refusal; `no_message`, of what is in a queue without being a message: the queue, the
-    bytes, and what is wrong. Before the first message; channels of other brokers stay as they are.
+    `refused` receives each refusal; `no_message` the queue, the bytes and the error of an invalid entry. Call it before
+    the first message; channels of other brokers stay unchanged.
     """
     if not isinstance(channel, redis_transport.Channel):
         return
     usual = channel.qos
-    usual.restore_unacked_once()  # nothing is there yet; without this, it would be done at the end of the process
+    usual.restore_unacked_once()  # there is nothing yet; otherwise it would happen at the end of the process
     channel._qos = ResilientQoS(channel, usual.prefetch_count, holds_back, refused)
     read = channel.handlers["BRPOP"]
     client = channel.client
@@ -255,7 +254,7 @@ def install_resilient_qos(
 
 
 def is_message(raw: bytes) -> bool:
-    """Return whether kombu can make a message of an element of a list, and put it back into its queue."""
+    """Return True if kombu can make a message of a list's element, and return it to its queue."""
     try:
         envelope = json.loads(raw)
     except (ValueError, RecursionError):
@@ -268,7 +267,7 @@ def is_message(raw: bytes) -> bool:
 
 
 class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
-    """The messages that were delivered and are not acknowledged, in this process and, where it takes that, in Redis."""
+    """The delivered, unacknowledged messages in this process and, if Redis accepts them, in Redis."""
 
     def __init__(
         self, channel: Any, prefetch_count: int, holds_back: Callable[[], bool], refused: Callable[[Exception], None]
@@ -294,20 +293,20 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
         self._release(delivery_tag, partial(super().reject, requeue=requeue))
 
     def _release(self, delivery_tag: str, release: Callable[[str], None]) -> None:
-        """Release a message here in any case: one that Redis still has comes again, and costs nothing."""
+        """Release a message here in any case: if Redis still has it, it comes again, and costs nothing."""
         try:
             release(delivery_tag)
-        except Exception as error:  # of any kind: where its connection is gone, kombu has no error of its own for that
+        except Exception as error:  # of any kind: for a lost connection kombu has no error of its own
             log.debug("a message could not be acknowledged: %s", error)
             if isinstance(error, ResponseError):
                 self._refused(error)
-            QoS.ack(self, delivery_tag)  # or it would take a place here for good
+            QoS.ack(self, delivery_tag)  # or it would use a place here for ever
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
-        """Put what is not acknowledged back into its queue, where Redis takes it; at the end of a connection."""
+        """Return unacknowledged messages to their queues, if Redis accepts them; at the end of a connection."""
         try:
             super().restore_unacked_once(stderr)
-        except Exception as error:  # kombu's own errors among them, which would end the process
+        except Exception as error:  # including kombu's own errors, which would end the process
             log.debug("messages are left to the reconciler and to their visibility timeout: %s", error)
 
     def restore_visible(self, *args: Any, **kwargs: Any) -> None:

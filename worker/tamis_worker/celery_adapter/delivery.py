@@ -1,10 +1,9 @@
-"""A delivery: an item's message as it came from the broker, until it is acknowledged.
+"""A delivery: an item's message from the broker, until its acknowledgement.
 
 Deliveries are settled in groups: count the parts of their chords, send the events, acknowledge the messages.
 
-Items can be revoked by headers, which is Celery's way to name tasks by something else than their ids: `batch_id=UUID`
-names the items of a batch, `item=UUID/INDEX` a single one. Messages do not carry them: they follow from what a message
-says anyway.
+Items can be revoked by headers, Celery's way to name tasks without their ids: `batch_id=UUID` names the items of a
+batch, `item=UUID/INDEX` a single one. Messages do not carry them, because they follow from the arguments.
 """
 
 import logging
@@ -27,8 +26,8 @@ from tamis_schemas import ErrorKind
 from ..engine.item_end import ItemDecided, ItemEnd, NoOutcome
 from ..ledger.claims import ItemKey
 
-LARGEST_INDEX = 2**31 - 1  # that the ledger can hold
-MOST_RETRIES_TOLD = 3  # of one delivery: an endpoint that refuses every call must not make events without end
+LARGEST_INDEX = 2**31 - 1  # the ledger's limit
+MOST_RETRIES_TOLD = 3  # of one delivery: an endpoint that refuses every call must not cause endless events
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ BATCH, ITEM = "batch_id", "item"
 
 
 class Delivery:
-    """One message of one item, with what Celery, its chords and its events ask of a request."""
+    """One message of one item, with the parts of a request that Celery, chords and events need."""
 
     __slots__ = (
         "__weakref__", "acknowledged", "args", "body", "end", "eventer", "group", "id", "key", "message", "name",
@@ -44,7 +43,7 @@ class Delivery:
     )  # fmt: skip
 
     def __init__(self, message: Any, task: Any, eventer: Any) -> None:
-        """Raises `ValueError`, `TypeError` or `KeyError` where the message is not an item's."""
+        """Raise `ValueError`, `TypeError` or `KeyError` if the message is not an item's."""
         headers = message.headers
         (batch_id, index), _, embedded = message.payload
         self.message = message
@@ -59,14 +58,14 @@ class Delivery:
         self.group: str | None = headers.get("group")  # of its chord
         self.place: int | None = headers.get("group_index")  # in that group
         self.body: dict[str, Any] | None = embedded.get("chord")  # of its chord
-        self.traceparent: object = headers.get(tracing.HEADER)  # of its batch; unread, so it may be anything
+        self.traceparent: object = headers.get(tracing.HEADER)  # of its batch; unread, of any type
         self.acknowledged = False
-        self.end: ItemEnd = NoOutcome.RETURNED  # unless it comes to another one
-        self.retries = 0  # calls that failed and were followed by another one
+        self.end: ItemEnd = NoOutcome.RETURNED  # default, until the item ends otherwise
+        self.retries = 0  # failed calls that were followed by another one
         self.started = time.time()
 
     def info(self, safe: bool = False) -> dict[str, Any]:
-        """Return what `inspect active` and Flower show."""
+        """Return the fields for `inspect active` and Flower."""
         return {
             "id": self.id,
             "name": self.name,
@@ -82,7 +81,7 @@ class Delivery:
         }
 
     def send_received(self) -> None:
-        """Tell Celery's events that the item is here and begun."""
+        """Send Celery's events for the receipt and the start of the item."""
         if self._eventful:
             self.eventer.send(
                 "task-received",
@@ -99,12 +98,12 @@ class Delivery:
             self.eventer.send("task-started", uuid=self.id)
 
     def send_retried(self, kind: ErrorKind) -> None:
-        """Tell Celery's events that a call failed, and that another one follows."""
+        """Send Celery's event for a failed call before another one."""
         if self._eventful:
             self.eventer.send("task-retried", uuid=self.id, exception=kind.value, traceback=None)
 
     def send_end(self) -> None:
-        """Tell Celery's events what became of the item: nothing of its text, and no message of an error."""
+        """Send Celery's event for the end of the item, without its text or an error's message."""
         if self._eventful:
             kind, fields = _end_event(self.end, time.time() - self.started)
             self.eventer.send(kind, uuid=self.id, **fields)
@@ -115,10 +114,10 @@ class Delivery:
 
 
 def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
-    """The event of an end, with its fields.
+    """Return the event of an end, with its fields.
 
-    Of Celery's states only SUCCESS, FAILURE and REVOKED end a task that was started: `task-rejected` leaves it there.
-    What is neither has a state of its own, as Celery allows, so that no counter of Celery's counts it.
+    Of Celery's states only SUCCESS, FAILURE and REVOKED end a started task: `task-rejected` leaves it started. Other
+    ends have states of their own, as Celery allows, so that Celery's counters omit them.
     """
     match end:
         case ItemDecided(words):
@@ -136,10 +135,10 @@ def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
 
 
 def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Settle deliveries of one connection; return those that could not be acknowledged.
+    """Settle deliveries of one connection; return the deliveries that could not be acknowledged.
 
-    What was not begun is neither counted nor acknowledged: its message goes back to its queue. What else fails is made
-    good by the reconciler.
+    Deliveries not begun are neither counted nor acknowledged: their messages return to the queue. The reconciler
+    repairs other failures.
     """
     begun = [delivery for delivery in deliveries if delivery.end is not NoOutcome.NOT_BEGUN]
     _count_parts(begun)
@@ -149,10 +148,10 @@ def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
 
 
 def acknowledge(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Acknowledge messages of one connection; return those that could not be. To do it twice is harmless."""
+    """Acknowledge messages of one connection; return the failed ones. Repetition is harmless."""
     try:
         _acknowledge(deliveries)
-    except Exception as error:  # it is tried again; and if the connection is lost the messages come again
+    except Exception as error:  # it is tried again; after a lost connection the messages come again
         log.warning("%d messages could not be acknowledged: %s", len(deliveries), error)
         return [delivery for delivery in deliveries if not delivery.acknowledged]
     return []
@@ -166,10 +165,10 @@ def _count_parts(deliveries: Sequence[Delivery]) -> None:
     for group, parts in chords.items():
         backend: ChordBackend = parts[0].task.backend
         body = parts[0].body
-        assert body is not None  # noqa: S101 - a chord's part has one, see above
+        assert body is not None  # noqa: S101 - the loop above selects parts with a body
         try:
             backend.parts_returned(group, [part.place for part in parts if part.place is not None], body)
-        except RedisError as error:  # the backpressure tells of Redis; the reconciler closes the shard
+        except RedisError as error:  # the backpressure reports Redis; the reconciler closes the shard
             log.debug("%d parts of a chord could not be counted: %s", len(parts), error)
         except Exception as error:  # the reconciler closes the shard
             log.warning("%d parts of a chord could not be counted: %s", len(parts), error)
@@ -177,9 +176,9 @@ def _count_parts(deliveries: Sequence[Delivery]) -> None:
 
 def _acknowledge(deliveries: Sequence[Delivery]) -> None:
     channel = deliveries[0].message.channel
-    qos = getattr(channel, "qos", None)  # RabbitMQ's have none
+    qos = getattr(channel, "qos", None)  # RabbitMQ's channels have none
     if isinstance(qos, redis_transport.QoS):
-        # As its own `ack` does for each one in a round trip, but for all of them in one.
+        # The statements of its own `ack`, but one round trip for all messages.
         tags = [delivery.message.delivery_tag for delivery in deliveries]
         with channel.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
             pipe.zrem(qos.unacked_index_key, *tags).hdel(qos.unacked_key, *tags).execute()
@@ -194,7 +193,7 @@ def _acknowledge(deliveries: Sequence[Delivery]) -> None:
 
 @dataclass(frozen=True)
 class Named:
-    """The items that some headers name: all of them, whichever header it is."""
+    """The items that headers name, by any of the headers."""
 
     batch_ids: frozenset[UUID]
     keys: frozenset[ItemKey]
@@ -204,14 +203,14 @@ class Named:
 
 
 def stamps_of(key: ItemKey) -> dict[str, str]:
-    """Return the headers of an item, as `inspect active` shows them."""
+    """Return the headers of an item, for `inspect active`."""
     return {BATCH: str(key.batch_id), ITEM: f"{key.batch_id}/{key.index}"}
 
 
 def named_by(headers: object) -> Named:
-    """Return the items that headers name, as Celery sends them: a mapping to one value or many, or `name=value` texts.
+    """Return the items that headers name, in Celery's form: a mapping to one value or many, or `name=value` texts.
 
-    Raises `ValueError` where they name none.
+    Raise `ValueError` if they name none.
     """
     batch_ids: set[UUID] = set()
     keys: set[ItemKey] = set()

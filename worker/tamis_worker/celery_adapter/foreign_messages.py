@@ -1,6 +1,6 @@
 """Messages that no worker understands: each is counted, described in the log, and acknowledged.
 
-Nothing in one is loaded or run. Its sender may have put anything anywhere, so no part is taken to be of its right type.
+Their content is never loaded or run. Any part may have any type, because any sender may have written it.
 
 Each reason is one sentence, with the sender's likely mistake.
 """
@@ -15,11 +15,11 @@ from ..event_loop.loop import ThreadMailbox
 from ..telemetry.measures import NULL_MEASURES, Measures
 from .delivery import acknowledge
 
-SAID_A_MINUTE = 100  # log lines of one process; the other messages of that minute are counted
+SAID_A_MINUTE = 100  # log lines of one process; further messages of that minute are counted
 MINUTE = 60.0  # s
 ACKNOWLEDGED_AT_ONCE = 200
 SHOWN = 200  # characters of a part
-# A secret that is cut in two is not recognised. So more is read than is shown: more than any key has, in any form.
+# A secret that is cut in two is not recognised, so more is read than shown: more than any key's length.
 BEYOND = 4_096
 
 Redact = Callable[[str], str]
@@ -27,19 +27,19 @@ Redact = Callable[[str], str]
 log = logging.getLogger(__name__)
 
 JSON = "application/json"
-ERROR_MOST = 200  # characters of another library's words
+ERROR_MOST = 200  # characters of another library's message
 
 
 @dataclass(eq=False)
 class _Refused:
-    """A message of kombu's, until it is acknowledged."""
+    """A message of kombu, until its acknowledgement."""
 
     message: Any
     acknowledged: bool = False
 
 
 class LogAllowance:
-    """How many messages are described: so many in each minute, which begins with the first of them."""
+    """A limit on described messages per minute, which begins with the first of them."""
 
     def __init__(self, most: int = SAID_A_MINUTE, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
@@ -48,7 +48,7 @@ class LogAllowance:
         self._left = 0
 
     def take(self) -> bool:
-        """Return whether one more may be described now."""
+        """Return True if one more message may be described now."""
         now = self._clock()
         if now >= self._began + MINUTE:
             self._began, self._left = now, self._most
@@ -59,12 +59,12 @@ class LogAllowance:
 
 
 class ForeignMessages:
-    """Refuses messages; all of it on the consumer's thread."""
+    """The refusal of messages; all of it on the consumer's thread."""
 
     def __init__(
         self, redact: Redact, *, measures: Measures = NULL_MEASURES, allowance: LogAllowance | None = None
     ) -> None:
-        """`redact` takes the secrets of this process out of what is logged."""
+        """`redact` removes the secrets of this process from log lines."""
         self._redact = redact
         self._measures = measures
         self._allowance = allowance or LogAllowance()
@@ -72,27 +72,27 @@ class ForeignMessages:
         self._unacknowledged: list[Any] = []  # the broker did not answer
         self.refused: ThreadMailbox[Any] = ThreadMailbox()  # to be acknowledged
         self.taken = 0  # so far
-        self.held = 0  # not acknowledged yet; may be asked from any thread
+        self.held = 0  # not acknowledged yet; readable from any thread
 
     def refuse(self, message: Any, why: str) -> None:
-        """Describe a message of kombu's in the log, and have it acknowledged."""
+        """Describe a message of kombu in the log, and have it acknowledged."""
         headers, delivery = _mapping(message.headers), _mapping(message.delivery_info)
         self._count(why, delivery.get("routing_key"), headers.get("task"), headers.get("id"), message.body)
         self.held += 1
         self.refused.put(_Refused(message))
 
     def refuse_bytes(self, queue: str, raw: bytes, why: str) -> None:
-        """Describe what is no message, and is out of its queue already."""
+        """Describe bytes that are no message, and have left their queue."""
         self._count(why, queue, None, None, raw)
 
     def tell_unsaid(self) -> None:
-        """Say how many messages were not described."""
+        """Log the number of messages that were not described."""
         if self._unsaid:
             log.warning("%d more messages that no worker understands", self._unsaid)
             self._unsaid = 0
 
     def settle(self) -> None:
-        """Acknowledge what was refused."""
+        """Acknowledge refused messages."""
         messages = self.refused.take()
         late: list[Any] = []
         for start in range(0, len(messages), ACKNOWLEDGED_AT_ONCE):
@@ -101,20 +101,20 @@ class ForeignMessages:
         self.held -= len(messages) - len(late)
 
     def acknowledge_again(self) -> None:
-        """Acknowledge what could not be acknowledged."""
+        """Acknowledge messages whose acknowledgement failed."""
         if self._unacknowledged:
             late, self._unacknowledged = self._unacknowledged, []
             self._unacknowledged = acknowledge(late)
             self.held -= len(late) - len(self._unacknowledged)
 
     def forget(self) -> None:
-        """Forget what came over a connection that is lost, and with it the right to acknowledge that."""
+        """Drop the messages of a lost connection, which can no longer be acknowledged."""
         self.refused.take()
         self._unacknowledged.clear()
         self.held = 0
 
     def finish(self) -> None:
-        """Acknowledge and tell what is left, while the worker stops."""
+        """Acknowledge and report the rest, while the worker stops."""
         self.settle()
         self.acknowledge_again()
         self.tell_unsaid()
@@ -134,12 +134,12 @@ class ForeignMessages:
 
 
 def names_no_task() -> str:
-    """Return what to say of a message without the header that names its task."""
+    """Return the reason for a message without the header that names its task."""
     return "it names no task: it is no message of Celery, and something else writes into this queue"
 
 
 def unknown_task(name: object, version: str) -> str:
-    """Return what to say of a task that is not registered here; `version`: of this Tamis."""
+    """Return the reason for a task that is not registered here; `version`: of this Tamis."""
     return (
         f"Tamis {version} has no task {name!r}: the name is misspelt, or it belongs to another release, or to another "
         "service, which should use queues of its own"
@@ -147,7 +147,7 @@ def unknown_task(name: object, version: str) -> str:
 
 
 def unreadable(content_type: object, error: BaseException) -> str:
-    """Return what to say of a body that is not read: it is of another type than JSON, or is not what it says it is."""
+    """Return the reason for an unread body: it has another type than JSON, or is no valid JSON."""
     if content_type != JSON:
         return (
             f"its body is of the type {content_type!r}, and workers read {JSON} alone, whatever the sender's is: "
@@ -157,18 +157,18 @@ def unreadable(content_type: object, error: BaseException) -> str:
 
 
 def wrong_arguments(task: str, takes: str, error: BaseException) -> str:
-    """Return what to say of arguments that are not the task's own."""
+    """Return the reason for arguments that do not fit the task."""
     return f"{task} takes {takes}; a message that was sent by hand may have others: submit by a client ({_said(error)})"
 
 
 def not_a_message(error: BaseException) -> str:
-    """Return what to say of bytes in a queue that no client of the broker has written there."""
+    """Return the reason for bytes in a queue that no client of the broker wrote."""
     return f"it is no message at all: something has written into this Redis list past Celery ({_said(error)})"
 
 
 def _said(error: BaseException) -> str:
-    said = " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}"[:ERROR_MOST] if said else type(error).__name__
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}"[:ERROR_MOST] if message else type(error).__name__
 
 
 def _shown(part: Any, redact: Redact) -> str:
@@ -186,7 +186,7 @@ def _shown(part: Any, redact: Redact) -> str:
 
 def _beginning(text: str, redact: Redact) -> str:
     redacted = redact(text[: SHOWN + BEYOND])
-    if len(text) > SHOWN + BEYOND:  # its end may be the beginning of a secret
+    if len(text) > SHOWN + BEYOND:  # the end may be the beginning of a secret
         redacted = redacted[: max(0, len(redacted) - BEYOND)]
     return redacted[:SHOWN]
 

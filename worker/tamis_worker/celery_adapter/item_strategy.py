@@ -1,13 +1,12 @@
-"""The strategy for items: how their messages come in from Celery, and are settled once the outcome is committed.
+"""The strategy for items: their receipt from Celery, and their settlement after the outcome is committed.
 
-Celery's own way keeps a thread for every item, which waits for it, and speaks to the broker several times for each.
-Here the worker's one event loop takes the items, and the consumer's thread settles in groups: the parts of chords, the
-acknowledgements, the events. It stands on two of Celery's extension points: a task's `Strategy`, which takes its
-messages, and a bootstep of the consumer.
+Celery's own strategy uses a waiting thread and several exchanges with the broker for each item. Here the worker's one
+event loop takes the items, and the consumer's thread settles in groups: chord parts, acknowledgements, events. It uses
+two of Celery's extension points: a task's `Strategy`, which takes its messages, and a bootstep of the consumer.
 
-`Revocations` knows which items here are to end as cancelled, because somebody revoked their tasks in Celery's tools. An
-id is all that Celery's tools know. Of an item that is here it is known whose it is; of one whose message still waits in
-a queue nobody knows, so the id is remembered, as Celery itself does, and found again when the message comes.
+`Revocations` knows the items here that must end as cancelled, because a user revoked their tasks in Celery's tools.
+Those tools know only ids. The id of a queued message does not show its item. So it is remembered, as in Celery, and
+compared when the message comes.
 """
 
 import asyncio
@@ -35,9 +34,9 @@ from .delivery import MOST_RETRIES_TOLD, Delivery, acknowledge, settle
 from .foreign_messages import wrong_arguments
 
 SETTLED_AT_ONCE = 200
-RECONNECT_EVERY = 0.2  # seconds between two looks whether the broker is back
+RECONNECT_EVERY = 0.2  # seconds between two checks for the broker's return
 MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
-LOOK_EVERY = 1.0  # seconds, while it stops: whether it shall stop at once
+LOOK_EVERY = 1.0  # messages: the usual window of one batch, 4 shards of 500
 TAKES = "a batch's id and the index of an item, and what Celery sends with them in a chord"
 
 log = logging.getLogger(__name__)
@@ -45,10 +44,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class ItemStrategy:
-    """Takes messages on the consumer's thread, has the items evaluated on the loop, settles on the consumer's thread.
+    """Takes messages on the consumer's thread, evaluates items on the loop, settles on the consumer's thread.
 
-    `stop_within` bounds, in seconds, how long a worker that stops waits for what is in flight. While there is trouble
-    by the `backpressure` no message is taken.
+    `stop_within`: longest wait, in seconds, of a stopping worker for its items in flight. While `backpressure` reports
+    trouble, no message is taken.
     """
 
     loop: LoopThread
@@ -56,47 +55,47 @@ class ItemStrategy:
     _: KW_ONLY
     stop_within: float
     backpressure: Backpressure = field(default_factory=Backpressure)
-    tell_refused: Callable[[Exception], None] = lambda error: None  # told, on the loop, what the broker refuses to do
-    # Items that stand aside without a call: as many others are taken in their place. Asked from any thread, as are:
+    tell_refused: Callable[[Exception], None] = lambda error: None  # receives the broker's refusals, on the loop
+    # Items that wait without a call: as many others are taken instead. Called from any thread, as are:
     standing_aside: Callable[[], int] = lambda: 0
-    foreign_taken: Callable[[], int] = lambda: 0  # messages that were refused so far
-    foreign_held: Callable[[], int] = lambda: 0  # of these, the ones that are not acknowledged yet
+    foreign_taken: Callable[[], int] = lambda: 0  # number of messages refused so far
+    foreign_held: Callable[[], int] = lambda: 0  # number of these that are not acknowledged yet
     cancel: Callable[[ItemKey, bool], None] = lambda key, cut: None  # see `Revocations`, also for the next one
     forget_item: Callable[[ItemKey], None] = lambda key: None
 
     def __post_init__(self) -> None:
         self.revocations = Revocations(self.loop, self.cancel, self.forget_item)
-        self._stopped_at: float | None = None  # when it began to stop; `time.monotonic`
+        self._stopped_at: float | None = None  # start of its stop; `time.monotonic`
         self._arrived: Mailbox[Delivery] = Mailbox(lambda: self.loop.call_soon(self._take))
         self._tasks: set[asyncio.Task[None]] = set()
         self.finished: ThreadMailbox[Delivery] = ThreadMailbox()
-        self._unsettled: set[Delivery] = set()  # that came over the present connection
-        self._retries: deque[tuple[Delivery, ErrorKind]] = deque()  # that Celery's events are to be told of
-        self._unacknowledged: list[Delivery] = []  # of those that are settled: the broker did not answer
-        self.progress_at: float | None = None  # when the last one was taken, or its item was done; `time.monotonic`
+        self._unsettled: set[Delivery] = set()  # from the present connection
+        self._retries: deque[tuple[Delivery, ErrorKind]] = deque()  # for Celery's events
+        self._unacknowledged: list[Delivery] = []  # settled ones: the broker did not answer
+        self.progress_at: float | None = None  # time of the last receipt or finished item; `time.monotonic`
 
     @property
     def taken(self) -> int:
-        """Messages so far, of items, of aggregates and foreign ones; may be asked from any thread."""
+        """Return the number of messages so far: items, aggregates and foreign ones; from any thread."""
         return self.foreign_taken() + int(state.all_total_count[0])
 
     @property
     def in_flight(self) -> int:
-        """Messages, of all kinds, in whose place no others are taken; may be asked from any thread."""
+        """Return the number of messages, of all kinds, that use a place; from any thread."""
         return len(self._unsettled) - self.aside + len(state.reserved_requests) + self.foreign_held()
 
     @property
     def evaluating(self) -> int:
-        """Items that are being evaluated; may be asked from any thread."""
+        """Return the number of items in evaluation; from any thread."""
         return len(self._tasks)
 
     @property
     def aside(self) -> int:
-        """Messages held in whose place others are taken; may be asked from any thread."""
+        """Return the number of held messages that use no place; from any thread."""
         return min(self.standing_aside(), MOST_ASIDE)
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-        """Return what takes each message of a task; Celery asks once for each task and connection."""
+        """Return the receiver for a task's messages; Celery requests one per task and connection."""
         eventer = consumer.event_dispatcher
 
         def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any) -> None:
@@ -110,63 +109,62 @@ class ItemStrategy:
         return receive
 
     def holds_back(self) -> bool:
-        """Whether no message is to be taken now; on the consumer's thread."""
+        """Return True if no message may be taken now; on the consumer's thread."""
         return self.backpressure.trouble is not None
 
     def await_broker(self) -> None:
-        """Return when the broker serves again, or the worker is to stop; on the consumer's thread.
+        """Return when the broker serves again, or the worker must stop; on the consumer's thread.
 
-        Celery would try again and again, with a traceback each time or at ever longer intervals.
+        Celery would retry for ever, with tracebacks or at growing intervals.
         """
         self.refused(ConnectionError("the connection was lost"))
         pause = threading.Event()
-        pause.wait(RECONNECT_EVERY)  # the loop has heard of it by then
+        pause.wait(RECONNECT_EVERY)  # by then the loop has received it
         while self.backpressure.in_trouble(RequiredServer.BROKER) and goes_on():
             pause.wait(RECONNECT_EVERY)
 
     def refused(self, error: Exception) -> None:
-        """Pass on what the broker refuses to do; on the consumer's thread."""
+        """Pass on a refusal of the broker; on the consumer's thread."""
         self.loop.call_soon(lambda: self.tell_refused(error))
 
     def settle(self) -> None:
-        """Settle what is finished; on the consumer's thread."""
+        """Settle finished items; on the consumer's thread."""
         finished = self.finished.take()
-        self.tell_retries()  # before the ends of the same items, which were taken first: none is late
+        self.tell_retries()  # before the ends of the same items, which were taken first: so no retry is late
         for start in range(0, len(finished), SETTLED_AT_ONCE):
             group = finished[start : start + SETTLED_AT_ONCE]
             for delivery in group:
                 state.active_requests.discard(delivery)
                 self.revocations.settled(delivery)
-            # The others came over a connection that is gone: their messages come again, and cost nothing.
+            # The others are from a lost connection: their messages come again, and cost nothing.
             mine = [delivery for delivery in group if delivery in self._unsettled]
             self._unsettled.difference_update(mine)
             if mine:
                 self._unacknowledged += settle(mine)
 
     def tell_retries(self) -> None:
-        """Tell Celery's events of the calls that are made again; on the consumer's thread."""
+        """Send Celery's events for repeated calls; on the consumer's thread."""
         while self._retries:
             delivery, kind = self._retries.popleft()
             if delivery in self._unsettled:
                 delivery.send_retried(kind)
 
     def acknowledge_again(self) -> None:
-        """Acknowledge what could not be acknowledged; on the consumer's thread.
+        """Acknowledge messages whose acknowledgement failed; on the consumer's thread.
 
-        What stays unacknowledged counts as in flight for the consumer, and leaves it no room in the end: it would live
-        on and consume nothing.
+        Unacknowledged messages count as in flight for the consumer, which would end without room, alive but idle.
         """
         if self._unacknowledged:
             late, self._unacknowledged = self._unacknowledged, []
             self._unacknowledged = acknowledge(late)
 
     def forget(self) -> None:
-        """Forget what came over a connection that is lost, and with it the right to acknowledge that."""
+        """Drop the messages of a lost connection, which can no longer be acknowledged."""
         self._unsettled.clear()
         self._unacknowledged.clear()
 
     def make_room(self, consumer: Any) -> None:
-        """Have the broker hand out as many messages more as there are items that stand aside."""
+        """Make the broker deliver one more message for each item that waits without a call."""
         change = consumer.initial_prefetch_count + self.aside - consumer.qos.value
         if change > 0:
             consumer.qos.increment_eventually(change)
@@ -174,7 +172,7 @@ class ItemStrategy:
             consumer.qos.decrement_eventually(-change)
 
     def finish(self) -> None:
-        """Settle until nothing is in flight any more, or the time for it is over; on the consumer's thread."""
+        """Settle until no item is in flight, or until the time limit; on the consumer's thread."""
         while self._unsettled and self._has_time():
             self.finished.wait(LOOK_EVERY)
             self.settle()
@@ -182,9 +180,9 @@ class ItemStrategy:
             log.warning("%d items are left in flight; they are evaluated again elsewhere", len(self._unsettled))
 
     async def ended(self) -> None:
-        """Return once no item is being evaluated, or the time for it is over; on the loop, before anything is closed.
+        """Return when no item is in evaluation, or at the time limit; on the loop, before parts are closed.
 
-        More than `finish`: items whose messages came over a connection that is lost are finished, too.
+        Unlike `finish`, it also covers items whose messages came over a lost connection.
         """
         while self._tasks and self._has_time():
             await asyncio.wait(self._tasks, timeout=LOOK_EVERY)
@@ -236,44 +234,42 @@ class ItemStrategy:
 class Revocations:
     """The items of one worker process, by the ids of their tasks.
 
-    `cancel` has an item end as cancelled, and its call in flight be cut off where True; both are called on the loop.
+    `cancel` ends an item as cancelled, and with True also cuts off its call in flight; both are called on the loop.
     """
 
     loop: LoopThread
     cancel: Callable[[ItemKey, bool], None]
     forget: Callable[[ItemKey], None]
-    _open: set[Delivery] = field(
-        init=False, default_factory=set
-    )  # taken and not at their end; changed on the loop only
+    _open: set[Delivery] = field(init=False, default_factory=set)  # taken, not ended; changed on the loop only
 
     def taken(self, delivery: Delivery) -> None:
-        """Note a message that came; on the consumer's thread."""
+        """Record a received message; on the consumer's thread."""
         state.requests[delivery.id] = delivery
 
     def settled(self, delivery: Delivery) -> None:
-        """Forget a message that is settled; on the consumer's thread."""
-        if state.requests.get(delivery.id) is delivery:  # it may have been delivered again meanwhile
+        """Forget a settled message; on the consumer's thread."""
+        if state.requests.get(delivery.id) is delivery:  # it may have been delivered again since
             del state.requests[delivery.id]
 
     def deliveries(self) -> list[Delivery]:
-        """Return what is here and not settled; on the consumer's thread."""
+        """Return the unsettled deliveries; on the consumer's thread."""
         return [request for request in state.requests.values() if isinstance(request, Delivery)]
 
     def revoke(self, deliveries: Collection[Delivery], *, cut: bool) -> list[Delivery]:
-        """Cancel the items; return those that were not at their end already. On the consumer's thread."""
+        """Cancel the items; return the deliveries that had not ended. On the consumer's thread."""
         going_on = [delivery for delivery in deliveries if delivery in self._open]
-        for delivery in deliveries:  # one that the loop has not seen yet is taken before this is heard
+        for delivery in deliveries:  # the loop takes an unseen delivery before it runs this
             self.loop.call_soon(partial(self._revoked, delivery, cut))
         return going_on
 
     def begins(self, delivery: Delivery) -> None:
-        """Note that an item begins to be evaluated; on the loop."""
+        """Record the start of an item's evaluation; on the loop."""
         self._open.add(delivery)
         if delivery.id in state.revoked:
             self.cancel(delivery.key, False)
 
     def ended(self, delivery: Delivery) -> None:
-        """Note that nothing more happens to an item; on the loop."""
+        """Record that an item is finished here; on the loop."""
         self._open.discard(delivery)
         self.forget(delivery.key)
 
@@ -283,5 +279,5 @@ class Revocations:
 
 
 def goes_on() -> bool:
-    """Whether the worker was not told to stop."""
+    """Return True if the worker has not been asked to stop."""
     return state.should_stop is None and state.should_terminate is None

@@ -1,7 +1,7 @@
 """Celery's remote control: each command of `celery control` and `celery inspect` acts on the engine, or is refused.
 
-Celery's own commands act on its pool of threads, its requests and its rate limits, none of which an item has: they
-would answer that they did what they did not. What is named neither here nor in `refused_commands` is Celery's own.
+Celery's own commands act on its thread pool, requests and rate limits. Items have none of these, so the commands would
+report success without effect. Commands neither here nor in `REFUSED` are Celery's own.
 """
 
 import io
@@ -54,31 +54,31 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 Command: TypeAlias = Callable[..., Any]
 Reply: TypeAlias = dict[str, Any]
 
-# Commands of Celery's that do here what they say, as they are.
+# Celery's commands that are correct here without change.
 KEPT = frozenset(
     {"active_queues", "cancel_consumer", "clock", "hello", "objgraph", "ping", "registered", "revoked", "scheduled"}
 )
-WORKER_EVENTS = "worker"  # the group of events that a worker without events of tasks still sends
+WORKER_EVENTS = "worker"  # the group of events that a worker without task events still sends
 LABELS = 3  # of items, in one reply
-HEARTBEAT_EVERY = 5  # seconds, as Celery's own command says
+HEARTBEAT_EVERY = 5  # seconds, as in Celery's own command
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class EngineControls:
-    """What the commands ask of the worker; called on the consumer's thread.
+    """The worker's functions for the commands; called on the consumer's thread.
 
-    `report` and the two that cancel wait for the worker's loop: they raise `TimeoutError` where that takes too long,
-    and the latter `LedgerUnavailable`.
+    `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. They raise `TimeoutError` if that takes
+    too long; the latter two also raise `LedgerUnavailable`.
     """
 
-    report: Callable[[], Mapping[str, Any]]  # what it holds now
+    report: Callable[[], Mapping[str, Any]]  # contents of the engine now
     settings: Callable[[], Mapping[str, Any]]  # without secrets
-    cancel_items: Callable[[Sequence[ItemKey]], int]  # those that wait; how many
-    cancel_waiting: Callable[[Collection[UUID]], int]  # whatever waits of some batches; how many
+    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels waiting ones; returns their number
+    cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of some batches; returns their number
     is_claimed: Callable[[ItemKey], bool]
-    drain: Callable[[], None]  # finish what is in flight, and give back what waits
+    drain: Callable[[], None]  # finishes items in flight, and returns waiting ones
     redact: Callable[[str], str]
 
 
@@ -90,13 +90,13 @@ class RemoteControl:
     engine: EngineControls
 
     def install(self) -> None:
-        """Take the place of Celery's commands in this process, under their other names as well."""
+        """Replace Celery's commands in this process, including their aliases."""
         celerys = dict(Panel.data)
         ours = {id(celerys[name]): command for name, command in self.commands().items()}
         Panel.data.update({name: ours[id(usual)] for name, usual in celerys.items() if id(usual) in ours})
 
     def commands(self) -> dict[str, Command]:
-        """Return the commands that are not Celery's own, by name."""
+        """Return the commands that differ from Celery's, by name."""
         return {
             **{name: partial(_refuse, reason) for name, reason in REFUSED.items()},
             "active": self.active,
@@ -119,31 +119,31 @@ class RemoteControl:
     # Items
 
     def revoke(self, _: Any, task_id: object, terminate: bool = False, **__: object) -> Reply:
-        """End the items of some tasks as cancelled; with `terminate`, their calls in flight are cut off."""
+        """End the items of some tasks as cancelled; `terminate` cuts off their calls in flight."""
         ids = [task_id] if isinstance(task_id, str) else list(dict.fromkeys(_list(task_id)))
         if not ids:
             return _error("no id of a task is given")
-        found = {id_: state.requests[id_] for id_ in ids if id_ in state.requests}
-        here = {id_: request for id_, request in found.items() if isinstance(request, Delivery)}
-        state.revoked.update(id_ for id_ in ids if id_ in here or id_ not in found)
+        requests = {id_: state.requests[id_] for id_ in ids if id_ in state.requests}
+        here = {id_: request for id_, request in requests.items() if isinstance(request, Delivery)}
+        state.revoked.update(id_ for id_ in ids if id_ in here or id_ not in requests)
         going_on = self.revocations.revoke(here.values(), cut=terminate)
         words = _revoked(going_on, cut=terminate)
         if len(here) > len(going_on):
             words.append(f"ended already: {len(here) - len(going_on)}")
-        if elsewhere := len(ids) - len(found):
+        if elsewhere := len(ids) - len(requests):
             words.append(f"not here: {elsewhere} (an item whose message comes with such an id is cancelled)")
         log.info("revoked by remote control: %s", "; ".join(words))
-        if len(found) > len(here):
-            words.append(f"no items: {len(found) - len(here)} (they close shards, make no calls, and go on)")
+        if len(requests) > len(here):
+            words.append(f"no items: {len(requests) - len(here)} (they close shards, make no calls, and go on)")
             return _error("; ".join(words))
         return _ok("; ".join(words))
 
     def terminate(self, panel: Any, signal: object, task_id: object, **_: object) -> Reply:
-        """Revoke, and cut calls in flight off, whatever the signal: there is no process to send it to."""
+        """Revoke, and cut off calls in flight, for every signal: there is no process to receive it."""
         return self.revoke(panel, task_id, terminate=True)
 
     def revoke_by_stamped_headers(self, _: Any, headers: object, terminate: bool = False, **__: object) -> Reply:
-        """End the items that headers name as cancelled, those that wait anywhere and those that are here."""
+        """End the items that headers name as cancelled: waiting ones anywhere, and those here."""
         try:
             named = named_by(headers)
         except ValueError as error:
@@ -161,19 +161,19 @@ class RemoteControl:
         return _ok("; ".join(words))
 
     def active(self, _: Any, safe: bool = False, **__: object) -> list[dict[str, Any]]:
-        """Return the items that are claimed, and the aggregates that run."""
+        """Return the claimed items, and the running aggregates."""
         return [request.info(safe=safe) for request in list(state.active_requests) if self._is_active(request)]
 
     def reserved(self, _: Any, **__: object) -> list[dict[str, Any]]:
-        """Return what is taken from the queues and not begun: items that are not claimed yet, aggregates in line."""
+        """Return the tasks that are taken but not begun: unclaimed items, queued aggregates."""
         taken = {*state.reserved_requests, *state.active_requests}
         return [request.info() for request in taken if not self._is_active(request)]
 
     def query_task(self, _: Any, ids: object, **__: object) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Return what is here of some tasks, with whether it is begun."""
+        """Return the tasks here with these ids, each as active or reserved."""
         wanted = [ids] if isinstance(ids, str) else _list(ids)
-        found = [state.requests[id_] for id_ in wanted if id_ in state.requests]
-        return {one.id: ("active" if self._is_active(one) else "reserved", one.info()) for one in found}
+        here = [state.requests[id_] for id_ in wanted if id_ in state.requests]
+        return {request.id: ("active" if self._is_active(request) else "reserved", request.info()) for request in here}
 
     def _is_active(self, request: Any) -> bool:
         if isinstance(request, Delivery):  # of two messages of one item, both count
@@ -183,15 +183,15 @@ class RemoteControl:
     # The worker
 
     def stats(self, panel: Any, **_: object) -> Reply:
-        """Return Celery's figures of the process, and under `tamis` what the engine holds."""
+        """Return Celery's figures of the process, and the engine's under `tamis`."""
         return {**panel.consumer.controller.stats(), "tamis": dict(self.engine.report())}
 
     def conf(self, panel: Any, with_defaults: bool = False, **_: object) -> Reply:
-        """Return Celery's configuration, and under `tamis` the settings of the worker."""
+        """Return Celery's configuration, and the settings of the worker under `tamis`."""
         return {**control.conf(panel, with_defaults=with_defaults), "tamis": dict(self.engine.settings())}
 
     def shutdown(self, _: Any, msg: str = "Got shutdown from remote", **__: object) -> Reply:
-        """Stop as on SIGTERM: calls in flight are finished, what waits is given back."""
+        """Stop as on SIGTERM: calls in flight are finished, waiting items are returned."""
         log.warning("the worker stops by remote control: %s", msg)
         self.engine.drain()
         state.should_stop = 0
@@ -214,7 +214,7 @@ def enable_events(panel: Any) -> Reply:
 
 
 def disable_events(panel: Any) -> Reply:
-    """Send no events of tasks any more; those of the worker go on. Celery's own does nothing while all are sent."""
+    """Stop task events; worker events continue. Celery's own command has no effect while all are sent."""
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events now")
     sent = not dispatcher.groups or "task" in dispatcher.groups
@@ -223,7 +223,7 @@ def disable_events(panel: Any) -> Reply:
 
 
 def heartbeat(panel: Any) -> Reply:
-    """Send the event of a heartbeat now."""
+    """Send a heartbeat event now."""
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events now")
     dispatcher.send("worker-heartbeat", freq=HEARTBEAT_EVERY, **state.SOFTWARE_INFO)
@@ -237,7 +237,7 @@ def memsample(_: Any, **__: object) -> Any:
 
 
 def memdump(_: Any, samples: int = 10, **__: object) -> Any:
-    """Return some of the samples taken, and the memory after a collection of garbage."""
+    """Return some of the samples, and the memory after a garbage collection."""
     if debug.ps() is None:
         return _no_psutil()
     out = io.StringIO()
@@ -268,9 +268,9 @@ def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
         case str():
             return redact(value)
         case Mapping():
-            return {name: _redacted(one, redact) for name, one in value.items()}
+            return {name: _redacted(part, redact) for name, part in value.items()}
         case list() | tuple():
-            return [_redacted(one, redact) for one in value]
+            return [_redacted(part, redact) for part in value]
         case _:
             return value
 

@@ -1,7 +1,7 @@
-"""The options of `celery worker`: those that a worker of Tamis heeds, and what is meant by each of the others.
+"""The options of `celery worker`: the options that a worker of Tamis uses, and the replacements of the others.
 
-Celery drops what an application does not read without a word. Here an option of `celery.bin.worker` is heeded, or the
-worker does not start.
+Celery silently drops options that an application does not read. Here the worker uses an option of `celery.bin.worker`,
+or does not start.
 """
 
 import os
@@ -21,7 +21,7 @@ GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 POOL = "celery.concurrency.thread"  # of every worker, for aggregates: `--pool threads`
 SERVERS = {"CELERY_BROKER_URL": "TAMIS_BROKER_URL", "CELERY_RESULT_BACKEND": "TAMIS_RESULT_BACKEND_URL"}
 
-# Read by Celery before the worker is made, or true of every worker anyway.
+# Celery reads them before the worker is made, or they are true of every worker.
 BY_CELERY = frozenset(
     {"detach", "executable", "gid", "task_events", "uid", "umask", "without_gossip", "without_mingle"}
 )
@@ -62,7 +62,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What `celery worker` was told of its worker; None: nothing."""
+    """The options of `celery worker` for its worker; None: not set."""
 
     name: str | None = None
     log_level: int | None = None
@@ -70,36 +70,36 @@ class WorkerOptions:
 
     @classmethod
     def read(cls, options: Mapping[str, Any], servers: Mapping[str, str]) -> "WorkerOptions":
-        """Return the options that were given; `servers` are the URLs of the settings, by the names in `SERVERS`.
+        """Return the options; `servers` are the URLs of the settings, by the names in `SERVERS`.
 
-        Raises `click.UsageError` naming what does what is meant by one that is not heeded.
+        Raise `click.UsageError` for an unused option, with its replacement.
         """
-        given = _given(options)
-        if getattr(given.get("pool"), "__module__", None) == POOL:
-            del given["pool"]
-        for name in given:
+        chosen = _given(options)
+        if getattr(chosen.get("pool"), "__module__", None) == POOL:
+            del chosen["pool"]
+        for name in chosen:
             if name in REFUSED:
                 raise click.UsageError(f"--{name.replace('_', '-')}: {REFUSED[name]}")
-        if unknown := [*sorted(given.keys() - BY_CELERY - HERE), *_configuration()]:
+        if unknown := [*sorted(chosen.keys() - BY_CELERY - HERE), *_configuration()]:
             raise click.UsageError(f"{unknown[0]}: a worker is configured by TAMIS_ variables alone")
         for variable, ours in SERVERS.items():
             if os.environ.get(variable, servers[ours]) != servers[ours]:
                 raise click.UsageError(f"{variable} (-b, --result-backend) names another server than {ours}")
-        return cls(given.get("hostname"), given.get("loglevel"), given.get("pidfile"))
+        return cls(chosen.get("hostname"), chosen.get("loglevel"), chosen.get("pidfile"))
 
     def lock(self) -> None:
-        """Write the process's number into its file, where one is given.
+        """Write the process's number into its file, if one is set.
 
-        Celery says so and ends the process where another one holds that file.
+        Celery reports an error and ends the process if another process has that file.
         """
         if self.pid_file is not None:
             create_pidlock(self.pid_file)
 
 
 def write_into_log_file(options: Mapping[str, Any]) -> None:
-    """Have this process write its output into the file that `--logfile` names, where it does.
+    """Write this process's output into the file of `--logfile`, if set.
 
-    Before anything else is said of the options: in the background there is no other place to say it.
+    Call it before any message about the options: in the background there is no other output.
     """
     path = _given(options).get("logfile")
     if path is None:
@@ -111,15 +111,15 @@ def write_into_log_file(options: Mapping[str, Any]) -> None:
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that somebody gave, on a command line or in the environment; without one, all of them."""
+    """Return the options from a command line or the environment; without a command, all that are set."""
     context = click.get_current_context(silent=True)
     if context is None:
         return {name: value for name, value in options.items() if value is not None}
-    given = {name for name in context.params if context.get_parameter_source(name) in GIVEN}
-    return {name: value for name, value in context.params.items() if name in given}
+    chosen = {name for name in context.params if context.get_parameter_source(name) in GIVEN}
+    return {name: value for name, value in context.params.items() if name in chosen}
 
 
 def _configuration() -> list[str]:
-    """Celery's own settings behind a command's options, such as `worker.prefetch_multiplier=4`."""
+    """Return Celery's own settings after a command's options, such as `worker.prefetch_multiplier=4`."""
     context = click.get_current_context(silent=True)
     return [] if context is None else list(context.args)

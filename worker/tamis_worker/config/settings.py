@@ -1,4 +1,4 @@
-"""The settings of a worker, beyond a producer's: which LLM, how fast, and how patient."""
+"""The settings of a worker, beyond a producer's: LLM, speed and patience."""
 
 import ipaddress
 import json
@@ -26,7 +26,7 @@ from ..llm.api_key import TTL, words_of
 from ..llm.prompt_cache import Breakpoint
 
 OPENAI_URL = "https://api.openai.com/v1"
-WEBHOOK_SECRET_BYTES = range(24, 65)  # as Standard Webhooks has it
+WEBHOOK_SECRET_BYTES = range(24, 65)  # as in Standard Webhooks
 FLOWER_PASSWORD_LENGTH = 12
 FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
 
@@ -47,7 +47,7 @@ def _hidden(headers: dict[str, Any]) -> dict[str, SecretStr]:
     return {name: SecretStr(text) for name, text in checked_headers(texts).items()}
 
 
-# Read from a text here, not by pydantic: it would repeat what it cannot read.
+# Parsed here, not by pydantic, which would repeat unreadable text.
 BodySetting = Annotated[ExtraBody, BeforeValidator(_object)]
 HeadersSetting = Annotated[dict[str, SecretStr], BeforeValidator(_hidden), BeforeValidator(_object)]
 
@@ -58,45 +58,45 @@ class Policy:
 
     batches: timedelta | None = None
     answers: timedelta | None = None
-    archive: Path | None = None  # where batches are archived first
+    archive: Path | None = None  # folder for archives of batches before deletion
 
     @property
     def deletes(self) -> bool:
-        """Whether anything is ever deleted."""
+        """Return True if anything is ever deleted."""
         return self.batches is not None or self.answers is not None
 
 
 class WorkerSettings(ProducerSettings):
     """Frozen; every field can be set as `TAMIS_<NAME>`. All times are in seconds."""
 
-    llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own where a key is set
+    llm_base_url: str | None = None  # unset: OPENAI_BASE_URL, else OpenAI's own if a key is set
     llm_api_key: SecretStr | None = None  # unset: OPENAI_API_KEY
-    llm_api_key_file: Path | None = None  # that holds it, and is read again; a variable goes before it
-    llm_api_key_command: str | None = Field(default=None, repr=False)  # that prints one; a key goes before it
-    llm_api_key_ttl: float = Field(default=TTL, gt=0)  # seconds that a printed key lives at most
-    temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent at all
+    llm_api_key_file: Path | None = None  # file with the key, which is read again; a variable overrides it
+    llm_api_key_command: str | None = Field(default=None, repr=False)  # command that prints the key; a key overrides it
+    llm_api_key_ttl: float = Field(default=TTL, gt=0)  # longest life of a printed key in seconds
+    temperature: float | None = Field(default=0.0, ge=0.0, le=2.0)  # "none": not sent
     max_output_tokens: int = Field(default=1024, ge=16)  # of one answer
-    max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, and said so
-    recall_threshold: float = Field(default=RECALL_THRESHOLD, ge=0.0, le=1.0)  # under it a model is asked
-    cache_breakpoint: Breakpoint | None = None  # how an endpoint is told what to keep of a prompt; unset: not at all
-    max_answer_bytes: int = Field(default=8_000_000, ge=10_000)  # of one HTTP answer; more is not read
+    max_prompt_chars: int = Field(default=100_000, ge=500)  # of an item's fields; the rest is cut, with a note
+    recall_threshold: float = Field(default=RECALL_THRESHOLD, ge=0.0, le=1.0)  # below it, a model judges the recall
+    cache_breakpoint: Breakpoint | None = None  # mark of a prompt's cached part; unset: none
+    max_answer_bytes: int = Field(default=8_000_000, ge=10_000)  # of one HTTP answer; a longer one fails
     call_timeout: float = Field(default=120.0, gt=0)  # of one call
-    item_deadline: float = Field(default=900.0, gt=0)  # of one item, rate-limit waits not counted
+    item_deadline: float = Field(default=900.0, gt=0)  # of one item, without rate-limit waits
     reasoning_effort: Effort | None = None  # unset: none is sent
     extra_body: BodySetting | None = None  # JSON: further fields of each request
     extra_headers: HeadersSetting | None = Field(default=None, repr=False)  # JSON: further headers
     tier: Tier | None = None  # unset: none is sent
     tier_patience: TierPatience = TIER_PATIENCE  # of one item, for its tier's capacity
-    tier_fallback: TierFallback = TierFallback.STANDARD  # what an item does then
+    tier_fallback: TierFallback = TierFallback.STANDARD  # action after this patience
     flex_call_timeout: float = Field(default=900.0, gt=0)  # of one call at the flex tier
-    logprobs: bool = True  # ask for the probabilities of an answer's tokens, where it includes or excludes
-    bounded_schema: bool = False  # send every bound from the first call on: to servers that compile grammars
-    max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay for
-    unusable_answers: int = Field(default=20, ge=1)  # in a row, and none that could be used: the batch is paused
-    transcripts: bool = True  # keep what was asked and answered, word for word; it holds the records' texts
-    max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item is given up
+    logprobs: bool = True  # request the probabilities of tokens, for operations that include or exclude
+    bounded_schema: bool = False  # send every bound from the first call on: for servers that compile grammars
+    max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay
+    unusable_answers: int = Field(default=20, ge=1)  # in a row without a usable one: the batch is paused
+    transcripts: bool = True  # keep questions and answers word for word; they hold the records' texts
+    max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item fails
 
-    limiter_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, two databases on
+    limiter_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, database number + 2
     limit_rpm: int | None = Field(default=None, ge=1)  # requests per minute, all workers together
     limit_tpm: int | None = Field(default=None, ge=1)  # tokens per minute, all workers together
     limit_concurrency: int = Field(default=64, ge=1)  # calls in flight, all workers together
@@ -105,26 +105,26 @@ class WorkerSettings(ProducerSettings):
     lease_seconds: float = Field(default=15.0, gt=0.5)  # a worker silent for so long is dead
     sweep_interval: float = Field(default=10.0, gt=0.1)  # between two sweeps of the reconciler
     stalled_after_seconds: float = Field(default=60.0, ge=3.0)  # without progress on work: the worker ends itself
-    pause_check_interval: float = Field(default=1.0, gt=0.05, le=5.0)  # between two looks for pauses and cancellations
+    pause_check_interval: float = Field(default=1.0, gt=0.05, le=5.0)  # between two checks for pauses and cancellations
 
-    cache_days: int | None = Field(default=None, ge=1)  # an answer older than that is asked for anew; unset: never
-    retention_days: int | None = Field(default=None, ge=1)  # finished batches older than that are purged; unset: none
-    retention_archive: Path | None = None  # the folder in which workers archive a batch before they purge it
+    cache_days: int | None = Field(default=None, ge=1)  # older answers are requested again; unset: never
+    retention_days: int | None = Field(default=None, ge=1)  # older finished batches are purged; unset: none
+    retention_archive: Path | None = None  # folder for archives of batches before they are purged
 
-    metrics_port: int | None = Field(default=None, ge=0, le=65_535)  # of /metrics; unset: none, 0: any that is free
-    metrics_host: str = "127.0.0.1"  # where /metrics listens; it asks for no password
+    metrics_port: int | None = Field(default=None, ge=0, le=65_535)  # of /metrics; unset: none, 0: any free one
+    metrics_host: str = "127.0.0.1"  # address of /metrics, which needs no password
 
-    webhook_secret: SecretStr | None = None  # that webhooks are signed with, one a ledger; unset: none is sent
-    webhook_private: bool = False  # webhooks may go to addresses that are not public, and by http
-    webhook_keep_days: float = Field(default=30.0, gt=0)  # of those that were delivered or given up
+    webhook_secret: SecretStr | None = None  # signs webhooks, one per ledger; unset: none is sent
+    webhook_private: bool = False  # webhooks may go to private addresses, and over http
+    webhook_keep_days: float = Field(default=30.0, gt=0)  # after delivery or the last try
 
-    flower_address: str = "127.0.0.1"  # where `tamis up` lets Flower listen; any other needs a password of your own
+    flower_address: str = "127.0.0.1"  # address of Flower under `tamis up`; any other needs your own password
     flower_password: SecretStr | None = None  # of the user "tamis"; unset: a random one under `home`
 
     @field_validator("webhook_secret")
     @classmethod
     def _long_enough(cls, secret: SecretStr | None) -> SecretStr | None:
-        """It is not repeated, whatever is wrong with it."""
+        """Return the secret, or raise an error that never repeats it."""
         if secret is None:
             return None
         try:
@@ -162,10 +162,10 @@ class WorkerSettings(ProducerSettings):
 
     @classmethod
     def load(cls) -> Self:
-        """Return the settings of this process; `OPENAI_API_KEY` and `OPENAI_BASE_URL` stand in for their `TAMIS_LLM_*`.
+        """Return the settings of this process; `OPENAI_API_KEY` and `OPENAI_BASE_URL` replace unset `TAMIS_LLM_*`.
 
         Raises:
-            ConfigurationError: naming the variable that is wrong.
+            ConfigurationError: with the name of the wrong variable.
         """
         settings = super().load()
         filled: dict[str, object] = {}
@@ -183,7 +183,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def names_an_llm(self) -> bool:
-        """True where the environment says which LLM to use; otherwise the embedded one serves."""
+        """Return True if the environment names an LLM; otherwise the embedded one serves."""
         return self.llm_base_url is not None or self._names_a_key
 
     @property
@@ -192,12 +192,12 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def limiter(self) -> str:
-        """The limiter's Redis URL: its own setting, else two databases after the broker's."""
+        """Return the limiter's Redis URL: its own setting, else two databases after the broker's."""
         return verified(self.limiter_url) if self.limiter_url else self._beside_broker(2, "limiter")
 
     @property
     def endpoint(self) -> str:
-        """The base URL of the LLM. Raises `ConfigurationError` where none is named."""
+        """Return the base URL of the LLM. Raise `ConfigurationError` if none is named."""
         if self.llm_base_url is not None:
             return self.llm_base_url.rstrip("/")
         if self._names_a_key:
@@ -211,7 +211,7 @@ class WorkerSettings(ProducerSettings):
 
     @cached_property
     def steering(self) -> Steering:
-        """The steering of every batch, as far as the batch itself says nothing else."""
+        """Return the steering of every batch, which the batch's own settings override."""
         return Steering(
             reasoning_effort=self.reasoning_effort,
             extra_body=self.extra_body or {},
@@ -223,7 +223,7 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def retention(self) -> Policy:
-        """How long finished batches and cached answers are kept."""
+        """Return how long finished batches and cached answers are kept."""
         return Policy(
             batches=None if self.retention_days is None else timedelta(days=self.retention_days),
             answers=None if self.cache_days is None else timedelta(days=self.cache_days),
@@ -232,12 +232,12 @@ class WorkerSettings(ProducerSettings):
 
     @property
     def longest_call(self) -> float:
-        """Seconds in which any call has ended, at whichever tier."""
+        """Return the longest seconds of a call, at any tier."""
         return max(self.call_timeout, self.flex_call_timeout)
 
     @cached_property
     def default_model(self) -> str:
-        """The model of batches that name none. Raises `ConfigurationError` where there is none."""
+        """Return the model of batches that name none. Raise `ConfigurationError` if there is none."""
         if self.model is not None:
             return self.model
         if not self.names_an_llm and self.stack is not None and self.stack.model is not None:
@@ -246,7 +246,7 @@ class WorkerSettings(ProducerSettings):
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether only this machine can reach an address to listen on; no address at all means all of them."""
+    """Return True if only this machine can reach a listening address; no address means all of them."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

@@ -1,11 +1,9 @@
-"""The one event loop of a worker process, on a thread of its own; task bodies wait on it for their result.
+"""The one event loop of a worker process, on its own thread; task bodies wait on it for their result.
 
-Whatever a worker does again and again runs on it as a `Looper`; a mailbox takes items from it to another thread, or
-to it.
+Repeated work of a worker runs on it as a `Looper`; a mailbox passes items between it and another thread.
 
-Code outside a worker has no event loop. `synchronous` is its bridge to a coroutine: one loop of the process, on a
-thread of its own. It is one loop for all calls, because an asynchronous client keeps its connections to the loop on
-which it was first used.
+Code outside a worker has no event loop. `synchronous` is its bridge to a coroutine: one loop of the process, on its own
+thread. All calls share the loop, because an asynchronous client binds its connections to the loop of its first use.
 """
 
 import asyncio
@@ -38,15 +36,15 @@ except ImportError:  # it does not exist on Windows
 else:
     _new_event_loop = uvloop.new_event_loop
 
-CANCEL_AGAIN = 1.0  # s; time enough for a transaction to be rolled back
-WAKEUPS = 4096  # read from a mailbox's socket at once; each is one byte
+CANCEL_AGAIN = 1.0  # s; enough to roll back a transaction
+WAKEUPS = 4096  # bytes read from a mailbox's socket at once; each is one wake-up
 
 
 async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel tasks, and return when all have ended; what they raise is left in them.
+    """Cancel tasks, and return when all have ended; their exceptions stay in them.
 
-    A cancellation may be lost: `asyncio.wait_for`, by which redis-py writes, swallows one that comes in the moment of
-    its result, before Python 3.12. So a task that goes on is cancelled again.
+    A cancellation may be lost: before Python 3.12, `asyncio.wait_for`, used by redis-py, swallows one at the moment of
+    its result. So a task that continues is cancelled again.
     """
     left: Collection[asyncio.Task[Any]] = [task for task in tasks if not task.done()]
     while left:
@@ -68,14 +66,13 @@ class LoopThread:
 
     @property
     def is_here(self) -> bool:
-        """True on the loop's own thread, where nothing may wait for the loop."""
+        """Return True on the loop's own thread, which must not wait for the loop."""
         return threading.current_thread() is self._thread
 
     def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
-        """The result of a coroutine run on the loop; called from any other thread. Raises what it raises.
+        """Run a coroutine on the loop from any other thread, and return its result. Raise its exceptions.
 
-        Raises `TimeoutError` where it is not there within so many seconds. A wait that ends before the coroutine
-        cancels it.
+        Raise `TimeoutError` after `within` seconds. If the wait ends first, the coroutine is cancelled.
         """
         future = self.submit(coroutine)
         try:
@@ -84,15 +81,15 @@ class LoopThread:
             future.cancel()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """A future for the result of a coroutine run on the loop."""
+        """Return a future for the result of a coroutine on the loop."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """Have the loop call something; callable from any thread."""
+        """Have the loop call a function; callable from any thread."""
         self._loop.call_soon_threadsafe(callback)
 
     def stop(self) -> None:
-        """Cancel what still runs and end the thread."""
+        """Cancel running tasks, and end the thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
@@ -107,14 +104,14 @@ class LoopThread:
 
 
 async def wait_within(event: asyncio.Event, seconds: float | None) -> None:
-    """Return once an event is set, or the time is over; with None, it never is."""
+    """Return when an event is set, or after the time; None: wait without limit."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
 
 
 class BackgroundTasks:
-    """Tasks that are begun under a name and ended together."""
+    """Tasks with names that end together."""
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[Any]] = []
@@ -125,21 +122,21 @@ class BackgroundTasks:
 
     @property
     def ended(self) -> list[str]:
-        """The names of those that ended by themselves; may be asked from any thread."""
+        """Return the names of tasks that ended by themselves; callable from any thread."""
         return [task.get_name() for task in self._tasks if task.done()]
 
     async def end(self) -> None:
-        """Cancel all of them, and return when they have ended."""
+        """Cancel all tasks, and return when they have ended."""
         await end_tasks(*self._tasks)
 
 
 def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """The coroutine function as a plain one that waits for its result: parameters, result and errors are the same.
+    """Return a plain function that waits for the coroutine's result, with the same parameters, result and errors.
 
-    Its name is without "_async". It may be called on any thread; where a loop runs on that thread, it stands still
-    meanwhile. A wait that is interrupted cancels what it waited for.
+    Its name has no "_async". It may be called on any thread; a loop that runs on that thread stops during the call. If
+    the wait is interrupted, the coroutine is cancelled.
 
-    Raises `RuntimeError` on the bridge's own thread, where it would wait for itself.
+    Raise `RuntimeError` on the bridge's own thread, where it would wait for itself.
     """
 
     @wraps(function)
@@ -161,7 +158,7 @@ def _loop() -> LoopThread:
 
 @cache
 def _loop_of(_: int) -> LoopThread:
-    """The loop of one process: a fork takes no thread along."""
+    """Return the loop of one process: a fork does not copy threads."""
     loop = LoopThread()
     loop.start()
     return loop
@@ -169,9 +166,9 @@ def _loop_of(_: int) -> LoopThread:
 
 @dataclass(frozen=True)
 class Looper:
-    """Runs a step every `interval` seconds; a step that fails is tried again after the next interval.
+    """Runs a step every `interval` seconds; a failed step runs again after the next interval.
 
-    An outage is in the log once, until a step works or meets another one.
+    An outage is logged once, until a step succeeds or has another error.
     """
 
     name: str  # of the step, in the log
@@ -186,16 +183,16 @@ class Looper:
             pause, before, met = self.interval, met, ""
             try:
                 pause = await self.step() or self.interval
-            except TamisError as error:  # a server is away, or a file cannot be written
+            except TamisError as error:  # a server is unreachable, or a file cannot be written
                 met = str(error)
                 if met != before:
                     log.warning("%s put off: %s", self.name, error)
-            except Exception:  # the worker goes on either way
+            except Exception:  # the worker continues in any case
                 log.exception("%s failed", self.name)
 
 
 class Mailbox(Generic[T]):
-    """Items put in by one thread, taken out by another, which is woken once until it has come."""
+    """A queue from one thread to another, which is woken once until it takes the items."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
         self._wake = wake
@@ -203,15 +200,15 @@ class Mailbox(Generic[T]):
         self._awake = False
 
     def put(self, item: T) -> None:
-        """Put an item in."""
+        """Add an item."""
         self._items.append(item)
         if not self._awake:
             self._awake = True
             self._wake()
 
     def take(self) -> list[T]:
-        """Take out everything that is in, in order."""
-        self._awake = False  # first: what is put in from now on wakes again
+        """Remove and return all items, in order."""
+        self._awake = False  # first, so that items from now on wake again
         taken = []
         while self._items:
             taken.append(self._items.popleft())
@@ -228,23 +225,23 @@ class ThreadMailbox(Mailbox[T]):
         super().__init__(lambda: self._wakeup_writer.send(b"\0"))
 
     def fileno(self) -> int:
-        """The descriptor that is readable while something is in."""
+        """Return the descriptor that is readable while there are items."""
         return self._wakeup_reader.fileno()
 
     def take(self) -> list[T]:
-        """Take out everything that is in, in order; nothing is readable afterwards."""
+        """Remove and return all items, in order; nothing is readable afterwards."""
         with suppress(BlockingIOError):
             self._wakeup_reader.recv(WAKEUPS)
         return super().take()
 
     def wait(self, within: float) -> None:
-        """Return once something is in, or the time (seconds) is over."""
+        """Return when there is an item, or after `within` seconds."""
         self._wakeup_reader.settimeout(within)
         with suppress(TimeoutError):
             self._wakeup_reader.recv(1)
         self._wakeup_reader.setblocking(False)
 
     def close(self) -> None:
-        """Give the socket back."""
+        """Close the socket."""
         self._wakeup_reader.close()
         self._wakeup_writer.close()

@@ -1,4 +1,4 @@
-"""Kept answers: what the endpoint said to a question, by the question's key."""
+"""Cached answers: the endpoint's answer to a question, by the question's key."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from .connection import storable, transaction
 
-LARGEST_COUNT = 2**31 - 1  # that the table holds
+LARGEST_COUNT = 2**31 - 1  # the table's largest count
 
 
 @dataclass(frozen=True)
 class KeptAnswer:
-    """A valid answer, and what it cost the first time."""
+    """A valid answer, and its tokens at the first time."""
 
     content: str
     model: str
     prompt_tokens: int
     completion_tokens: int
-    probability: float | None = None  # of inclusion, from the tokens of this answer; None: they said none
+    probability: float | None = None  # of inclusion, from the tokens of this answer; None: unknown
 
 
-# Arrays, not rows: a statement whose text does not depend on how many there are is compiled and prepared once.
+# Arrays, not rows: the statement's text is independent of their number, so it is compiled and prepared once.
 _FIND = text("""
 SELECT key, content, model, prompt_tokens, completion_tokens, probability FROM llm_cache
 WHERE key = ANY(CAST(:keys AS text[]))
@@ -39,7 +39,7 @@ ON CONFLICT (key) DO UPDATE SET
 
 
 async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | None = None) -> Mapping[str, KeptAnswer]:
-    """The answers kept under these keys, those older than so many days left out. Raises `LedgerUnavailable`."""
+    """Return the answers under these keys, without those older than `days`. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         rows = (await connection.execute(_FIND, {"keys": list(keys), "days": days})).all()
     return {
@@ -49,8 +49,8 @@ async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | Non
 
 
 async def keep_answers(engine: AsyncEngine, answers: Mapping[str, KeptAnswer]) -> None:
-    """Keep answers under their keys, in the place of older ones. Raises `LedgerUnavailable`."""
-    ordered = sorted(answers.items())  # one order for all workers: no two wait for each other
+    """Store answers under their keys, and replace older ones. Raise `LedgerUnavailable`."""
+    ordered = sorted(answers.items())  # one order for all workers, so that no two wait for each other
     columns = {
         "keys": [key for key, _ in ordered],
         "contents": [storable(answer.content) for _, answer in ordered],

@@ -1,9 +1,9 @@
-"""The terms that every item of a batch shares: its operation, its model and its means. And pauses.
+"""The terms that all items of a batch share: its operation, model and means. And pauses.
 
-Only the priority ever changes, so the rest is read once; `BatchConfigCache.follow` is told of the priority.
+Only the priority can change, so the rest is read once; `BatchConfigCache.follow` receives new priorities.
 
-A batch that cannot go on is paused by the worker that finds it out, and no worker goes on with it. The batches that run
-are read together with their priorities.
+A worker pauses a batch that cannot continue, and all workers stop it. Running batches are read together with their
+priorities.
 """
 
 import asyncio
@@ -37,21 +37,21 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class BatchTerms:
-    """The question, the model and the means of a batch; one object for all items, as its priority may change."""
+    """The question, model and means of a batch; one object for all items, as its priority may change."""
 
     batch_id: UUID
     operation: Operation
     model: str | None  # None: the worker's own
     use_cache: bool = True
     priority: Priority = Priority.NORMAL
-    budgeted: bool = False  # whether it has a `max_cost`: how much may change, that there is one may not
-    traceparent: str | None = None  # of the trace that it was submitted in; None: in none
-    steering: Steering = NO_STEERING  # the batch's over the worker's own
+    budgeted: bool = False  # True: it has a `max_cost`, whose amount may change
+    traceparent: str | None = None  # of the trace of its submission; None: no trace
+    steering: Steering = NO_STEERING  # the batch's, which overrides the worker's
 
 
 @dataclass(eq=False)
 class BatchConfigCache:
-    """Looks terms up by batch and remembers the last ones.
+    """A cache of the latest batches' terms.
 
     `steering` is the worker's own.
     """
@@ -61,9 +61,9 @@ class BatchConfigCache:
     _known: dict[UUID, BatchTerms] = field(init=False, default_factory=dict)
 
     async def of(self, batch_id: UUID) -> BatchTerms:
-        """The terms of a batch that is in the ledger; waits for a ledger that is away. Raises `InvalidParameters`."""
-        if (known := self._known.get(batch_id)) is not None:
-            return known
+        """Return the terms of a batch in the ledger; wait while that is unreachable. Raise `InvalidParameters`."""
+        if (existing := self._known.get(batch_id)) is not None:
+            return existing
         while True:
             try:
                 terms = await self._read(batch_id)
@@ -77,7 +77,7 @@ class BatchConfigCache:
         return terms
 
     def follow(self, priorities: Mapping[UUID, Priority]) -> Collection[UUID]:
-        """Take on the priorities that batches have now; those whose priority was another one until now."""
+        """Set the batches' present priorities; return the batches with a changed one."""
         changed = []
         for batch_id, priority in priorities.items():
             terms = self._known.get(batch_id)
@@ -106,9 +106,9 @@ class BatchConfigCache:
 
 
 async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, redact: Callable[[str], str] = str) -> bool:
-    """Pause a batch that runs; False where it does not: what is there stands. Raises `LedgerUnavailable`.
+    """Pause a running batch; return False if it does not run, and change nothing. Raise `LedgerUnavailable`.
 
-    `redact` takes secrets out of the message: an endpoint may say back what it was sent.
+    `redact` removes secrets from the message: an endpoint may repeat its request.
     """
     shown = pause.model_copy(update={"message": pause.message and redact(pause.message)})
     statement = (
@@ -122,9 +122,9 @@ async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, reda
 
 
 async def running_batches(engine: AsyncEngine, batch_ids: Collection[UUID]) -> Mapping[UUID, Priority]:
-    """Those of the batches that run, with their priorities; the others are paused, ended or gone.
+    """Return the running batches with their priorities; the others are paused, ended or gone.
 
-    Raises `LedgerUnavailable`.
+    Raise `LedgerUnavailable`.
     """
     c = batches.c
     statement = select(c.id, c.priority).where(c.id.in_(batch_ids), c.state == BatchStatus.RUNNING)

@@ -1,8 +1,8 @@
-"""Items that end here without an outcome: those that are cancelled while they wait, and claims given back.
+"""Items that end without an outcome: those cancelled while they wait, and returned claims.
 
-Only single items are cancelled here, while their batch goes on; the producer cancels a whole batch. A claim is given
-back by a worker that stops, or whose batch no longer runs, before it came to a result. What was paid for such an item
-stays in its bill: a row in `results` of round 0, which is no batch's, to which whatever the item ends with is added.
+Only single items are cancelled here, while their batch continues; the producer cancels whole batches. A worker returns
+a claim if it stops, or if the batch stops running, before there is a result. The cost of such an item stays in its
+bill: a row in `results` of round 0, which no batch uses. The bill of the item's end is added to it.
 """
 
 import json
@@ -19,7 +19,7 @@ from .claims import Claim, ItemKey, item_arrays, item_keys
 from .connection import transaction
 from .outcomes import CallsOfClaim, KnownPrompts, TranscribedClaim, prompt_rows, transcript_rows
 
-# A row that somebody else is just writing is not waited for: it is being claimed, or cancelled by another worker.
+# Rows that another transaction is writing are skipped: they are being claimed, or cancelled by another worker.
 _CANCEL_WAITING = """
     AND i.state = 'pending' AND b.finished_at IS NULL AND b.purging_at IS NULL
     ORDER BY i.batch_id, i.idx
@@ -44,7 +44,8 @@ WITH waiting AS (
 {_CANCEL_WAITING}
 """)  # noqa: S608 - put together from constants
 
-# Held until the items are given back: a resume comes before, and they are published, or after, and publishes them.
+# Locked until the items are returned: a resume either precedes it, and they are published, or follows, and publishes
+# them.
 _STATES = text("SELECT id, state FROM batches WHERE id = ANY(CAST(:batch_ids AS uuid[])) ORDER BY id FOR SHARE")
 _GIVEN = """
 FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:indexes AS int[]), CAST(:fences AS int[])) AS r(batch_id, idx, fence)
@@ -57,7 +58,7 @@ RETURNING i.batch_id, i.idx
 """)  # noqa: S608 - put together from constants
 _CANCEL = text(f"UPDATE item_states i SET state = 'cancelled' {_GIVEN} AND i.state = 'pending'")  # noqa: S608 - as above
 
-# A bill alone: neither a value nor an error, no model and no prompt, so that nothing counts it as an answer.
+# A bill only: no value, error, model or prompt, so that nothing counts it as an answer.
 _BILL = text("""
 INSERT INTO results (batch_id, idx, fence, round, prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
                      reasoning_tokens, cost, calls, unanswered)
@@ -91,14 +92,14 @@ ON CONFLICT DO NOTHING
 
 
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
-    """Cancel those of the items that wait; for each in order, whether it did. Raises `LedgerUnavailable`."""
+    """Cancel the waiting items; return for each in order True if it was cancelled. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         cancelled = item_keys(await connection.execute(_ITEMS, item_arrays(keys)))
     return [key in cancelled for key in keys]
 
 
 async def cancel_waiting(engine: AsyncEngine, batch_ids: Collection[UUID]) -> int:
-    """Cancel whatever waits of some batches, which go on with what does not; how many. Raises `LedgerUnavailable`."""
+    """Cancel all waiting items of batches that continue; return their number. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         return len((await connection.execute(_BATCHES, {"batch_ids": list(batch_ids)})).all())
 
@@ -110,13 +111,19 @@ async def give_back(
     transcripts: Sequence[CallsOfClaim | None] = (),
     cancelled: Sequence[bool] = (),
 ) -> Sequence[bool]:
-    """Make the items pending again, as if they had not been claimed; those of cancelled batches become cancelled.
+    """Make the items pending again, as if never claimed; items of cancelled batches become cancelled.
 
-    `paid`: for each claim in order, what was paid for it; empty: nothing was. `transcripts`: the calls that were
-    answered. `cancelled`: whether its item ends with it, although the batch goes on; empty: none does. Of a claim that
-    others have taken over nothing is noted: it counts as lost.
-    For each claim in order, whether its item needs a new message: that of a paused batch gets one when it is resumed.
-    Raises `LedgerUnavailable`.
+    Return for each claim in order True if its item needs a new message: items of paused batches get one at the resume.
+
+    Args:
+        engine: of the ledger.
+        claims: to return. For claims that another worker has taken over, nothing is recorded: they count as lost.
+        paid: for each claim in order, its bill; empty: nothing was paid.
+        transcripts: for each claim in order, the answered calls.
+        cancelled: for each claim in order, True if its item ends although the batch continues; empty: none ends.
+
+    Raises:
+        LedgerUnavailable: Postgres does not answer.
     """
     async with transaction(engine) as connection:
         batch_ids = list({claim.key.batch_id for claim in claims})
@@ -135,8 +142,8 @@ async def give_back(
             prompts = prompt_rows(KnownPrompts().new(transcribed))
             await connection.execute(_TRANSCRIBE, {"transcripts": transcript_rows(transcribed), "prompts": prompts})
         ends = list(cancelled) or [False] * len(claims)
-        halted = [states.get(claim.key.batch_id) == BatchStatus.CANCELLED for claim in claims]
-        to_cancel = [claim for claim, *ended in zip(claims, ends, halted, strict=True) if any(ended)]
+        over = [states.get(claim.key.batch_id) == BatchStatus.CANCELLED for claim in claims]
+        to_cancel = [claim for claim, *ended in zip(claims, ends, over, strict=True) if any(ended)]
         if to_cancel:
             await connection.execute(_CANCEL, _arguments(to_cancel))
     running = [states.get(claim.key.batch_id) == BatchStatus.RUNNING for claim in claims]

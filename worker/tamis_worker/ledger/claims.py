@@ -1,9 +1,9 @@
 """Claims: a worker's fenced right to evaluate an item.
 
-A claim raises the item's fence; only a result under the current fence is accepted. It is valid as long as the lease
-of the worker that holds it, so one heartbeat a worker keeps all its claims alive.
+A claim raises the item's fence; only a result under the current fence is accepted. A claim is valid while its worker's
+lease is, so one heartbeat per worker keeps all its claims alive.
 
-`HeldClaims` are the claims that a process knows it holds. Claiming, evaluating and the lease all ask there.
+`HeldClaims` are the claims that a process knows to hold. Claiming, evaluation and the lease all use it.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
@@ -24,12 +24,12 @@ class ItemKey(NamedTuple):
     """An item in the ledger."""
 
     batch_id: UUID
-    index: int  # type: ignore[assignment]  # tuples have a method of this name, which nobody needs of a key
+    index: int  # type: ignore[assignment]  # hides the method of tuples, which a key does not need
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A granted claim, with what is needed to evaluate the item."""
+    """A granted claim, with the data for the item's evaluation."""
 
     key: ItemKey
     fence: int
@@ -39,7 +39,7 @@ class Claim:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The claim as the columns that name it in a row of JSON."""
+        """Return the claim as the columns that identify it in a row of JSON."""
         return {"batch_id": str(self.key.batch_id), "idx": self.key.index, "fence": self.fence}
 
 
@@ -47,13 +47,13 @@ class Claim:
 class ClaimRefusal:
     """No claim: the item is finished, validly claimed, or its batch does not run."""
 
-    cancelled: bool  # the item is; of any other it is not said why
+    cancelled: bool  # True: the item is cancelled; False: any other reason
 
 
-# Claimable: pending, or held by a worker whose lease is over, for who may judge that (see `recovery`). A row that
-# somebody else is just writing is not waited for: whoever holds it decides what becomes of it. Items of paused or
-# cancelled batches stay as they are. A claim that is taken over from a dead worker is counted: it may have paid.
-# How many claims an item gets is not decided here: the reconciler gives up items whose workers keep dying (`recovery`).
+# Claimable: pending items, and items of a worker with an expired lease, if this worker may judge that (see `recovery`).
+# Rows that another transaction is writing are skipped: it decides about them. Items of paused or cancelled batches
+# stay. A claim taken over from a dead worker is counted, because that worker may have paid. The reconciler, not this
+# statement, limits the claims of an item (`recovery`).
 _CLAIM = text("""
 WITH wanted AS (
     SELECT i.batch_id, i.idx, b.round, i.state = 'running' AND i.worker = :worker AND w.doubted AS again,
@@ -90,10 +90,10 @@ async def claim(
     worker: str,
     in_doubt: Collection[ItemKey] = (),
 ) -> Sequence[Claim | None]:
-    """A claim, or None, for each key in order; None where the item is finished or validly claimed.
+    """Return a claim for each key in order; None if the item is finished or validly claimed.
 
-    A key that stands twice (two deliveries of one message) is granted once. `in_doubt` are those that the worker may
-    hold without knowing of it: they are granted as if they were nobody's. Raises `LedgerUnavailable`.
+    A repeated key (two deliveries of one message) is granted once. The worker may hold `in_doubt` without knowing it:
+    these keys are granted as if they were free. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(
@@ -117,13 +117,13 @@ _CANCELLED = text(f"{_ASKED} WHERE i.state = 'cancelled'")
 
 
 async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
-    """Those of a worker's items that are not its own any more. Raises `LedgerUnavailable`."""
+    """Return the items that the worker no longer holds. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         return list(item_keys(await connection.execute(_LOST, item_arrays(keys) | {"worker": worker})))
 
 
 async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collection[ItemKey]:
-    """Those of some items that are cancelled; without items nobody is asked. Raises `LedgerUnavailable`."""
+    """Return the cancelled items; without items there is no query. Raise `LedgerUnavailable`."""
     if not keys:
         return ()
     async with transaction(engine) as connection:
@@ -131,12 +131,12 @@ async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collectio
 
 
 def item_arrays(keys: Collection[ItemKey]) -> dict[str, object]:
-    """The items as the two arrays that a statement takes, in their order."""
+    """Return the items as the two arrays of a statement, in order."""
     return {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
 
 
 def item_keys(rows: Iterable[Row[Any]]) -> set[ItemKey]:
-    """The items of rows that have a `batch_id` and an `idx`."""
+    """Return the items of rows that have a `batch_id` and an `idx`."""
     return {ItemKey(row.batch_id, row.idx) for row in rows}
 
 
@@ -145,7 +145,7 @@ class HeldClaims(set[ItemKey]):
 
     @contextmanager
     def hold(self, key: ItemKey) -> Iterator[None]:
-        """Know of a claim for as long as its item is evaluated."""
+        """Keep a claim in the set during the evaluation of its item."""
         self.add(key)
         try:
             yield
@@ -155,12 +155,12 @@ class HeldClaims(set[ItemKey]):
 
 @dataclass(eq=False)
 class Claims:
-    """Claims for one worker, whose reply may be lost.
+    """The claims of one worker, safe against lost replies.
 
-    An item that was claimed while the connection died would be held by a worker that lives and knows nothing of it, so
-    nobody would ever take it away: what is in doubt is asked for once more.
+    If the connection fails during a claim, a living worker may hold an item without knowing it, and no worker would
+    ever take it over. So the next call asks again for items in doubt.
 
-    `held`: the items that the worker knows it holds.
+    `held`: the items that the worker knows to hold.
     """
 
     engine: AsyncEngine
@@ -170,9 +170,9 @@ class Claims:
     _in_doubt: set[ItemKey] = field(init=False, default_factory=set)
 
     async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | ClaimRefusal]:
-        """A claim or a refusal for each key in order; after `LedgerUnavailable` to be called again with the same keys.
+        """Return a claim or a refusal for each key in order; see `claim`.
 
-        As `claim` says.
+        After `LedgerUnavailable`, call it again with the same keys.
         """
         try:
             granted = await claim(
@@ -181,9 +181,9 @@ class Claims:
                 worker=self.worker,
                 in_doubt={key for key in self._in_doubt if key not in self.held},
             )
-            gone = await cancelled(self.engine, [key for key, one in zip(keys, granted, strict=True) if one is None])
+            gone = await cancelled(self.engine, [key for key, new in zip(keys, granted, strict=True) if new is None])
         except LedgerUnavailable:
             self._in_doubt.update(keys)
             raise
         self._in_doubt.difference_update(keys)
-        return [one or ClaimRefusal(key in gone) for key, one in zip(keys, granted, strict=True)]
+        return [new or ClaimRefusal(key in gone) for key, new in zip(keys, granted, strict=True)]

@@ -1,6 +1,6 @@
-"""The seam to SQLAlchemy on the worker: an asynchronous engine, and its errors translated.
+"""The worker's use of SQLAlchemy: an asynchronous engine, with translated errors.
 
-With it goes what Postgres can hold of a model's words, and the words for what it refuses.
+It also makes texts of a model storable in Postgres, and names Postgres's refusals.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from tamis_producer.ledger.pool_kinds import PoolKind
 from tamis_schemas.ledger.outages import outage
 from tamis_schemas.values.unstorable import UNSTORABLE
 
-GIVE_UP_AFTER = 40.0  # s for a transaction; a server that did not even end its statement by then is not there
-# A process that is stopped as a whole in the middle of a transaction (SIGSTOP, a machine that sleeps) keeps its locks,
-# the one of the sweep among them. It loses them before its lease is over, with the usual lease.
+GIVE_UP_AFTER = 40.0  # s for a transaction; a server that has not even ended its statement by then is unreachable
+# A process that is stopped during a transaction (SIGSTOP, a sleeping machine) keeps its locks, such as the sweep's.
+# With the usual lease, it loses them before its lease expires.
 IDLE_WITHIN = 10  # s between two statements of a transaction
-# Six connections: claims, results, heartbeat, aggregates, reconciler, one spare. A statement that takes longer is the
-# server's trouble, not ours to wait for.
+# Six connections: claims, results, heartbeat, aggregates, reconciler, one spare. A slower statement means trouble in
+# the server; waiting does not help.
 WORKER = PoolKind("tamis worker", statement_within=30, idle_within=IDLE_WITHIN, kept=6, most=8)
 
 log = logging.getLogger(__name__)
@@ -36,9 +36,9 @@ _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngine:
-    """An engine for the worker's loop; connects on first use.
+    """Return an engine for the worker's loop; it connects on first use.
 
-    With `single_statements` every statement is a transaction of its own, see `connect_without_transactions`.
+    With `single_statements` every statement is its own transaction, see `connect_without_transactions`.
     """
     if single_statements:
         return connect_without_transactions(database_url, replace(WORKER, most=WORKER.kept))
@@ -50,11 +50,11 @@ class LedgerEngines:
     """A worker's two pools of connections to the ledger; they connect on first use."""
 
     transactions: AsyncEngine
-    statements: AsyncEngine  # of which each is a transaction of its own
+    statements: AsyncEngine  # each is its own transaction
 
     @classmethod
     def of(cls, database_url: str) -> Self:
-        """The pools for a worker's loop."""
+        """Return the pools for a worker's loop."""
         return cls(connect(database_url), connect(database_url, single_statements=True))
 
     async def dispose(self) -> None:
@@ -65,9 +65,9 @@ class LedgerEngines:
 
 @asynccontextmanager
 async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """One transaction. Raises `LedgerUnavailable` where Postgres is away; the transaction may then have happened.
+    """Run one transaction. Raise `LedgerUnavailable` if Postgres is unreachable; it may have been committed.
 
-    What counts as being away stands in `tamis_schemas.ledger.outages`.
+    `tamis_schemas.ledger.outages` lists the errors that count as unreachable.
     """
     try:
         async with engine.begin() as connection:
@@ -83,9 +83,9 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
 
 
 def _hang_up(connection: AsyncConnection) -> None:
-    """End a connection whose server is silent: the driver, which would wait for ever, sees that it is lost.
+    """End a connection whose server is silent, so that the driver, which would wait for ever, sees its loss.
 
-    To cancel the driver instead would be to wait for the same server.
+    Cancelling the driver instead would wait for the same server.
     """
     driver = connection.sync_connection.connection.driver_connection if connection.sync_connection else None
     if driver is None or driver.closed:
@@ -96,7 +96,7 @@ def _hang_up(connection: AsyncConnection) -> None:
 
 
 def storable(value: Any) -> Any:
-    """The value with U+FFFD in place of NUL and of halves of surrogate pairs, in all of its texts."""
+    """Return the value with U+FFFD instead of NUL and of halves of surrogate pairs, in all of its texts."""
     match value:
         case str():
             return value if _can_be_stored(value) else UNSTORABLE.sub("\ufffd", value)
@@ -109,9 +109,9 @@ def storable(value: Any) -> Any:
 
 
 def refusal_words(error: BaseException) -> str:
-    """The name of an error: `numeric value out of range`.
+    """Return the name of an error: `numeric value out of range`.
 
-    What Postgres says beside it quotes what it was given: a number, a row, the text of an answer.
+    Postgres's messages are omitted, because they quote data: a number, a row, the text of an answer.
     """
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     name = type(cause).__name__
@@ -119,7 +119,7 @@ def refusal_words(error: BaseException) -> str:
 
 
 def _can_be_stored(text: str) -> bool:
-    """True of nearly every text, told in an eighth of the time that a pattern takes to go through it."""
+    """Return True for nearly every text, in an eighth of a pattern search's time."""
     if "\0" in text:
         return False
     if not text.isascii():

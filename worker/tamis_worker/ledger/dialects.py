@@ -1,6 +1,6 @@
-"""Dialects: how an endpoint wants each model to be asked, as its answers have shown; for all workers, over restarts.
+"""Dialects: the form of request that an endpoint accepts per model; for all workers, over restarts.
 
-The times are the database's. Each statement is one row's, and a transaction of its own.
+Times are the database's. Each statement concerns one row, and is its own transaction.
 """
 
 from sqlalchemy import Row, TextClause, text
@@ -11,14 +11,14 @@ from ..llm.dialect import RungState
 from ..llm.dialect_store import CLIMB_AFTER, LEASE, Leased
 from .connection import storable, transaction
 
-# `due`: the rung is below the first one, and nothing was learned for a day.
+# `due`: the rung is below the first one, and unchanged for a day.
 _LOOK = text("""
 SELECT rung, proven, unusable,
        rung = ANY(CAST(:below AS text[])) AND changed_at <= now() - make_interval(secs => :climb_after) AS due
 FROM dialects WHERE endpoint = :endpoint AND model = :model
 """)
 
-# The row of a model comes with the first lease. Of two that ask at once the second one sees what the first one wrote.
+# The first lease creates a model's row. Of two simultaneous requests, the second sees the first one's row.
 _LEASE = text("""
 INSERT INTO dialects AS d (endpoint, model, rung, probe_worker, probe_until)
 VALUES (:endpoint, :model, :start, :holder, now() + make_interval(secs => :lease_for))
@@ -50,24 +50,24 @@ class LedgerDialects:
     """The store of all workers: see `DialectStore`. For an engine of single statements."""
 
     def __init__(self, engine: AsyncEngine, endpoint: str) -> None:
-        """`endpoint` is its name as `endpoint_name` gives it."""
+        """`endpoint`: its name from `endpoint_name`."""
         self._engine = engine
         self._endpoint = storable(endpoint)
 
     async def look(self, model: str) -> RungState | None:
-        """See `DialectStore`."""
+        """Implement `DialectStore`."""
         row = await self._row(_LOOK, model)
         return None if row is None else _state(row)
 
     async def lease(self, model: str, holder: str) -> Leased:
-        """See `DialectStore`."""
+        """Implement `DialectStore`."""
         row = await self._row(_LEASE, model, holder=holder, start=START.value, lease_for=LEASE)
         if row is not None:
             return Leased(_state(row), granted=True)
         return Leased(await self.look(model) or RungState(), granted=False)
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """See `DialectStore`."""
+        """Implement `DialectStore`."""
         row = await self._row(
             _EXCHANGE,
             model,
@@ -81,7 +81,7 @@ class LedgerDialects:
         return await self.look(model) or then if row is None else _state(row)
 
     async def release(self, model: str, holder: str) -> None:
-        """See `DialectStore`."""
+        """Implement `DialectStore`."""
         async with transaction(self._engine) as connection:
             parameters = {"endpoint": self._endpoint, "model": storable(model), "holder": holder}
             await connection.execute(_RELEASE, parameters)
@@ -94,6 +94,6 @@ class LedgerDialects:
 
 
 def _state(row: Row[tuple[object, ...]]) -> RungState:
-    # A rung that only a later release knows is the lowest to this one, which asks for the least.
+    # A rung of a later release is read as the lowest, which requires the least.
     rung = next((rung for rung in Rung if rung.value == row.rung), Rung.REMINDED)
     return RungState(rung, proven=row.proven, unusable=row.unusable, due=row.due)

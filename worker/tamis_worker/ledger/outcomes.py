@@ -1,6 +1,6 @@
-"""Outcomes: what an item ended with, accepted only under the fence of its claim.
+"""Outcomes: the end of an item, accepted only under the fence of its claim.
 
-The transcript of its calls is written with it, and read by nobody here.
+The transcript of its calls is written with it, and never read here.
 """
 
 import json
@@ -20,15 +20,15 @@ from .claims import Claim, item_keys
 from .connection import storable, transaction
 
 LARGEST_INTEGER = 2**31 - 1  # of Postgres
-MOST_KNOWN = 4_096  # texts that a process knows to be in the ledger; more are offered again, which changes nothing
+MOST_KNOWN = 4_096  # texts that a process knows to be in the ledger; others are sent again, without effect
 
 
 @dataclass(frozen=True)
 class CallsOfClaim:
-    """The calls that were made for one claim, as `tamis_schemas.answers.transcript` has it."""
+    """The calls of one claim, in the form of `tamis_schemas.answers.transcript`."""
 
     calls: Sequence[Mapping[str, Any]]
-    prompts: Mapping[str, str] = field(default_factory=dict)  # by sha256: the texts that the calls name by it
+    prompts: Mapping[str, str] = field(default_factory=dict)  # by sha256: the texts that the calls refer to
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,23 @@ class TranscribedClaim:
 
 
 class KnownPrompts:
-    """The common texts of batches that are committed, as far as this process knows: they need not be sent again."""
+    """The committed common texts of batches that this process knows: they need not be sent again."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], None] = {}
 
     def new(self, claims: Iterable[TranscribedClaim]) -> dict[tuple[UUID, str], str]:
-        """The texts of these claims that may not be in the ledger yet, in one order for all workers."""
+        """Return the texts of these claims that may be missing in the ledger, in one order for all workers."""
         new = {
-            (one.claim.key.batch_id, sha256): text
-            for one in claims
-            for sha256, text in one.transcript.prompts.items()
-            if (one.claim.key.batch_id, sha256) not in self._known
+            (entry.claim.key.batch_id, sha256): text
+            for entry in claims
+            for sha256, text in entry.transcript.prompts.items()
+            if (entry.claim.key.batch_id, sha256) not in self._known
         }
         return dict(sorted(new.items()))
 
     def committed(self, texts: Iterable[tuple[UUID, str]], batches: Iterable[UUID]) -> None:
-        """Note that texts were committed, of those batches at least of which an outcome was accepted."""
+        """Record texts as committed, for the batches with an accepted outcome."""
         accepted = set(batches)
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
@@ -64,13 +64,13 @@ class KnownPrompts:
 
 
 def transcript_rows(claims: Sequence[TranscribedClaim]) -> str:
-    """Claims and their calls as JSON for a statement."""
-    rows = [one.claim.columns | {"calls": one.transcript.calls} for one in claims]
+    """Return claims and their calls as JSON for a statement."""
+    rows = [entry.claim.columns | {"calls": entry.transcript.calls} for entry in claims]
     return json.dumps(rows, ensure_ascii=False)
 
 
 def prompt_rows(texts: Mapping[tuple[UUID, str], str]) -> str:
-    """Common texts as JSON for a statement."""
+    """Return common texts as JSON for a statement."""
     rows = [{"batch_id": str(batch_id), "sha256": sha256, "text": text} for (batch_id, sha256), text in texts.items()]
     return json.dumps(rows, ensure_ascii=False)
 
@@ -82,17 +82,17 @@ class ClaimOutcome:
     claim: Claim
     ended: Decided | Failure
     provenance: Provenance
-    cut: Mapping[str, Cut] = field(default_factory=dict)  # fields that were too long to be sent whole
-    transcript: CallsOfClaim | None = None  # None: nothing was asked, or nothing is to be kept of it
+    cut: Mapping[str, Cut] = field(default_factory=dict)  # fields that were too long to send whole
+    transcript: CallsOfClaim | None = None  # None: no calls, or transcripts are off
 
     @property
     def status(self) -> ItemStatus:
-        """decided or failed."""
+        """Return decided or failed."""
         return ItemStatus.DECIDED if isinstance(self.ended, Decided) else ItemStatus.FAILED
 
 
-# One statement, one commit: the item's state under its fence, and for the accepted ones the row, what was asked and
-# answered, and what the metrics say of it. Failures have no metrics, and only they are asked about again.
+# One statement, one commit: the item's state under its fence, and for accepted items the row, the transcript and the
+# metrics. Failures have no metrics, and only they are asked again.
 _RECORD = text("""
 WITH given AS (
     SELECT * FROM json_to_recordset(CAST(:rows AS json)) AS r(
@@ -168,11 +168,10 @@ RETURNING batch_id, idx
 async def record(
     engine: AsyncEngine, outcomes: Sequence[ClaimOutcome], known: KnownPrompts | None = None
 ) -> Sequence[bool]:
-    """Return for each outcome in order whether it was accepted; False under a stale fence, which is not an error.
+    """Return for each outcome in order True if it was accepted; False under a stale fence, which is no error.
 
-    `known` are the common texts that need not be sent again; None: all are sent.
-    Written again after a lost reply, an outcome that was accepted the first time is False the second: its row stands.
-    Raises `LedgerUnavailable`.
+    `known` are the common texts that need not be sent; None: all are sent. If a reply is lost and the outcome is
+    written again, the second result is False: the first row stays. Raise `LedgerUnavailable`.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]
@@ -190,15 +189,15 @@ async def record(
 
 
 def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:
-    """The outcomes to record in the place of one that the ledger refuses: a failure of the item, with its bill.
+    """Return the outcomes to record instead of a refused one: a failure of the item, with its bill.
 
-    The second one is for where it is the bill that cannot be held.
+    Use the second one if the ledger refuses the bill too.
     """
     why = f"the ledger cannot hold this outcome: {why}"
     failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)
     unpaid = Provenance(calls=outcome.provenance.calls, unanswered=outcome.provenance.unanswered)
-    noted = Failure(ErrorKind.INTERNAL, f"{why}; nor what was paid for it")
-    return failed, replace(failed, ended=noted, provenance=unpaid)
+    unbilled = Failure(ErrorKind.INTERNAL, f"{why}; nor what was paid for it")
+    return failed, replace(failed, ended=unbilled, provenance=unpaid)
 
 
 def _row(outcome: ClaimOutcome) -> dict[str, Any]:
@@ -239,7 +238,7 @@ def _row(outcome: ClaimOutcome) -> dict[str, Any]:
 
 
 def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
-    """What stands behind a value, and under `panel` the words of a panel's models; of a failure those alone."""
+    """Return the details of a value, with the verdicts of a panel's models under `panel`; for a failure only these."""
     written = None if detail is None else detail.model_dump(mode="json")
     if panel is not None:
         written = {**(written or {}), "panel": panel.model_dump(mode="json")}
@@ -247,7 +246,7 @@ def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
 
 
 def _evaluations(outcome: ClaimOutcome) -> list[dict[str, Any]]:
-    """One row for each metric and field; where one stands there twice, the last."""
+    """Return one row per metric and field; of duplicates, the last."""
     if not isinstance(outcome.ended, Decided):
         return []
     rows = {}

@@ -1,13 +1,13 @@
-"""The leases of workers, and the traces that a dead worker or a lost message left in the ledger.
+"""The leases of workers, and the traces of dead workers and lost messages in the ledger.
 
-Redis delivers each queue in order. So a message is lost (or stuck with a worker that died) when its item is still
-pending although its queue is empty, or although an item whose message was published later has been claimed for a while.
+Redis delivers each queue in order. A message is lost (or stuck with a dead worker) if its item is still pending in one
+of two cases: its queue is empty, or an item published later was claimed a while ago.
 
-As long as a worker renews its lease, its claims are valid. It also reports how it is. A lease that is over proves a
-death only to somebody who would have seen the worker live. While the ledger is away nobody can renew, and whoever came
-back first would take all others for dead, and pay for their items once more. So a worker judges others only after it
-has itself renewed for a whole lease without a gap of more than two thirds of one: every worker that lives has renewed
-in that time, or had two thirds of a lease to do so before the gap began.
+A worker's claims are valid while it renews its lease. With each renewal it reports its state. An expired lease proves a
+death only if the judging worker could have seen a renewal. While the ledger is unreachable no worker can renew. The
+first to return would consider all others dead, and pay for their items again. So a worker judges others only after
+renewing for a whole lease without a gap of more than two thirds of one. In that time every living worker has renewed,
+or had two thirds of a lease to renew before the gap.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -37,13 +37,13 @@ ON CONFLICT (id) DO UPDATE SET
     judges_from = CASE WHEN workers.judges_until > now() THEN workers.judges_from ELSE EXCLUDED.judges_from END,
     judges_until = EXCLUDED.judges_until
 """)
-GAP = 2 / 3  # of a lease; with three beats in one, no worker that lives has less than this left when a gap begins
+GAP = 2 / 3  # of a lease; with three beats per lease, a living worker has at least this left when a gap begins
 
 _END = text("DELETE FROM workers WHERE id = :worker")
 
 
 async def renew_lease(engine: AsyncEngine, report: WorkerReport, *, lease: float) -> None:
-    """Hold the lease for another `lease` seconds by the database's clock. Raises `LedgerUnavailable`."""
+    """Renew the lease for another `lease` seconds by the database's clock. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         await connection.execute(
             _RENEW, report.model_dump(exclude={"running_for"}) | {"lease": lease, "gap": GAP * lease}
@@ -51,7 +51,7 @@ async def renew_lease(engine: AsyncEngine, report: WorkerReport, *, lease: float
 
 
 async def end_lease(engine: AsyncEngine, *, worker: str) -> None:
-    """Give the lease up: what the worker may still hold can be claimed by others at once."""
+    """End the lease, so that other workers can claim the worker's items at once."""
     async with transaction(engine) as connection:
         await connection.execute(_END, {"worker": worker})
 
@@ -68,7 +68,7 @@ class LostItem:
 
 @dataclass(frozen=True)
 class OpenShard:
-    """A dispatched shard whose items are all terminal, but which nobody closed."""
+    """A dispatched shard whose items are all terminal, but which is not closed."""
 
     batch_id: UUID
     round: int
@@ -82,7 +82,7 @@ SELECT EXISTS (SELECT FROM workers me WHERE me.id = :worker AND now() BETWEEN me
 
 
 async def may_judge(connection: AsyncConnection, worker: str) -> bool:
-    """Whether a worker may take others for dead, whose lease is over; see the top of this file."""
+    """Return True if a worker may consider others with an expired lease dead; see the top of this file."""
     return bool((await connection.execute(_MAY_JUDGE, {"worker": worker})).scalar_one())
 
 
@@ -93,13 +93,13 @@ ON CONFLICT (kind) DO UPDATE SET total = repairs.total + EXCLUDED.total, last_at
 
 
 async def count(connection: AsyncConnection, repaired: Mapping[str, int]) -> None:
-    """Add to what was ever repaired, by kind."""
+    """Add to the totals of all repairs, by kind."""
     kinds = sorted(kind for kind, n in repaired.items() if n)
     await connection.execute(_COUNT, {"kinds": kinds, "counts": [repaired[kind] for kind in kinds]})
 
 
 async def try_lock(connection: AsyncConnection) -> bool:
-    """Whether this transaction may sweep; the lock goes with the transaction."""
+    """Return True if this transaction may sweep; the lock ends with the transaction."""
     statement = text("SELECT pg_try_advisory_xact_lock(:lock)")
     return bool((await connection.execute(statement, {"lock": SWEEP_LOCK})).scalar_one())
 
@@ -108,7 +108,7 @@ _FORGET_WORKERS = text("""
 DELETE FROM workers k WHERE k.lease_until < now() - interval '1 hour'
 """)
 
-# An item whose workers keep dying is the likely cause: after `max_claims` claims it is given up, with a row.
+# The likely cause is an item that kills its workers: after `max_claims` claims it fails, with a row.
 _GIVE_UP = text("""
 WITH poison AS (
     UPDATE item_states i
@@ -140,7 +140,7 @@ WHERE s.state = 'dispatched' AND i.batch_id = s.batch_id AND i.idx >= s.first_id
 RETURNING i.batch_id, b.operation, b.state AS batch_state, i.idx, i.item_id
 """)
 
-# Of a cancelled batch nothing stays pending, whoever held it when it was cancelled.
+# No item of a cancelled batch stays pending, even if a worker held it at the cancellation.
 _CANCEL_RELEASED = text("""
 UPDATE item_states i SET state = 'cancelled'
 FROM batches b
@@ -217,15 +217,15 @@ ORDER BY b.finished_at
 
 
 async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int:
-    """Fail the items that were claimed `max_claims` times without a result; how many."""
+    """Fail the items that were claimed `max_claims` times without a result; return their number."""
     await connection.execute(_FORGET_WORKERS)
     return len((await connection.execute(_GIVE_UP, {"max_claims": max_claims})).all())
 
 
 async def release_dead(connection: AsyncConnection) -> Sequence[LostItem]:
-    """Take back the claims of workers whose lease is over; those of running batches, which need a new message.
+    """Release the claims of workers with an expired lease; return the items of running batches, which need messages.
 
-    What a resume will publish stays pending; what belongs to a cancelled batch becomes cancelled.
+    Items of paused batches stay pending for the resume; items of cancelled batches become cancelled.
     """
     rows = (await connection.execute(_RELEASE_DEAD)).all()
     await connection.execute(_CANCEL_RELEASED)
@@ -235,7 +235,7 @@ async def release_dead(connection: AsyncConnection) -> Sequence[LostItem]:
 async def find_lost(
     connection: AsyncConnection, *, grace: float, empty: Collection[wire.ItemQueue]
 ) -> Sequence[LostItem]:
-    """Pending items whose message is lost, noted as published again now. See the top of this file for the rule."""
+    """Return pending items whose message is lost, marked as published now. See the top of this file for the rule."""
     rows = await connection.execute(
         _LOST, {"grace": grace, "priorities": [q.priority.value for q in empty], "lanes": [q.lane for q in empty]}
     )
@@ -243,21 +243,21 @@ async def find_lost(
 
 
 async def find_unclosed(connection: AsyncConnection, *, grace: float) -> Sequence[OpenShard]:
-    """Shards with nothing left to do that nobody closed."""
+    """Return open shards whose items are all terminal."""
     rows = await connection.execute(_UNCLOSED, {"grace": grace})
     return [OpenShard(r.batch_id, r.round, r.shard, r.traceparent) for r in rows]
 
 
 async def find_unfinished(connection: AsyncConnection) -> Sequence[UUID]:
-    """Cancelled batches with nothing left to do, whose summary nobody wrote."""
+    """Return cancelled batches without open items or summary."""
     return (await connection.execute(_UNFINISHED)).scalars().all()
 
 
 async def find_undispatched(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
-    """Batches with shards waiting although their window has room."""
+    """Return batches with waiting shards although their window has room."""
     return (await connection.execute(_UNDISPATCHED, {"grace": grace})).scalars().all()
 
 
 async def find_unadvanced(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
-    """Completed batches of reviews after which nobody began the next stage, or marked the review as finished."""
+    """Return completed batches of reviews without a next stage, if the review is not marked as finished."""
     return (await connection.execute(_UNADVANCED, {"grace": grace})).scalars().all()

@@ -1,6 +1,6 @@
-"""Closing shards and batches: completion is a fact in the ledger, however often and by whomever it is established.
+"""Closing shards and batches: completion is a fact in the ledger, however often it is established.
 
-Closing a batch writes its summary: every number of it is taken from the ledger by SQL.
+Closing a batch writes its summary; SQL computes all its numbers from the ledger.
 """
 
 import logging
@@ -43,18 +43,18 @@ QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 class Closing(StrEnum):
     """The result of the attempt to close a shard."""
 
-    OPEN = "open"  # items of it are still to be decided
+    OPEN = "open"  # some of its items are undecided
     CLOSED = "closed"  # the batch has more shards
-    COMPLETED = "completed"  # it was the last one, or the batch is cancelled: the summary is written
+    COMPLETED = "completed"  # it was the last shard, or the batch is cancelled: the summary is written
 
 
 async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: int) -> Closing:
     """Close a shard whose items are all terminal; with the last one, write the summary and complete the batch.
 
-    Idempotent: done twice, also at the same time, it has the effect of once. Raises `LedgerUnavailable`.
+    Idempotent, also for simultaneous calls. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
-        # One closing of a batch at a time: two last shards would otherwise each see the other still open.
+        # One closing of a batch at a time: otherwise two last shards could each see the other one open.
         batch = (
             await connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update())
         ).one_or_none()
@@ -89,9 +89,9 @@ async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: i
 
 
 async def close_cancelled(engine: AsyncEngine, batch_id: UUID) -> bool:
-    """Write the summary of a cancelled batch whose items are all terminal; whether this was the one to write it.
+    """Write the summary of a cancelled batch whose items are all terminal; return True if this call wrote it.
 
-    Idempotent, as `close_shard`. Raises `LedgerUnavailable`.
+    Idempotent, as `close_shard`. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         batch = (
@@ -103,7 +103,7 @@ async def close_cancelled(engine: AsyncEngine, batch_id: UUID) -> bool:
 
 
 async def _finish_cancelled(connection: AsyncConnection, batch: Row[Any]) -> bool:
-    """Whether a cancelled batch, whose row is locked, is finished; calls in flight may still be to come."""
+    """Return True if a cancelled batch, whose row is locked, is finished; False while calls are in flight."""
     if batch.finished_at is not None:
         return True
     if await _has_open_items(connection, batch.id, 0, batch.n_items):
@@ -127,7 +127,7 @@ async def _summarise(connection: AsyncConnection, batch: Row[Any]) -> None:
             .values(batch_id=batch.id, round=batch.round, summary=summary.model_dump(mode="json"))
             .on_conflict_do_nothing()
         )
-    # Last of all: nobody may wait for this transaction's counters while it waits for anybody.
+    # Last of all: no transaction may wait for this one's counters while this one waits.
     if (await connection.execute(select(func.settle_tallies(batch.id)))).scalar_one():
         log.warning("the counters of batch %s were wrong, and are counted anew", batch.id)
 
@@ -143,7 +143,7 @@ async def _has_open_items(connection: AsyncConnection, batch_id: UUID, first: in
 
 
 async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
-    """The summary of a batch whose items are all terminal; reads only."""
+    """Return the summary of a batch whose items are all terminal; reads only."""
     return await connection.run_sync(_summary, batch_id)
 
 
@@ -178,7 +178,7 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
 
 
 def _failed() -> ColumnElement[bool]:
-    """True of the result of a failed item. One that was cancelled before it was asked again keeps its failure's row."""
+    """Return the condition for a failed item's result. An item cancelled before a retry keeps that row."""
     same = (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx)
     return exists().where(same, items.c.state == ItemStatus.FAILED)
 
@@ -205,7 +205,7 @@ def _confidence(connection: Connection, batch_id: UUID) -> ConfidenceDistributio
 
 
 def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]:
-    """The number of values of each metric, what they are, and why there are no more."""
+    """Return the figures of each metric, with the reasons for missing values."""
     c = evaluations.c
     statement = (
         select(
@@ -230,10 +230,10 @@ def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]
 
 
 def _escalations(connection: Connection, batch_id: UUID) -> Proportion:
-    """Items whose recall a model was asked about, out of all with metrics."""
+    """Return the share of items whose recall a model judged, of all items with metrics."""
     c = evaluations.c
-    asked = (c.label == LLM) & c.reason.is_distinct_from(NOT_ASKED)
+    judged = (c.label == LLM) & c.reason.is_distinct_from(NOT_ASKED)
     items_of = func.count(c.idx.distinct())
-    statement = select(items_of.filter(asked).label("asked"), items_of.label("all")).where(c.batch_id == batch_id)
+    statement = select(items_of.filter(judged).label("asked"), items_of.label("all")).where(c.batch_id == batch_id)
     row = connection.execute(statement).one()
     return wilson(row.asked, row.all)

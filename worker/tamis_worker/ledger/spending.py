@@ -1,6 +1,6 @@
-"""Spending: what the calls of a batch may cost and did cost, kept within its budget by one row a batch.
+"""Spending: the reserved and actual cost of a batch's calls, within its budget, in one row per batch.
 
-A reservation is granted under the row's lock, so all workers together never reserve more than the budget has left.
+Reservations are granted under the row's lock, so all workers together never reserve more than the remaining budget.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ class BudgetChange:
     """The change of a batch's spending by one call: a reservation before it, a settlement after it."""
 
     batch_id: UUID
-    reserve: Decimal = Decimal(0)  # dollars; asked for, granted or not
-    release: Decimal = Decimal(0)  # of what was reserved before
+    reserve: Decimal = Decimal(0)  # dollars; requested, granted or not
+    release: Decimal = Decimal(0)  # of an earlier reservation
     spend: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A batch's spending after a group of changes, and whether this one's reservation was granted."""
+    """A batch's spending after a group of changes, and whether this reservation was granted."""
 
     granted: bool
     max_cost: Decimal
@@ -36,7 +36,7 @@ class BudgetState:
     reserved: Decimal
 
 
-# Settlements come first: they make room. Then a batch's reservations in their order, as many from the first as fit.
+# Settlements come first: they free money. Then a batch's reservations in order, as many from the first as fit.
 _CHANGE = text("""
 WITH given AS (
     SELECT * FROM unnest(CAST(:batch_ids AS uuid[]), CAST(:reserve AS numeric[]), CAST(:release AS numeric[]),
@@ -72,7 +72,7 @@ _ENDED = text("SELECT pg_xact_status(CAST(:transaction AS xid8))")
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A group that may have been committed: the reply to its commit did not come."""
+    """A group that may have been committed: the reply to its commit is missing."""
 
     transaction: str
     states: Sequence[BudgetState]
@@ -81,7 +81,7 @@ class _Doubt:
 class Spending:
     """Writes changes, each exactly once: a group whose commit is in doubt is looked up before it is written again.
 
-    For one group at a time; after `LedgerUnavailable` the next call is for the same group.
+    For one group at a time; after `LedgerUnavailable` the next call must have the same group.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -89,7 +89,7 @@ class Spending:
         self._doubt: _Doubt | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
-        """Write changes; the state of each one's batch afterwards, in their order. Raises `LedgerUnavailable`."""
+        """Write changes; return the state of each change's batch afterwards, in order. Raise `LedgerUnavailable`."""
         if self._doubt is not None:
             doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
             if ended == "in progress":
@@ -109,7 +109,7 @@ class Spending:
             )
             by_batch = {row.batch_id: row for row in rows}
             states = [_state(number, by_batch[change.batch_id]) for number, change in enumerate(changes, 1)]
-            # From here to the end of the block the transaction may be committed without our hearing of it.
+            # From here to the end of the block the transaction may be committed without a reply.
             self._doubt = _Doubt(next(iter(by_batch.values())).transaction, states)
         self._doubt = None
         return states

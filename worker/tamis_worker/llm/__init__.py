@@ -1,1 +1,1 @@
-"""The endpoint and the model: how a question is written for them, the call, and what their answers hold."""
+"""Language models: the form of a question, the call, and the content of the answer."""

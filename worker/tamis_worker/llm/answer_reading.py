@@ -1,11 +1,11 @@
-"""An answer brought into the shape that was asked for, where that can be done without guessing.
+"""The reading of an answer in the shape of its schema, without guessing.
 
-Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. What can mean only
-one thing is read as that, and noted; everything else stays as it is, for the operation to refuse. A text that was asked
-for is never touched, and no value is made out of another: 85 is no confidence, "yes" is no boolean.
+Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. A value with only
+one possible meaning is read as that, and noted. Other values stay, and the operation refuses them. A requested text
+stays, and no value becomes another: 85 is no confidence, "yes" is no boolean.
 
-The schema says what may be read. Its words here: type, properties, additionalProperties, items, enum, anyOf; references
-are written out by whoever makes it.
+The schema's keywords here: type, properties, additionalProperties, items, enum, anyOf. The caller must resolve
+references first.
 """
 
 import re
@@ -16,11 +16,11 @@ from typing import Any
 from .chat import Schema
 from .json_answer import read_json
 
-MOST_NOTES = 20  # of one answer; more are counted
-SHOWN = 40  # characters of a name or of a value in a note
+MOST_NOTES = 20  # most notes of one answer; further ones are counted
+SHOWN = 40  # characters of a name or value in a note
 
-# The names that models give to an object around their answer. Under any other one it may be a draft, an example or the
-# record, and stays where it is.
+# The names that models give to an object around their answer. With another name it may be a draft, an example or the
+# record, and stays.
 WRAPPERS = frozenset(
     {"answer", "assessment", "classification", "data", "decision", "evaluation", "evaluation result", "extract"}
     | {"extract fields", "extracted data", "extraction", "filter", "final", "final answer", "inclusion"}
@@ -30,7 +30,7 @@ WRAPPERS = frozenset(
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,39})(?:\.[0-9]{1,40})?")
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
-_READABLE = (str, dict, list)  # a value of any other type is what it is
+_READABLE = (str, dict, list)  # the types that a schema may change
 _NO_PROPERTIES: Schema = {}
 _SCALARS = frozenset({"string", "number", "integer", "boolean"})
 _TRUTHS = {"true": True, "false": False}
@@ -38,14 +38,14 @@ _TRUTHS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """An answer's value, and what was harmlessly otherwise in it: short texts, in which no text is given at length."""
+    """The value of an answer, and its harmless deviations: short texts, which shorten each text that they quote."""
 
     value: object
     deviations: tuple[str, ...] = ()
 
 
 def read_answer(content: str, schema: Schema) -> ReadAnswer:
-    """The value of an answer in the shape of its schema. Raises `Malformed` as `read_json` does."""
+    """Return the value of an answer in the shape of its schema. Raise `Malformed` as `read_json` does."""
     value = read_json(content)
     reading = _Reading()
     if schema.get("type") == "object":
@@ -55,21 +55,20 @@ def read_answer(content: str, schema: Schema) -> ReadAnswer:
 
 
 class _Reading:
-    """The reading of one answer, and what is noted on the way."""
+    """The reading of one answer, and its notes."""
 
     __slots__ = ("_by_fold", "_more", "_notes")
 
     def __init__(self) -> None:
         self._notes: list[str] = []
         self._more = 0
-        self._by_fold: dict[int, dict[str, list[str]]] = {}  # of names and values that the schema lists
+        self._by_fold: dict[int, dict[str, list[str]]] = {}  # the schema's names and values, folded; by the list's id
 
     def deviations(self) -> tuple[str, ...]:
-        """The notes of this reading."""
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
 
     def unwrapped(self, value: object, schema: Schema) -> object:
-        """The object that was asked for, taken out of an array of one and out of one object around it."""
+        """Return the object itself if an array of one or a single object wraps it."""
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             self._note((), "taken out of an array of one")
             value = value[0]
@@ -81,13 +80,13 @@ class _Reading:
         return value
 
     def _holds_objects(self, name: str, schema: Schema) -> bool:
-        """Whether the name is one that was asked for, and may hold an object: then it is no wrapper."""
+        """Return True if the schema has this name and allows an object there: then it is no wrapper."""
         properties = _properties(schema)
         meant = self._texts(properties).get(_folded(name), ())
-        return any(properties[each].get("type") not in _SCALARS for each in meant)
+        return any(properties[key].get("type") not in _SCALARS for key in meant)
 
     def of(self, value: object, schema: Schema, place: tuple[str | int, ...]) -> object:
-        """A value in the shape of its schema; what cannot be brought into it, as it is."""
+        """Return a value in the shape of its schema; unchanged if that is impossible."""
         if isinstance(value, str):
             return self._of_text(value, schema, place)
         if not isinstance(value, dict | list):
@@ -108,7 +107,7 @@ class _Reading:
         return read
 
     def _meant_by(self, text: str, schema: Schema) -> object:
-        """The one value of a schema that a text can mean; the text itself where it is one, means none or several."""
+        """Return the only value of a schema that a text can mean; else, or if the text itself is valid, the text."""
         if "enum" in schema:
             return text if text in schema["enum"] else self._listed(text, schema["enum"])
         kind = schema.get("type")
@@ -144,13 +143,13 @@ class _Reading:
     def _renamed(
         self, value: dict[str, Any], properties: Schema, *, closed: bool, place: tuple[str | int, ...]
     ) -> dict[str, Any]:
-        """The object under the names that were asked for; without the others where no others may stand there."""
+        """Return the object under the schema's names; without other names if the schema is closed."""
         meant, answered = self._texts(properties), _by_fold(value)
         renamed: dict[str, Any] = {}
         for name, part in value.items():
             folded = _folded(name)
             if name in properties or (folded in meant and not len(meant[folded]) == len(answered[folded]) == 1):
-                renamed[name] = part  # of two names that differ in case alone nobody knows which one is meant
+                renamed[name] = part  # if two names differ only in case, their meaning is unknown
             elif folded in meant:
                 self._note(place, f"{_shown(name)} read as {_shown(meant[folded][0])}")
                 renamed[meant[folded][0]] = part
@@ -168,7 +167,7 @@ class _Reading:
         return read if any(new is not old for new, old in zip(read, value, strict=True)) else value
 
     def _texts(self, listed: Iterable[Any]) -> dict[str, list[str]]:
-        """The texts that a schema lists, by what they are folded to; a list is folded once."""
+        """Return a schema's texts by their folded form; each list is folded once."""
         by_fold = self._by_fold.get(id(listed))
         if by_fold is None:
             by_fold = self._by_fold[id(listed)] = _by_fold(text for text in listed if isinstance(text, str))
@@ -187,7 +186,7 @@ def _properties(schema: Schema) -> Schema:
 
 
 def _plain(text: str, kind: str) -> int | float | bool | None:
-    """The whole number, decimal or boolean that a text is; None where it says more than that, or less."""
+    """Return the number or boolean that is the whole text; None if there is none."""
     bare = text.strip()
     if kind == "boolean":
         return _TRUTHS.get(bare.lower()) if len(bare) <= len("false") else None
@@ -198,23 +197,23 @@ def _plain(text: str, kind: str) -> int | float | bool | None:
     return None if kind == "integer" else float(bare)
 
 
-def _equal(one: object, other: object) -> bool:
-    """Whether two JSON values are one: 1 and 1.0 are, 1 and true are not."""
-    return one == other and isinstance(one, bool) is isinstance(other, bool)
+def _equal(left: object, right: object) -> bool:
+    """Return True if two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
+    return left == right and isinstance(left, bool) is isinstance(right, bool)
 
 
 def _only(meant: list[Any], otherwise: str) -> object:
-    """The value that all of them are; `otherwise` where there is none, or where they differ."""
-    return meant[0] if meant and all(_equal(each, meant[0]) for each in meant) else otherwise
+    """Return the value if all values are equal; `otherwise` if they differ, or there is none."""
+    return meant[0] if meant and all(_equal(value, meant[0]) for value in meant) else otherwise
 
 
 def _flat(branches: list[Schema]) -> list[Schema]:
-    """The branches of a union, unions in it written out."""
+    """Return the branches of a union, with nested unions expanded."""
     return [flat for branch in branches for flat in (_flat(branch["anyOf"]) if "anyOf" in branch else [branch])]
 
 
 def _folded(text: str) -> str:
-    """The text without case and outer space; between two words `_`, `-` and space are alike."""
+    """Return the text without case and outer space; between words, `_`, `-` and space become one space."""
     return _BETWEEN_WORDS.sub(" ", text.strip().casefold())
 
 

@@ -1,9 +1,9 @@
-"""The key that calls are made with: fixed, read from a file that others rewrite, or printed by a command.
+"""The API key of calls: fixed, read from a file that another program rewrites, or printed by a command.
 
-A key that expires is renewed by one at a time, for all the calls of the process: shortly before it is over, and where
-the endpoint refuses it. While no other can be had, the one that is there is used: the endpoint says whether it is good.
+One task renews an expiring key for all calls of the process, shortly before it expires and after a refusal. Without a
+new key, calls use the old one, and the endpoint decides.
 
-A command that prints a key is run without a shell and within a time. No message says anything that it printed.
+A command that prints a key runs without a shell and within a time limit. No message contains its output.
 """
 
 import asyncio
@@ -29,70 +29,70 @@ from typing import Any, Protocol
 from tamis_producer.config.setting_files import LARGEST, text_of
 from tamis_schemas import ConfigurationError
 
-NO_KEY = "none"  # sent to endpoints that ask for none: the package insists on a key
-LOOK_EVERY = 1.0  # s between two looks at a file
-TTL = 3000.0  # s; tokens of Entra ID and Google live for an hour
-EARLY = 30.0  # s before its end that a key is renewed; of a short life a tenth
-SHORTEST_LIFE = 1.0  # s; a command whose keys are over at once is not run for every call
-REST = 5.0  # s in which a renewal that brought nothing new is not tried again
+NO_KEY = "none"  # for endpoints without keys: the package requires one
+LOOK_EVERY = 1.0  # s between two reads of a file
+TTL = 3000.0  # s; tokens of Entra ID and Google live for one hour
+EARLY = 30.0  # s before its end that a key is renewed; a tenth of a short life
+SHORTEST_LIFE = 1.0  # s; a command whose keys expire at once does not run for every call
+REST = 5.0  # s without a further try after a renewal without a new key
 
 log = logging.getLogger(__name__)
 
 KEYS = ("accessToken", "access_token", "token", "key")  # of az, of OAuth and gcloud's helper, of others
 INSTANTS = ("expires_on", "expires_at", "token_expiry", "expiry")  # seconds since 1970, or ISO 8601 with its zone
-_SENDABLE = re.compile(r"[!-~]+")  # in a header; neither a blank nor a line end
+_SENDABLE = re.compile(r"[!-~]+")  # in a header: no blank, no line end
 
-PRINT_WITHIN = 30.0  # s that a command may take
+PRINT_WITHIN = 30.0  # s that a command may run
 
 
 class NoKey(Exception):
-    """There is no key to make a call with; the message says why, without anything that was printed."""
+    """There is no key for a call; the message gives the reason, without any printed text."""
 
 
 class KeySource(Protocol):
-    """Where keys come from."""
+    """The source of keys."""
 
     async def current(self) -> str:
-        """The key to make a call with. Raises `NoKey`."""
+        """Return the key for a call. Raise `NoKey`."""
 
     async def instead_of(self, refused: str) -> str | None:
-        """Another key, where the endpoint refuses this one; None: there is none."""
+        """Return another key after a refusal of this one; None if there is none."""
 
 
 class FixedKey:
-    """A key that stays as it is."""
+    """A key that never changes."""
 
     def __init__(self, key: str) -> None:
-        """Raises `ConfigurationError` where it cannot be sent."""
+        """Raise `ConfigurationError` if no header can hold the key."""
         self._key = _checked(key)
 
     async def current(self) -> str:
-        """The key."""
+        """Return the key."""
         return self._key
 
     async def instead_of(self, refused: str) -> str | None:
-        """None."""
+        """Return None."""
         return None
 
 
 class RenewedKey:
-    """A key that is obtained anew: what those from files and from commands have in common."""
+    """A key that is renewed: the common part of keys from files and from commands."""
 
     def __init__(
         self, key: str, *, rest: float, learn: Callable[[str], object] | None, clock: Callable[[], float]
     ) -> None:
-        """`key`: the first one; empty where there is none yet. `rest`: see `REST`. `learn`: see `key_source`."""
+        """`key`: the first key; empty if there is none yet. `rest`: see `REST`. `learn`: see `key_source`."""
         self._key = key
         self._rest = rest
         self._learn = learn
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
-        self._due_at = self._over_at = math.inf  # by the clock; a due key is renewed while calls go on with it
+        self._due_at = self._over_at = math.inf  # by the clock; calls use a due key during its renewal
         self._rests_until = -math.inf  # by the clock
-        self._trouble: str | None = None  # why the last renewal brought no key
+        self._trouble: str | None = None  # reason why the last renewal gave no key
 
     async def current(self) -> str:
-        """The key to make a call with. Raises `NoKey`."""
+        """Return the key for a call. Raise `NoKey`."""
         if not self._key or self._clock() >= self._over_at:
             await self._renewed()
         elif self._clock() >= self._due_at:
@@ -102,17 +102,17 @@ class RenewedKey:
         return self._key
 
     async def instead_of(self, refused: str) -> str | None:
-        """Another key than the one refused: the one that others have brought meanwhile, or a new one."""
+        """Return another key than the refused one, from an earlier renewal or a new one; None if there is none."""
         if self._key == refused:
             await self._renewed()
         return self._key if self._key != refused else None
 
     async def _obtain(self) -> str:
-        """A key, the same as before or another. Raises `NoKey`."""
+        """Return a key, new or unchanged. Raise `NoKey`."""
         raise NotImplementedError
 
     def _begin(self) -> "asyncio.Task[None] | None":
-        """The renewal that runs, or one that begins; None: it is too soon after one that brought nothing new."""
+        """Return the running renewal, or start one; None shortly after one without a new key."""
         if self._task is None and self._clock() >= self._rests_until:
             self._task = asyncio.create_task(self._renew(), name="renewal of the API key")
         return self._task
@@ -120,7 +120,7 @@ class RenewedKey:
     async def _renewed(self) -> None:
         task = self._begin()
         if task is not None:
-            await asyncio.wait([task])  # a call that is cancelled meanwhile takes the renewal from nobody
+            await asyncio.wait([task])  # cancelling one call must not cancel the renewal of all
 
     async def _renew(self) -> None:
         try:
@@ -130,8 +130,8 @@ class RenewedKey:
                 log.warning("the API key is not renewed: %s", error)
             self._trouble = str(error)
             self._rests_until = self._clock() + self._rest
-        except Exception as error:  # calls go on with the key that is there
-            # Its type alone: what it says, and a traceback shows, may be what was printed.
+        except Exception as error:  # calls continue with the old key
+            # Its type only: its message or traceback may contain the command's output.
             log.error("the API key is not renewed: %s", type(error).__name__)  # noqa: TRY400
             self._rests_until = self._clock() + self._rest
         else:
@@ -148,7 +148,7 @@ class RenewedKey:
 
 
 class FileKey(RenewedKey):
-    """The key that a file holds, read again every second while calls are made, and where it is refused."""
+    """The key of a file, read again every second during calls, and after a refusal."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class FileKey(RenewedKey):
         learn: Callable[[str], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`key`: what the file held at the start; where that is nothing, the endpoint may ask for no key."""
+        """`key`: the file's content at the start; if that is empty, the endpoint may need no key."""
         super().__init__(_checked(key or NO_KEY), rest=0.0, learn=learn, clock=clock)
         self._path = path
         self._over_at = clock() + LOOK_EVERY
@@ -169,13 +169,13 @@ class FileKey(RenewedKey):
             text = await asyncio.to_thread(text_of, self._path)
         except (OSError, UnicodeError) as error:
             raise NoKey(f"the file of TAMIS_LLM_API_KEY_FILE cannot be read: {reason(error)}") from None
-        if not is_sendable(text):  # empty where it is just being written
+        if not is_sendable(text):  # empty during a write
             raise NoKey("the file of TAMIS_LLM_API_KEY_FILE holds no key")
         return text
 
 
 class CommandKey(RenewedKey):
-    """The key that a command prints, for as long as it lives."""
+    """The key that a command prints, until it expires."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class CommandKey(RenewedKey):
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`command`: run without a shell. `ttl`: seconds that a key lives at most."""
+        """`command`: runs without a shell. `ttl`: longest life of a key in seconds."""
         super().__init__("", rest=REST, learn=learn, clock=clock)
         self._command = words_of(command)
         self._ttl = ttl
@@ -208,17 +208,17 @@ class CommandKey(RenewedKey):
 def key_source(
     key: str, *, file: Path | None = None, command: str | None = None, ttl: float = TTL, learn: Callable[[str], object]
 ) -> KeySource:
-    """Where a worker's keys come from, by its settings.
+    """Return the source of a worker's keys, by its settings.
 
     Args:
-        key: as it was at the start; empty: none.
-        file: that `key` was read from.
-        command: that prints keys, where there is no `key`.
+        key: the key at the start; empty: none.
+        file: the source of `key`.
+        command: prints keys if `key` is empty.
         ttl: see `CommandKey`.
-        learn: is told of each new key before it is used, so that no log says it.
+        learn: receives each new key before its first use, so that no log shows it.
 
     Raises:
-        ConfigurationError: the key cannot be sent, or the command is none.
+        ConfigurationError: the key cannot be sent, or the command is invalid.
     """
     if file is not None:
         return FileKey(key, file, learn=learn)
@@ -234,7 +234,7 @@ def _checked(key: str) -> str:
 
 
 def words_of(command: str) -> list[str]:
-    """The words of a command line, as a shell would split it. Raises `ConfigurationError` where there are none."""
+    """Return the words of a command line, as a shell splits it. Raise `ConfigurationError` if there are none."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -245,13 +245,13 @@ def words_of(command: str) -> list[str]:
 
 
 async def printed(command: list[str], *, within: float = PRINT_WITHIN) -> str:
-    """The output of a command; its standard error is not looked at, for nobody knows what stands there.
+    """Return the output of a command. Its standard error is ignored, because its content is unknown.
 
     Raises:
-        NoKey: it cannot be run, fails, takes longer than `within` seconds, or prints more than any key has.
+        NoKey: the command cannot run, fails, takes longer than `within` seconds, or prints more than any key has.
     """
     try:
-        # Not the loop's own subprocess: uvloop forks, and what libraries do after a fork ends the child in a worker.
+        # Not the loop's own subprocess: uvloop forks, and libraries' hooks after a fork end the child in a worker.
         process = await asyncio.to_thread(
             Popen, command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, start_new_session=True
         )
@@ -261,7 +261,7 @@ async def printed(command: list[str], *, within: float = PRINT_WITHIN) -> str:
         try:
             output = await asyncio.to_thread(_output, process, within)
         except BaseException:
-            with suppress(ProcessLookupError):  # and whatever it has started: a shell's child goes on without it
+            with suppress(ProcessLookupError):  # with its children: a shell's child would continue
                 os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode != 0:
@@ -270,8 +270,7 @@ async def printed(command: list[str], *, within: float = PRINT_WITHIN) -> str:
 
 
 def _output(process: "Popen[bytes]", within: float) -> bytes:
-    """All that a process prints until it has ended."""
-    assert process.stdout is not None  # noqa: S101 - it was asked for
+    assert process.stdout is not None  # noqa: S101 - Popen got PIPE
     ends = time.monotonic() + within
     output = b""
     with selectors.DefaultSelector() as arriving:
@@ -290,13 +289,13 @@ def _output(process: "Popen[bytes]", within: float) -> bytes:
 
 
 def reason(error: Exception) -> str:
-    """The system's words for an error, or its type: what else it says may be what was printed."""
+    """Return the system's text for an error, or its type: its message may contain the command's output."""
     return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedKey:
-    """A key, and what stands beside it of its end."""
+    """A key, with its expiry."""
 
     text: str = field(repr=False)
     expires_at: float | None = None  # seconds since 1970
@@ -304,10 +303,10 @@ class PrintedKey:
 
 
 def read_key(text: str) -> PrintedKey | None:
-    """The key in a text: its only line, or the token in a JSON object; None where there is none that could be sent.
+    """Return the key in a text: its only line, or the token in a JSON object; None if no header can hold it.
 
-    JSON as `az account get-access-token` and `gcloud config config-helper --format=json` print it, and as OAuth
-    answers. What it says of its expiry is read where it names a zone or counts seconds.
+    Reads JSON as `az account get-access-token`, `gcloud config config-helper --format=json` and OAuth write it. Its
+    expiry counts only with a zone, or in seconds.
     """
     printed: dict[str, Any] = {}
     if text.lstrip()[:1] == "{":
@@ -327,14 +326,14 @@ def read_key(text: str) -> PrintedKey | None:
 
 
 def is_sendable(key: str) -> bool:
-    """True where a header can hold a key: one word of printable ASCII."""
+    """Return True if a header can hold a key: one word of printable ASCII."""
     return _SENDABLE.fullmatch(key) is not None
 
 
 def expiry_of(key: str) -> float | None:
-    """When a key expires by its own word, in seconds since 1970: the `exp` of a JSON Web Token; None: it says nothing.
+    """Return the `exp` of a JSON Web Token, in seconds since 1970; None if the key has none.
 
-    The signature is not looked at: this is for what to tell people, and for when to ask for another key.
+    The signature is not checked: the time is for messages, and for the next renewal.
     """
     parts = key.split(".")
     if len(parts) != 3:
@@ -352,7 +351,7 @@ def _instant(value: object) -> float | None:
             instant = datetime.fromisoformat(value)
         except ValueError:
             return None
-        return instant.timestamp() if instant.tzinfo is not None else None  # a local time of nobody knows where
+        return instant.timestamp() if instant.tzinfo is not None else None  # a local time of an unknown zone
     return _seconds(value)
 
 

@@ -1,18 +1,18 @@
-"""The error of a call, from the exceptions of the `openai` package and from error answers.
+"""The error of a call, from exceptions of the `openai` package and from error answers.
 
 | sign | kind |
 |---|---|
 | no answer in time | timeout |
 | no connection, or a broken one | connection |
-| an error code or message that is known | see CODES, MESSAGES |
+| a known error code or message | see CODES, MESSAGES |
 | 401 · 402, 403 · 404 · 408 · 413 · 429, 498 · 501 | see STATUSES |
 | 409, other 5xx, a body that is not JSON | server |
 | other 4xx | invalid_request |
 
-What every other call would meet as well is marked `everyone`: authentication, model_not_found, and a permission that is
-about money.
+An error that every other call would meet too is marked `everyone`: authentication, model_not_found, and a permission
+that is about money.
 
-Gateways wrap the error objects of endpoints: the words, codes and names of all layers are read.
+Gateways wrap the error objects of endpoints, so messages, codes and names of all layers are read.
 """
 
 import json
@@ -43,21 +43,21 @@ CODES = {
     "content_policy_violation": ErrorKind.CONTENT_FILTER,
     "model_not_found": ErrorKind.MODEL_NOT_FOUND,
     "invalid_api_key": ErrorKind.AUTHENTICATION,
-    # 429 by status, but waiting does not help: somebody has to pay.
+    # Status 429, but waiting does not help: the quota must be paid.
     "insufficient_quota": ErrorKind.PERMISSION,
     "billing_hard_limit_reached": ErrorKind.PERMISSION,
     "billing_not_active": ErrorKind.PERMISSION,
 }
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 
-# Of 400, 422 and 429, where no code says it.
+# For 400, 422 and 429 without a known code.
 _TOO_LONG = re.compile(
     r"maximum context|context.?(length|window|size)|(prompt|input|request) (is )?too (long|large)", re.IGNORECASE
 )
 _NO_MODEL = re.compile(r"model.{1,200}(does not exist|not found)|not a valid model", re.IGNORECASE | re.DOTALL)
 _BAD_KEY = re.compile(r"api.?key.{0,20}(not valid|invalid)|(invalid|incorrect).{0,5}api.?key", re.IGNORECASE)
 MESSAGES = (
-    (_TOO_LONG, ErrorKind.CONTEXT_LENGTH),  # as 429 too: larger than a whole minute's tokens
+    (_TOO_LONG, ErrorKind.CONTEXT_LENGTH),  # also with 429: larger than the tokens of a minute
     (_NO_MODEL, ErrorKind.MODEL_NOT_FOUND),
     (_BAD_KEY, ErrorKind.AUTHENTICATION),
 )
@@ -74,7 +74,7 @@ STATUSES = {
     413: ErrorKind.CONTEXT_LENGTH,
     425: ErrorKind.SERVER,
     429: ErrorKind.RATE_LIMITED,
-    501: ErrorKind.INVALID_REQUEST,  # asked again it would be the same
+    501: ErrorKind.INVALID_REQUEST,  # a retry would get the same answer
     CAPACITY_EXCEEDED: ErrorKind.RATE_LIMITED,
 }
 ADVICE = {
@@ -82,31 +82,31 @@ ADVICE = {
     ErrorKind.MODEL_NOT_FOUND: "is TAMIS_MODEL a model of this endpoint, and does TAMIS_LLM_BASE_URL end in /v1?",
 }
 
-# No room at the tier that was asked for, now.
+# No capacity at the requested tier, now.
 _NO_CAPACITY = re.compile(r"resource[ _]unavailable|capacity_exceeded", re.IGNORECASE)
-# What lies under an exception where there was no connection.
+# The cause of an exception without a connection.
 OBSTACLES: tuple[tuple[type[Exception], Obstacle], ...] = (
     (ssl.SSLError, Obstacle.TLS),
     (socket.gaierror, Obstacle.NAME),
     (ConnectionRefusedError, Obstacle.REFUSED),
 )
 
-# There was no connection over which a request could have gone.
+# The exceptions before a connection existed, so no request was sent.
 UNCONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
-# Whatever looks like a key, whole or masked. A masked one is looked for from the beginning of a word alone: from every
-# place in it, a long word without a star would take the square of its length.
+# Texts that look like keys, whole or masked. A masked key is searched only from the beginning of a word: from every
+# character, a long word without a star would cost the square of its length.
 _KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai)[-_][\w*-]+(?:\.[\w*-]+)*|\b(?:eyJ[\w-]{8,}|ya29)\.[\w.-]+|(?<=Bearer )\S+|"
     r"(?<!\S)\S*?\*{4,}\S*"
 )
 
-LAYERS = 4  # of errors inside errors
-LARGEST_INNER = 10_000  # characters of an error that is held as JSON text
+LAYERS = 4  # of nested errors
+LARGEST_INNER = 10_000  # characters of an error in JSON text
 
 
 def of_exception(error: Exception, *, api_key: str) -> CallError:
-    """The error that an exception of the `openai` package, or of what it stands on, means; without the key."""
+    """Return the error of an exception of the `openai` package or its transport; without the key."""
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
         return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)
@@ -122,7 +122,7 @@ def of_exception(error: Exception, *, api_key: str) -> CallError:
 
 
 def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, str], api_key: str) -> CallError:
-    """The error that an error answer means; `error` is its error object, `text` stands in where there is none."""
+    """Return the error of an error answer; `error` is its error object, `text` replaces a missing message."""
     refusal = refusal_of(status, error, text)
     names = (refusal.code, *(text_in(layer, "type") for layer in layers_of(error)))
     kind = _kind(refusal, names)
@@ -132,7 +132,7 @@ def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, st
         message = f"{status}: the quota of the API key is used up: {refusal.message}"
     elif kind in ADVICE:
         message = f"{cleaned(message, api_key)} ({ADVICE[kind]})"
-    # A 403 alone may be about what one request says; what tells of money is about the key.
+    # A 403 may concern one request only; a message about money concerns the key.
     of_key = kind is ErrorKind.PERMISSION and (used_up or status == PAYMENT_REQUIRED)
     return CallError(
         kind,
@@ -145,7 +145,7 @@ def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, st
 
 
 def of_redirect(status: int, origin: str) -> CallError:
-    """The error that a redirection to somewhere else means: nobody has allowed prompt and key to go there."""
+    """Return the error for a redirection to another origin, which must not get prompt and key."""
     message = (
         f"{status}: the endpoint points to {printable_line(origin)[: MAX_MESSAGE // 2]}, where neither prompt nor key "
         "was sent; put TAMIS_LLM_BASE_URL right"
@@ -154,10 +154,9 @@ def of_redirect(status: int, origin: str) -> CallError:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds to wait as the headers ask: `retry-after-ms`, or Retry-After in seconds or as an HTTP date.
+    """Return the seconds to wait from `retry-after-ms` or Retry-After (seconds, or an HTTP date); None without both.
 
-    A date is relative to the answer's own Date, so that no two clocks are compared; without one, to `now`.
-    None where nothing, or nothing that can be read, is asked.
+    A date is relative to the answer's own Date, so that no two clocks are compared; without Date, to `now`.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -174,7 +173,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 
 def cleaned(message: str, api_key: str) -> str:
-    """A message without anything that looks like a key, in one line of at most 500 characters."""
+    """Return a message without texts that look like keys, in one line of at most 500 characters."""
     for form in sorted(forms_of(api_key), key=len, reverse=True) if len(api_key) >= 8 else ():
         message = message.replace(form, "[key]")  # shorter ones are placeholders, and parts of ordinary words
     message = printable_line(" ".join(_KEY.sub("[key]", message).split()))
@@ -182,9 +181,9 @@ def cleaned(message: str, api_key: str) -> str:
 
 
 def refusal_of(status: int, error: object, text: str) -> ParameterRefusal:
-    """An error answer in the words of OpenAI; fields that are missing are None.
+    """Return an error answer in OpenAI's fields; missing fields are None.
 
-    An error that wraps another one, as gateways' do, says the words of both.
+    If an error wraps another one, as a gateway's does, the message contains both.
     """
     layers = list(layers_of(error))
     words = dict.fromkeys(filter(None, map(_words, layers)))
@@ -198,7 +197,7 @@ def refusal_of(status: int, error: object, text: str) -> ParameterRefusal:
 
 
 def layers_of(error: object, depth: int = LAYERS) -> Iterator[object]:
-    """An error, and what it wraps in its message or metadata, as an object or as JSON text."""
+    """Yield an error, and the errors in its message or metadata, as objects or JSON text."""
     error = _parsed(error)
     if isinstance(error, Mapping) and "message" not in error and error.get("error"):
         error = _parsed(error["error"])
@@ -212,7 +211,6 @@ def layers_of(error: object, depth: int = LAYERS) -> Iterator[object]:
 
 
 def _words(layer: object) -> str:
-    """The words of a layer itself."""
     if not isinstance(layer, Mapping):
         return layer if isinstance(layer, str) else ""
     message = layer.get("message") or layer.get("detail")
@@ -231,7 +229,7 @@ def _get(error: object, name: str) -> object:
 
 
 def text_in(error: object, name: str) -> str | None:
-    """A field of an error object, as text; None: it is missing, or there is no object."""
+    """Return a field of an error object, as text; None if the field or the object is missing."""
     value = _get(error, name)
     return None if value is None else str(value)
 
@@ -254,9 +252,9 @@ def _tells_of_no_capacity(status: int, texts: Iterable[str | None]) -> bool:
 
 
 def _is_timeout(error: BaseException) -> bool:
-    """Was it a time-out, whatever the package calls it?
+    """Return True if the error was a time-out.
 
-    Over aiohttp the package reports every broken connection as a time-out; only what lies underneath tells.
+    Over aiohttp the package reports every broken connection as a time-out; only its cause distinguishes them.
     """
     chain = _chain(error)
     if any(isinstance(link, TimeoutError) for link in chain):

@@ -1,6 +1,6 @@
 """A question to a model, and its reply: an answer or an error, both values.
 
-How the shape of an answer is told is a ladder: its rungs go from the most binding to the least.
+The rungs are the ways to give an endpoint the answer's shape, from the most binding to the least.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any ke
 
 
 class Rung(StrEnum):
-    """How the shape of the answer is told."""
+    """The way to give an endpoint the answer's shape."""
 
     BOUNDED = "bounded"  # a strict schema with every bound, long: a number from 0 to 1 is an enum of hundredths
     STRICT = "strict"  # a strict schema in the short form that all strict modes take
-    JSON_OBJECT = "json_object"  # JSON mode; the schema stands in the messages
-    TEXT = "text"  # nothing but the schema in the messages
-    REMINDED = "reminded"  # the same, and the last words are that the answer is one JSON object
+    JSON_OBJECT = "json_object"  # JSON mode; the schema is in the messages
+    TEXT = "text"  # the schema in the messages, nothing else
+    REMINDED = "reminded"  # as before, and the prompt ends with a reminder of the JSON object
 
 
 START = Rung.STRICT  # the short form: only servers that compile grammars need the long one
@@ -34,12 +34,12 @@ _ORDER = {rung: place for place, rung in enumerate(Rung)}
 
 
 def is_below(rung: Rung, other: Rung) -> bool:
-    """True where `rung` binds less than the other."""
+    """Return True if `rung` binds less than `other`."""
     return _ORDER[rung] > _ORDER[other]
 
 
 def lower(one: Rung, other: Rung) -> Rung:
-    """The one of two rungs that binds less."""
+    """Return the rung that binds less."""
     return other if is_below(other, one) else one
 
 
@@ -57,62 +57,62 @@ class ChatRequest:
 
     model: str
     messages: tuple[Message, ...]
-    schema_name: str  # letters, digits, `_` and `-` only, at most 64: endpoints refuse other names
+    schema_name: str  # letters, digits, `_`, `-` only, at most 64: endpoints refuse other names
     schema: Schema  # of an object
     temperature: float | None  # None: not sent
     max_tokens: int  # of the answer
-    # Further parameters of the body that an endpoint may refuse, and that are then left out: reasoning_effort,
-    # service_tier, prompt_cache_key, fields of a provider's own.
+    # Further parameters of the body, which are omitted after a refusal: reasoning_effort, service_tier,
+    # prompt_cache_key, a provider's own fields.
     options: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)  # of HTTP, beside the usual ones
-    timeout: float | None = None  # seconds from first to last; None: as the worker is set
-    decision: DecisionField | None = None  # of the answer; None: it includes and excludes nothing
+    timeout: float | None = None  # seconds for the whole call; None: the worker's setting
+    decision: DecisionField | None = None  # of the answer; None: it decides no inclusion
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """The words that the model wrote: not cut off and not empty; whether they are JSON is not known yet."""
+    """The text of a model's answer: neither cut off nor empty; it may not be JSON."""
 
     content: str
-    model: str  # as the endpoint names it
+    model: str  # the endpoint's name of it
     usage: Usage
     finish_reason: str
     latency_ms: int
-    rate: RateHeaders | None = None  # what the endpoint said of its limits
-    tier: str | None = None  # that the answer is billed at, as the endpoint names it
-    rung: Rung | None = None  # on which it was asked for
-    thoughts: int = 0  # characters of reasoning that came beside it
-    tokens: object = field(default=None, repr=False, compare=False)  # `logprobs.content`, as it came
-    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request, as it was sent
+    rate: RateHeaders | None = None  # the endpoint's rate limits
+    tier: str | None = None  # of the bill, the endpoint's name of it
+    rung: Rung | None = None  # of the request
+    thoughts: int = 0  # characters of reasoning beside the answer
+    tokens: object = field(default=None, repr=False, compare=False)  # `logprobs.content`, unchanged
+    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request, as sent
 
 
 class Obstacle(StrEnum):
-    """Why there was no connection, where that is known."""
+    """The reason why there was no connection, if known."""
 
-    NAME = "name"  # the host is not known
-    REFUSED = "refused"  # nothing listens there
+    NAME = "name"  # the host is unknown
+    REFUSED = "refused"  # no server listens there
     TLS = "tls"
 
 
 @dataclass(frozen=True, slots=True)
 class CallError:
-    """Why a call has no usable answer. The message never holds the API key."""
+    """The reason why a call has no usable answer. The message never contains the API key."""
 
     kind: ErrorKind
     message: str
-    status: int | None = None  # of HTTP; None where no response came
-    retry_after: float | None = None  # seconds, as the endpoint asks
-    usage: Usage = field(default_factory=Usage)  # what was paid for all the same
+    status: int | None = None  # of HTTP; None without a response
+    retry_after: float | None = None  # seconds, from the endpoint
+    usage: Usage = field(default_factory=Usage)  # tokens that were paid nevertheless
     latency_ms: int = 0
-    everyone: bool = False  # every call would meet it: the key, its quota or the model is refused
-    sent: bool = True  # False: there was not even a connection, so nothing was paid
-    rate: RateHeaders | None = None  # what the endpoint said of its limits
-    tier: str | None = None  # that an answer which cannot be used is billed at
-    no_capacity: bool = False  # the tier has no room now: nothing was paid, and no limit was met
-    rung: Rung | None = None  # on which it was asked
+    everyone: bool = False  # True: every call would meet it, because key, quota or model is refused
+    sent: bool = True  # False: there was no connection, so nothing was paid
+    rate: RateHeaders | None = None  # the endpoint's rate limits
+    tier: str | None = None  # of the bill for an unusable answer
+    no_capacity: bool = False  # True: the tier has no room now, nothing was paid, no limit was met
+    rung: Rung | None = None  # of the request
     obstacle: Obstacle | None = None
-    content: str = ""  # what had come of an answer that was cut off
-    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request; None: none was
+    content: str = ""  # text of an answer that was cut off
+    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request; None: not sent
 
 
 Reply: TypeAlias = ChatAnswer | CallError

@@ -1,13 +1,13 @@
-"""Completions: the reply in an HTTP 200, whatever an endpoint wrote into it. Pure.
+"""Completions: the reply in an HTTP 200, in every form that endpoints send. Pure.
 
-| the body | is |
+| body | reply |
 |---|---|
-| a completion | an answer, or why it is none; its usage and tier are kept either way |
-| `{"error": ...}` | the error that it says, with the upstream's own text |
-| a stream, though none was asked for | put together from its deltas, and read as above |
-| HTML, anything else | an error of the endpoint, which shows the page's title or the beginning |
+| a completion | an answer, or the reason why it is unusable; both with usage and tier |
+| `{"error": ...}` | that error, with the upstream's own text |
+| a stream, though none was requested | assembled from its deltas, then read as above |
+| HTML, anything else | an error of the endpoint with the page's title or the body's beginning |
 
-A stream is made of server-sent events, which are the pieces of a completion.
+A stream consists of server-sent events, which hold the pieces of a completion.
 """
 
 import json
@@ -21,37 +21,37 @@ from tamis_schemas import ErrorKind, Usage
 from .call_error import cleaned, of_answer
 from .chat import CallError, ChatAnswer, Reply
 
-# No call has so many tokens. A larger number is taken for this one: summed over 1,000,000 items (TAMIS_MAX_ITEMS) of 40
-# calls each it is 4 x 10^18, which 64 bits still hold.
+# No call has so many tokens. Larger numbers are read as this one: for 1,000,000 items (TAMIS_MAX_ITEMS) of 40 calls the
+# sum is 4 x 10^18, which fits into 64 bits.
 MOST_TOKENS = 10**11
-INT_DIGITS = 18  # in 64 bits; longer ones would cost the square of their length to read
+INT_DIGITS = 18  # in 64 bits; reading longer ones costs the square of their length
 LONGEST_NAME = 200  # characters of a model's, a tier's or a finish reason's name
 SHOWN = 200  # characters of a body that is no completion
-HTML_HEAD = 50_000  # characters; a page's title stands at its beginning
+HTML_HEAD = 50_000  # characters; a page's title is at its beginning
 
-# How endpoints tell of the prompt's tokens that they had already, and of those that they kept: OpenAI and whoever
-# follows it, Anthropic's own names, DeepSeek, Moonshot. The first that counts anything is taken.
+# The fields for prompt tokens read from a cache and written to one: OpenAI and compatible endpoints, Anthropic,
+# DeepSeek, Moonshot. The first field above 0 counts.
 READ_DETAILS = ("cached_tokens", "cache_read_tokens")
 READ = ("cache_read_input_tokens", "prompt_cache_hit_tokens", "cached_tokens")
 WRITE_DETAILS = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
 WRITE = ("cache_creation_input_tokens", "cache_write_tokens")
 
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,500})</title", re.IGNORECASE)
-_CONTENT_PARTS = (None, "text", "output_text")  # all others are thoughts, sources or pictures
+_CONTENT_PARTS = (None, "text", "output_text")  # others are thoughts, sources or pictures
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 END = "[DONE]"
-CHOICES = ("choices", "error")  # what a chunk that counts has
-TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; the pieces follow upon each other
+CHOICES = ("choices", "error")  # the fields of a chunk that are merged, not copied
+TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; pieces that are joined
 
 
 def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Reply:
-    """The reply that a body answered with status 200 holds; latency and rate are not known here.
+    """Return the reply in a body with status 200, without latency and rate.
 
     Args:
-        body: all of it.
+        body: complete.
         content_type: the header.
-        api_key: the key that was sent; taken out of every message.
+        api_key: the key of the request; removed from every message.
     """
     try:
         text = body.decode("utf-8-sig", "replace").strip()
@@ -60,7 +60,7 @@ def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Rep
         return CallError(ErrorKind.SERVER, "the endpoint answered JSON that is nested too deeply", 200)
     except ValueError as error:
         return _unreadable(text, content_type, str(error), api_key)
-    if isinstance(received, list) and len(received) == 1:  # so Google wraps errors
+    if isinstance(received, list) and len(received) == 1:  # Google wraps errors so
         received = received[0]
     if not isinstance(received, dict):
         return _not_an_answer(received, api_key)
@@ -75,7 +75,7 @@ def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Rep
 
 
 def read_usage(counts: object) -> Usage:
-    """The tokens paid for; what an endpoint does not count, or nobody can believe, is 0."""
+    """Return the paid tokens; 0 for a missing or implausible count."""
     if not isinstance(counts, dict):
         return Usage()
     prompt, completion = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
@@ -91,13 +91,13 @@ def read_usage(counts: object) -> Usage:
 
 
 def is_stream(text: str, content_type: str = "") -> bool:
-    """True where a body is a stream; some endpoints send one without being asked, and some under another type."""
+    """Return True if a body is a stream; some endpoints send one unasked, some under another type."""
     declared = "event-stream" in content_type.lower() and not text.startswith(("{", "["))
     return declared or text.startswith(("data:", "event:", "id:", ":"))
 
 
 def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
-    """The completion, as an endpoint would have answered it whole; of several choices the first.
+    """Return the completion that a stream spells; of several choices the first.
 
     Args:
         text: of the stream.
@@ -123,7 +123,7 @@ def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
 
 
 class _Completion:
-    """A completion as far as its chunks have come."""
+    """A completion, assembled from the chunks so far."""
 
     def __init__(self) -> None:
         self.whole: dict[str, Any] = {}
@@ -134,7 +134,6 @@ class _Completion:
         self._tokens: list[object] = []  # with their probabilities
 
     def add(self, chunk: Mapping[str, Any]) -> None:
-        """Take what a chunk adds."""
         self.whole |= {name: value for name, value in chunk.items() if name not in CHOICES and value is not None}
         piece = _first_piece(chunk.get("choices"))
         if piece is None:
@@ -142,15 +141,14 @@ class _Completion:
         self.choice["finish_reason"] = piece.get("finish_reason") or self.choice["finish_reason"]
         if piece.get("error"):
             self.choice["error"] = piece["error"]
-        if isinstance(piece.get("message"), Mapping):  # an answer that was whole, sent as one event
+        if isinstance(piece.get("message"), Mapping):  # a complete answer, sent as one event
             self._message |= piece["message"]
         if isinstance(delta := piece.get("delta"), Mapping):
             self._add_delta(delta)
-        if isinstance(told := piece.get("logprobs"), Mapping) and isinstance(told.get("content"), list):
-            self._tokens += told["content"]
+        if isinstance(logprobs := piece.get("logprobs"), Mapping) and isinstance(logprobs.get("content"), list):
+            self._tokens += logprobs["content"]
 
     def assembled(self) -> dict[str, Any]:
-        """The completion as an endpoint would have answered it whole."""
         self._message |= {name: "".join(pieces) for name, pieces in self._texts.items()}
         if self._calls:
             self._message["tool_calls"] = [{"function": self._calls[place]} for place in sorted(self._calls)]
@@ -179,14 +177,14 @@ class _Completion:
 
 
 def _events(text: str) -> Iterator[str]:
-    """The data of each event. Every endpoint writes an event into one line, and not all leave one empty behind it."""
-    for line in re.split(r"\r\n|\n|\r", text):  # not at every line end of Unicode: JSON may hold them
+    """Yield the data of each event. Every endpoint writes an event in one line; some omit the empty line after it."""
+    for line in re.split(r"\r\n|\n|\r", text):  # not at every line end of Unicode: JSON may contain them
         if line.startswith("data:") and (event := line[5:].strip()):
             yield event
 
 
 def _first_piece(choices: object) -> Mapping[str, Any] | None:
-    """The first choice, by its index: the chunks of several are mixed."""
+    """Return the first choice, by its index: the chunks of several choices are mixed."""
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, Mapping) and choice.get("index", 0) in (0, None):
             return choice
@@ -212,14 +210,14 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
     thoughts_alone = not content.strip() and not calls and _thinks(message)
     if finish_reason == "length":
         tokens = usage.completion_tokens
-        if thoughts_alone:  # not EMPTY: what helps is a larger budget
+        if thoughts_alone:  # not EMPTY: a larger budget helps
             why = f"only thoughts came, and no answer: the whole budget went there ({tokens} tokens)"
             return failed(ErrorKind.TRUNCATED, why)
         return failed(ErrorKind.TRUNCATED, f"the answer was cut off after {tokens} tokens", content)
     if content.strip():
         thoughts = _thought_characters(message)
-        told = _tokens(choice.get("logprobs"))
-        return ChatAnswer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts, tokens=told)
+        raw = _tokens(choice.get("logprobs"))
+        return ChatAnswer(content, model, usage, finish_reason, latency_ms=0, tier=tier, thoughts=thoughts, tokens=raw)
     if len(calls) > 1:
         return failed(ErrorKind.EMPTY, f"no content, and {len(calls)} tool calls: which of them is the answer?")
     what = "only thoughts came, and no answer" if thoughts_alone else "no content"
@@ -227,7 +225,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
 
 
 def _of_error(error: object, usage: Usage, tier: str | None, api_key: str) -> CallError:
-    """Gateways answer 200 and say inside what went wrong, with a status as the code or without one."""
+    """Return the error inside an answer of status 200, as gateways send it; its code may be a status."""
     fields = error if isinstance(error, dict) else {"message": str(error)}
     code = str(fields.get("code") or fields.get("status"))
     status = int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else 500
@@ -256,7 +254,7 @@ def _not_an_answer(received: object, api_key: str) -> CallError:
 
 
 def _parts(content: object, kind: str) -> str:
-    """A message's content, or its refusal; some endpoints give it in parts, with thoughts among them."""
+    """Return a message's text or refusal; some endpoints send a list of parts, thoughts included."""
     if not isinstance(content, list):
         return content if isinstance(content, str) and kind == "text" else ""
     wanted = _CONTENT_PARTS if kind == "text" else (kind,)
@@ -268,17 +266,17 @@ def _parts(content: object, kind: str) -> str:
 
 
 def _tool_calls(message: Mapping[str, Any]) -> list[str]:
-    """The arguments of each call of a tool, as JSON text."""
+    """Return the arguments of each tool call, as JSON text."""
     calls = message.get("tool_calls")
     called = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
-    called = called or [message.get("function_call")]  # as it was called before there were tools
+    called = called or [message.get("function_call")]  # the older name of a tool call
     arguments = [function.get("arguments") for function in called if isinstance(function, dict)]
     return [text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in arguments if text]
 
 
-def _tokens(of_choice: object) -> object:
-    """The tokens with their probabilities, unread; None where the endpoint gives none."""
-    return of_choice.get("content") if isinstance(of_choice, dict) else None
+def _tokens(logprobs: object) -> object:
+    """Return the tokens with their probabilities, unread; None if the endpoint sends none."""
+    return logprobs.get("content") if isinstance(logprobs, dict) else None
 
 
 def _thinks(message: Mapping[str, Any]) -> bool:
@@ -287,7 +285,7 @@ def _thinks(message: Mapping[str, Any]) -> bool:
 
 
 def _thought_characters(message: Mapping[str, Any]) -> int:
-    """How long the thoughts are that stand beside an answer; some endpoints tell them twice, under two names."""
+    """Return the length of the thoughts beside an answer; some endpoints send them under two names."""
     return max((len(text) for name in _THOUGHTS if isinstance(text := message.get(name), str)), default=0)
 
 
@@ -301,7 +299,7 @@ def _first_count(counts: object, names: tuple[str, ...]) -> int:
 
 
 def _count(counts: object, name: str) -> int:
-    """A number of tokens; many endpoints leave details out, give null, or a float."""
+    """Return a number of tokens; 0 for null, and for counts that are missing or not whole."""
     count = counts.get(name) if isinstance(counts, dict) else None
     if isinstance(count, bool) or not isinstance(count, int | float) or not count > 0:  # not > 0: NaN too
         return 0
@@ -323,7 +321,7 @@ _plain = json.JSONDecoder().decode
 
 
 def _load(text: str) -> object:
-    """The value of a JSON text. A list of tokens holds thousands of integers, each of which would be a call."""
+    """Return the value of a JSON text. `parse_int` is only the fallback: it costs a call per integer."""
     try:
         return _plain(text)
     except json.JSONDecodeError:

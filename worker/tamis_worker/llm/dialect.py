@@ -1,35 +1,33 @@
-"""How an endpoint wants a model to be asked: found out from its refusals, which cost nothing, and from its answers.
+"""The form of request that an endpoint accepts for a model, learned from its refusals and its answers.
 
-A request starts with everything: a strict schema, `max_tokens`, the temperature, the options. A refusal of one of these
-takes it away. A dialect only ever loses by refusals, so asking again ends: after three rungs, the budget's name, the
-temperature and the options.
+The first request has everything: a strict schema, `max_tokens`, the temperature, the options. Each refusal removes one
+of these, and none adds any, so retries end. Refusals cost nothing.
 
-The schema, too, is written in the words that an endpoint takes. Our schemas say type, object, properties, required,
-additionalProperties, enum, maxLength, minimum, maximum, array. What an endpoint does with them differs:
+Our schemas use type, object, properties, required, additionalProperties, enum, maxLength, minimum, maximum, array.
+Endpoints treat them differently:
 
-| dialect | for | what is changed |
+| dialect | for | change |
 |---|---|---|
-| portable | all strict modes, and first of all | everything outside the common subset is dropped |
+| portable | all strict modes; tried first | everything outside the common subset is dropped |
 | bounded | servers that compile the schema into a grammar (llama.cpp) | a number from 0 to 1 becomes an enum |
 
-The bounds that are dropped still hold: an answer is always validated against the schema itself.
+Dropped bounds still apply: every answer is validated against the schema itself.
 
-An answer tells whether the shape that it was told was followed, and that moves the rung on which the model is asked:
+An answer shows whether the model followed the requested shape, and so moves the model's rung:
 
-| the answer | adherence | what follows |
+| answer | adherence | consequence |
 |---|---|---|
-| could be used | usable | the rung has proven itself |
-| follows the schema, and the operation refuses it all the same | followed | nothing but the repair |
-| has the shape, and a value out of its bounds | out of bounds | from strict to bounded |
-| has another shape, or is no JSON; nothing was written at all | other shape | one rung down |
+| usable | usable | the rung is proven |
+| follows the schema, but the operation refuses it | followed | the repair only |
+| has the shape, with a value out of bounds | out of bounds | from strict to bounded |
+| has another shape, is no JSON, or is empty | other shape | one rung down |
 
-What is cut off, refused by the model or held back by a filter says nothing of the rung. A rung that has proven itself
-does not fall for a single glitch; the long form loosens nothing, and is sent as soon as a value was out of bounds. A
-rung that has not falls with its first bad answer, and the third one leads to the lowest rung, whatever the way: so
-three answers at most are wasted on finding out.
+An answer that was cut off, refused by the model or filtered does not count. A proven rung survives single glitches, but
+more than 1 % of answers out of bounds lead to the long form, which loosens nothing. An unproven rung falls with its
+first bad answer. The third bad answer leads to the lowest rung: at most three answers are wasted.
 
-Nothing at all (`empty`) counts as another shape: servers that cannot write under a schema, and JSON modes by their
-vendors' own word, answer so. On a proven rung it says nothing.
+An empty answer counts as another shape: servers that cannot write under a schema send it, and, as vendors document,
+JSON modes. On a proven rung it does not count.
 """
 
 import json
@@ -48,24 +46,24 @@ from .json_answer import Malformed
 from .prompt_cache import marked
 from .token_probability import PARAMETERS as OF_TOKENS
 
-# Where a refused format leads. A refusal costs nothing, so no rung is left out.
+# The rung after a refused format. A refusal costs nothing, so no rung is skipped.
 BELOW = {Rung.BOUNDED: Rung.STRICT, Rung.STRICT: Rung.JSON_OBJECT, Rung.JSON_OBJECT: Rung.TEXT}
 
-# The older name comes first: every server knows it except newer OpenAI models, which refuse it at once. The newer name
-# would be ignored without a word by older servers, and the answer would have no budget.
+# The older name comes first: every server knows it except newer OpenAI models, which refuse it at once. Older servers
+# would silently ignore the newer name, and the answer would have no budget.
 OLDER_BUDGET = "max_tokens"
 NEWER_BUDGET = "max_completion_tokens"
 
-# The last words of a prompt weigh most with models that talk.
+# The last words of a prompt have the most effect on talkative models.
 REMINDER = (
     "Answer now with one JSON object that follows the schema, and nothing else: no words before it, and none behind it."
 )
 
-REFUSING = frozenset({400, 422, 501})  # the statuses with which servers refuse a parameter
-FORBIDDEN = 403  # with which OpenAI refuses the tokens' probabilities of models that think
+REFUSING = frozenset({400, 422, 501})  # the statuses of a refused parameter
+FORBIDDEN = 403  # OpenAI's status if a reasoning model gets no token probabilities
 _FORMAT = re.compile(r"response_?format|schema|structured.?output|grammar|guided", re.IGNORECASE)
-# Whatever else it says: prompts and schemas have no such word, and an answer is as good without them. In any case,
-# because Google writes it with a capital.
+# Decides alone: prompts and schemas have no such word, and the answer is as good without probabilities. Google writes
+# it with a capital, so case is ignored.
 _OF_TOKENS = re.compile(r"log_?probs?(?![a-z])|log.?probabilit", re.IGNORECASE)
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|n.t support|not support|not permitted|not allowed|unrecognized|unknown|unexpected|"
@@ -73,8 +71,8 @@ _UNSUPPORTED = re.compile(
     re.IGNORECASE,
 )
 
-# llama.cpp's grammar ignores minimum and maximum of numbers that are not integers: asked for a confidence, it lets
-# 0.95 through, and -1234567890000000.0 too. Two decimals are more than a model's confidence means.
+# llama.cpp's grammar ignores minimum and maximum of numbers that are not integers: it allows a confidence of
+# -1234567890000000.0. A model's confidence is no finer than two decimals.
 UNIT_INTERVAL = [round(step / 100, 2) for step in range(101)]
 
 PORTABLE = frozenset({"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"}) | {
@@ -84,12 +82,12 @@ PORTABLE = frozenset({"type", "properties", "required", "additionalProperties", 
     "$defs",
 }
 
-MAX_WASTED = 3  # answers in a row that could not be used, until the lowest rung is reached
-GLITCHES = 0.05  # of the answers on a proven rung may be bad,
-STRAYS = 0.01  # of them may be out of bounds that were not told
-FEW = 5  # and as long as there are fewer, a handful of odd records may be all that is wrong
+MAX_WASTED = 3  # unusable answers in a row that lead to the lowest rung
+GLITCHES = 0.05  # share of a proven rung's answers that may be bad
+STRAYS = 0.01  # share that may be out of bounds that the model did not see
+FEW = 5  # bad answers; fewer may be odd records only
 _Judge = linear(Draft202012Validator)  # a caller's pattern may be hostile
-# The rung that follows upon an answer of another shape.
+# The rung after an answer of another shape.
 AFTER_OTHER_SHAPE = {
     Rung.BOUNDED: Rung.JSON_OBJECT,
     Rung.STRICT: Rung.JSON_OBJECT,
@@ -100,16 +98,16 @@ AFTER_OTHER_SHAPE = {
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The form of request that an endpoint is known to take for a model."""
+    """The form of request that an endpoint accepts for a model."""
 
-    rung: Rung = Rung.BOUNDED  # the highest that was not refused
+    rung: Rung = Rung.BOUNDED  # the highest rung that was not refused
     budget: str = OLDER_BUDGET
     left_out: frozenset[str] = frozenset()  # parameters that the endpoint refuses
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterRefusal:
-    """An error answer, as far as it says which parameter is refused."""
+    """An error answer with the refused parameter, if named."""
 
     status: int
     message: str
@@ -118,7 +116,7 @@ class ParameterRefusal:
 
 
 def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
-    """The request's body for `/chat/completions`, in a dialect."""
+    """Return the request's body for `/chat/completions`, in a dialect."""
     messages = [{"role": message.role, "content": message.content} for message in request.messages]
     written: dict[str, Any] = {"model": request.model, "messages": messages, dialect.budget: request.max_tokens}
     optional = {"temperature": request.temperature, **request.options}
@@ -128,7 +126,7 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
         schema = bounded(request.schema) if dialect.rung is Rung.BOUNDED else portable(request.schema)
         named = {"name": request.schema_name, "strict": True, "schema": schema}
         written["response_format"] = {"type": "json_schema", "json_schema": named}
-        if has_answered:  # in vain: who ignores the parameter has not seen the schema yet
+        if has_answered:  # the parameter had no effect: an endpoint that ignores it has not seen the schema
             messages[-1]["content"] += f"\n\n{instruction(request.schema)}"
         return marked(written)
     if messages and messages[0]["role"] == "system":
@@ -145,14 +143,14 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
 def after_refusal(
     dialect: Dialect, refusal: ParameterRefusal, optional: Iterable[str] = ("temperature",)
 ) -> Dialect | None:
-    """The dialect without what was refused; None where the refusal is about something else.
+    """Return the dialect without the refused part; None if the refusal concerns something else.
 
-    `optional` are the names of the parameters that the request can do without.
+    `optional` are the names of the parameters that the request can omit.
     """
     about = f"{refusal.param or ''} {refusal.message}"
-    asked = set(OF_TOKENS).intersection(optional) - dialect.left_out
-    if asked and refusal.status in REFUSING | {FORBIDDEN} and _OF_TOKENS.search(about):
-        return replace(dialect, left_out=dialect.left_out | asked)
+    requested = set(OF_TOKENS).intersection(optional) - dialect.left_out
+    if requested and refusal.status in REFUSING | {FORBIDDEN} and _OF_TOKENS.search(about):
+        return replace(dialect, left_out=dialect.left_out | requested)
     if refusal.status not in REFUSING:
         return None
     unsupported = refusal.code in ("unsupported_parameter", "unsupported_value") or _UNSUPPORTED.search(about)
@@ -167,12 +165,12 @@ def after_refusal(
 
 
 def bounded(schema: Schema) -> Schema:
-    """The schema with every bound, written so that grammars obey: a number from 0 to 1 is an enum of hundredths."""
+    """Return the schema with every bound in a form that grammars obey: a number from 0 to 1 becomes an enum."""
     return _mapped(schema, _as_enum)
 
 
 def portable(schema: Schema) -> Schema:
-    """The schema in the subset that strict modes have in common; it allows all that the schema allows, and more.
+    """Return the schema in the common subset of strict modes; it allows everything that the schema allows, and more.
 
     Every object is closed and requires all of its properties: strict modes refuse anything else.
     """
@@ -180,7 +178,7 @@ def portable(schema: Schema) -> Schema:
 
 
 def instruction(schema: Schema) -> str:
-    """The schema as a sentence, for models whose endpoint takes no schema."""
+    """Return the schema as a sentence, for models whose endpoint accepts no schema."""
     return (
         "Answer with one JSON object and nothing else: no code fence, no text before or after it. "
         f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
@@ -204,7 +202,7 @@ def _as_subset(schema: Schema) -> Schema:
 
 
 def _mapped(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
-    """The schema changed, and every schema inside it; the schema passed in is not altered."""
+    """Return the schema with a change in it and in every schema inside; the original stays unchanged."""
     changed = dict(change(schema))
     for keyword in ("properties", "$defs"):
         if keyword in changed:
@@ -222,7 +220,7 @@ def _part(part: Any, change: Callable[[Schema], Schema]) -> Any:
 
 
 class Adherence(Enum):
-    """How far an answer kept to what it was told."""
+    """How far an answer followed the requested shape."""
 
     USABLE = auto()
     FOLLOWED = auto()
@@ -232,17 +230,17 @@ class Adherence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RungState:
-    """The rung of an endpoint and a model, as the answers to all workers have left it."""
+    """The rung of an endpoint and a model, after the answers to all workers."""
 
     rung: Rung = START
-    proven: bool = False  # an answer on this rung, or on one below that refusals led to, could be used
-    unusable: int = 0  # answers in a row that could not be used, none on this rung before; anew on the lowest
-    due: bool = field(default=False, compare=False)  # below the start for a day: it may have become better
+    proven: bool = False  # an answer on this rung, or on one below after refusals, was usable
+    unusable: int = 0  # unusable answers in a row without a usable one on this rung; from 0 on the lowest
+    due: bool = field(default=False, compare=False)  # below the start for a day: the endpoint may have improved
 
 
 @dataclass(slots=True)
 class AnswerCounts:
-    """How often a rung was answered on, in one process."""
+    """Counts of the answers on a rung, in one process."""
 
     answers: int = 0
     bad: int = 0
@@ -253,9 +251,9 @@ class AnswerCounts:
         self.bad += adherence in (Adherence.OUT_OF_BOUNDS, Adherence.OTHER_SHAPE)
 
     def beyond_tolerance(self, adherence: Adherence) -> bool:
-        """True where there were more bad answers than a rung that works has: several, and more than 5 %.
+        """Return True if a working rung would have fewer bad answers: several, and more than 5 %.
 
-        The long form costs some tokens and loosens nothing, so for what is out of bounds more than 1 % will do.
+        For answers out of bounds, more than 1 % is enough: the long form costs some tokens, and loosens nothing.
         """
         if adherence is Adherence.OUT_OF_BOUNDS:
             return self.bad > STRAYS * self.answers
@@ -263,24 +261,24 @@ class AnswerCounts:
 
 
 def adherence_of(value: Any, schema: Schema) -> Adherence:
-    """The adherence of an answer that its operation refuses: decoded, or the `Malformed` that says why it cannot be."""
+    """Return the adherence of an answer that its operation refused: the decoded value, or a `Malformed`."""
     if isinstance(value, Malformed) or not _Judge(portable(schema)).is_valid(value):
         return Adherence.OTHER_SHAPE
     return Adherence.FOLLOWED if _Judge(schema).is_valid(value) else Adherence.OUT_OF_BOUNDS
 
 
 def after_answer(state: RungState, asked_on: Rung, adherence: Adherence, *, beyond_tolerance: bool) -> RungState:
-    """The state after an answer to a call that was made on a rung.
+    """Return the state after an answer to a call on a rung.
 
-    `beyond_tolerance` says that the rung, even if it has proven itself, has had too many bad answers.
+    `beyond_tolerance`: the rung, even if proven, has had too many bad answers.
     """
-    if is_below(state.rung, asked_on):  # the call began before the rung fell, or tries whether it may rise again
+    if is_below(state.rung, asked_on):  # the call began before the rung fell, or is a trial of a higher rung
         climbs = state.due and adherence is Adherence.USABLE
         return RungState(asked_on, proven=True) if climbs else state
     if adherence is Adherence.USABLE:
         return replace(state, proven=True, unusable=0)
     if state.proven and (not beyond_tolerance or is_below(asked_on, state.rung)):
-        return state  # what is bad below a proven rung is the affair of the schema that was refused on it
+        return state  # a bad answer below a proven rung concerns only the schema that was refused there
     down = _down(state.rung, asked_on, adherence)
     if down is None:
         counts = asked_on is LOWEST and not state.proven
@@ -293,7 +291,7 @@ def after_answer(state: RungState, asked_on: Rung, adherence: Adherence, *, beyo
 
 
 def _down(rung: Rung, asked_on: Rung, adherence: Adherence) -> Rung | None:
-    """The rung to which a bad answer leads; None: it leads nowhere."""
+    """Return the rung after a bad answer; None: the rung stays."""
     if adherence is Adherence.OUT_OF_BOUNDS:
         return Rung.BOUNDED if rung is asked_on is Rung.STRICT else None
     return AFTER_OTHER_SHAPE.get(asked_on) if adherence is Adherence.OTHER_SHAPE else None

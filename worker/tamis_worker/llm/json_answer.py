@@ -1,9 +1,8 @@
-"""The JSON object that a model answered.
+"""The JSON object of a model's answer.
 
-An object is the answer only where it stands alone: by itself, in a single code fence, or behind a closed thought. One
-beside other words may be a quotation of the record, a draft, or what the next sentence takes back: it is `Malformed`,
-and the model is asked once more. Within the object what cannot be misread is forgiven: trailing commas, line breaks
-inside strings.
+An object is the answer only if it is alone: by itself, in a single code fence, or after a closed thought. An object
+among other words may be a quotation of the record, a draft, or revoked by the next sentence. It is `Malformed`, and the
+model is asked once more. Unambiguous mistakes in the object are accepted: trailing commas, line breaks in strings.
 """
 
 import json
@@ -37,14 +36,14 @@ _ENDS = (_END, "<|return|>")
 
 
 class Malformed(ValueError):
-    """The content holds no JSON value that could be taken for the answer; the message says why, in a few words."""
+    """The content holds no JSON value that can be the answer; the message gives the reason in a few words."""
 
 
 def without_thoughts(text: str) -> str:
-    """The text behind the thoughts that it begins with, stripped; the text itself where it begins with none.
+    """Return the text after its leading thoughts, stripped; the whole text if it has none.
 
     Raises:
-        Malformed: where a thought is not closed, or nothing stands behind it.
+        Malformed: a thought is not closed, or no text follows it.
     """
     if text.startswith(_CHANNELS):
         return _final_channel(text)
@@ -60,7 +59,7 @@ def without_thoughts(text: str) -> str:
 
 
 def _behind_thought_that_the_template_opened(text: str) -> int:
-    """Where the text goes on behind its first tag, a closing one on a line of its own; 0 where there is no such tag."""
+    """Return the position after the text's first tag, if that is a closing tag on a line of its own; else 0."""
     tag = _TAG.search(text)
     if tag is None or tag[0][1] != "/":
         return 0
@@ -71,7 +70,7 @@ def _behind_thought_that_the_template_opened(text: str) -> int:
 
 
 def _final_channel(text: str) -> str:
-    """The message of the final channel, which is the last one."""
+    """Return the message of the final channel, which is the last channel."""
     place = 0
     while channel := _CHANNEL.match(text, place):
         begins = channel.end()
@@ -95,22 +94,22 @@ def _behind_space(text: str, place: int) -> int:
 
 __all__ = ["MAX_CHARACTERS", "Malformed", "read_json"]
 
-MAX_CHARACTERS = 1_000_000  # of one answer; token budgets end long before
+MAX_CHARACTERS = 1_000_000  # of one answer; token budgets end far below
 
 _FENCED = re.compile(r"```[a-zA-Z]*\s*(.*)```", re.DOTALL)
 _OBJECT_BEGINS = re.compile(r'\{\s*["}]')  # braces without a string are prose: {a, b}, \frac{1}{2}
-# A string that is never closed reaches to the end: so every quote is looked at once, whatever follows.
+# A string that is never closed extends to the end, so every quote is read only once.
 _STRING = r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)'
 _STRING_OR_BRACE = re.compile(_STRING + r"|[{}\[\]]", re.DOTALL)
 _STRING_OR_TRAILING_COMMA = re.compile(rf"({_STRING})|(?<=[\w\"\]}}])\s*,(?=\s*[}}\]])", re.DOTALL)
 
 
 def read_json(content: str) -> object:
-    """The JSON value of an answer, whatever it is: an operation wants an object and refuses anything else.
+    """Return the JSON value of an answer, of any type: an operation refuses values other than objects.
 
     Raises:
-        Malformed: where no value stands alone, where it is cut off, or where it holds what no JSON value may: NaN,
-            Infinity, a name twice in an object, half of a surrogate pair, NUL (which Postgres cannot store).
+        Malformed: there is no single value, or it is cut off. Also for NaN, Infinity, a name twice in an object, half
+            of a surrogate pair, and NUL (which Postgres cannot store).
     """
     if len(content) > MAX_CHARACTERS:
         raise Malformed(f"longer than {MAX_CHARACTERS} characters")
@@ -121,7 +120,7 @@ def read_json(content: str) -> object:
         value = _value(text)
     except RecursionError:
         raise Malformed("nested too deeply") from None
-    if "\\u" in text or UNSTORABLE.search(text):  # without an escape a string holds nothing that the text does not
+    if "\\u" in text or UNSTORABLE.search(text):  # without escapes, strings hold only characters of the text
         _check_text(value)
     return value
 
@@ -142,7 +141,7 @@ def _value(text: str) -> object:
 
 
 def _without_fence(text: str) -> str:
-    """The inside of the code fence that is the whole text; the text itself where there is no fence."""
+    """Return the inside of the code fence that is the whole text; the text itself without a fence."""
     if not text.startswith("```"):
         return text
     fenced = _FENCED.fullmatch(text)
@@ -153,7 +152,7 @@ def _without_fence(text: str) -> str:
 
 
 def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
-    """Why a text is not one JSON value, in words that a model can do better by."""
+    """Return the reason why a text is not one JSON value, in words that help a model to improve."""
     if not text.startswith(("{", "[")):
         if "```" in text:
             return "text stands before the code fence"
@@ -172,7 +171,7 @@ def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _end_of_value(text: str) -> int | None:
-    """Where the brace that begins a text is closed, strings left aside; None where it is not."""
+    """Return the position after the brace that closes the first one, ignoring strings; None if it is not closed."""
     depth = 0
     for token in _STRING_OR_BRACE.finditer(text):
         if token[0] in ("{", "["):
@@ -208,7 +207,7 @@ def _float(digits: str) -> float:
 
 
 def _int(digits: str) -> int:
-    if len(digits) > 300:  # as many as the largest float has; Python itself refuses more than 4,300
+    if len(digits) > 300:  # about the digits of the largest float; Python refuses more than 4,300
         raise Malformed(f"{digits[:40]}... is too large a number")
     return int(digits)
 

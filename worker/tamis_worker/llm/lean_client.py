@@ -1,14 +1,12 @@
-"""The `openai` package by its cheapest path: its connections, its headers and its errors, without the rest.
+"""The `openai` package by its cheapest path: its connections, headers and errors, without the rest.
 
-What stays is what makes it the package: URL and headers as it builds them, its transport, the exceptions that it
-raises. What goes is what it does anew for every request: options, copies of options, URL, headers, types of the
-answer. `post(..., cast_to=object)` costs twice as much (docs/performance.md); it is taken where a release of the
-package lacks a part that `CONDITIONS` names. And it follows no redirection to anywhere else, which the package does,
-with the prompt and the key.
+The lean client keeps the package's URL, headers, transport and exceptions. It skips work that the package repeats for
+every request: options and their copies, URL, headers, types of the answer. The public path, `post(...,
+cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to another origin;
+the package does, with the prompt and the key.
 
-The lean client stands on parts of the package that are not public. Each has a condition here: what it must do for a
-call to be made by it. They are checked whenever a client is made;
-where one does not hold, the client takes the package's public path instead.
+It uses private parts of the package. `CONDITIONS` has the behaviour that a call needs from each. Every new client
+checks them; if one fails, it uses the public path.
 """
 
 import json
@@ -22,10 +20,10 @@ from typing import Any
 import httpx2
 import openai
 
-ERROR_BYTES = 64_000  # of an error answer; what it means stands at its beginning
-SAME_REQUEST = frozenset({307, 308})  # redirections after which the same is sent once more; others make a GET of it
+ERROR_BYTES = 64_000  # of an error answer; its meaning is at the beginning
+SAME_REQUEST = frozenset({307, 308})  # redirections that repeat the same request; others change it to a GET
 PORTS = {"http": 80, "https": 443}
-# Headers that nobody adds to a request: they say what it holds, to whom it goes, and with which key.
+# Headers that callers cannot add: they describe the body, the target or the key.
 OWN_HEADERS = frozenset(
     {"authorization", "connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"}
 )
@@ -37,18 +35,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RequestTemplate:
-    """The parts of a request that are the same in all of a client's."""
+    """The parts that all requests of a client share."""
 
     headers: httpx2.Headers
     extensions: Mapping[str, Any]
 
 
 class AnswerTooLarge(Exception):
-    """An answer has more bytes than are read; the rest of it was left where it is."""
+    """An answer has more bytes than the limit; the rest was not read."""
 
 
 class Redirected(Exception):
-    """The endpoint points to somewhere else; nothing was sent there."""
+    """The endpoint redirects to another origin; nothing was sent there."""
 
     def __init__(self, status: int, target: httpx2.URL) -> None:
         self.status = status
@@ -58,7 +56,7 @@ class Redirected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """A successful answer, read whole."""
+    """A successful answer, read completely."""
 
     headers: httpx2.Headers
     content: bytes
@@ -74,12 +72,12 @@ class _Question:
 
 
 class LeanClient(openai.AsyncOpenAI):
-    """An `AsyncOpenAI` that asks one kind of question, without retries of its own."""
+    """An `AsyncOpenAI` that makes one kind of request, without retries."""
 
     def __init__(
         self, *, base_url: str, api_key: str, timeout: httpx2.Timeout, http: httpx2.AsyncClient, max_bytes: int
     ) -> None:
-        """`max_bytes` of an answer are read at most: a budget of tokens is the endpoint's promise alone."""
+        """At most `max_bytes` of an answer are read, because endpoints may ignore the token budget."""
         super().__init__(base_url=base_url, api_key=api_key, max_retries=0, timeout=timeout, http_client=http)
         self._http = http
         self._max_bytes = max_bytes
@@ -104,13 +102,13 @@ class LeanClient(openai.AsyncOpenAI):
 
         Args:
             body: as JSON.
-            api_key: the one to send; None: the one before.
-            headers: added to the usual ones; those in `OWN_HEADERS` stay as they are.
-            silence: seconds between two pieces of the answer, in the place of the client's own.
+            api_key: to send; None: the previous key.
+            headers: added to the usual ones; those in `OWN_HEADERS` are ignored.
+            silence: longest seconds between two pieces of the answer, instead of the client's setting.
 
         Raises:
             AnswerTooLarge: the answer has more than `max_bytes`.
-            Redirected: the endpoint points to another host, or asks for another request.
+            Redirected: the endpoint redirects to another host, or to another request.
             openai.APIStatusError: the endpoint answered 4xx or 5xx.
             openai.APITimeoutError, openai.APIConnectionError: there was no answer.
             UnicodeEncodeError: a text holds half of a surrogate pair.
@@ -136,7 +134,7 @@ class LeanClient(openai.AsyncOpenAI):
             raise
 
     async def _sent(self, question: _Question, url: httpx2.URL) -> HttpAnswer:
-        """The answer of one server; a redirection is an `APIStatusError`, too."""
+        """Return the answer of one server; a redirection raises `APIStatusError` too."""
         if self._template is None:
             response = await self._publicly(question, url)
         else:
@@ -178,20 +176,20 @@ class LeanClient(openai.AsyncOpenAI):
             cast_to=object,
             body=question.body,
             options={"headers": headers, "timeout": timeout, "follow_redirects": False},
-            stream=True,  # of the answer's bytes, so that `_read` bounds them
+            stream=True,  # of the answer's bytes, so that `_read` limits them
             stream_cls=openai.AsyncStream[object],
         )
         return stream.response
 
     def _same_server(self, response: httpx2.Response) -> httpx2.URL:
-        """Where on the same server the same request is to be sent. Raises `Redirected`."""
+        """Return the target of a redirection on the same server. Raise `Redirected` for all others."""
         target = _target(response)
         if response.status_code not in SAME_REQUEST or target.userinfo or _origin(target) != _origin(self._endpoint):
             raise Redirected(response.status_code, target)
         return target
 
     async def _read(self, response: httpx2.Response) -> bytes:
-        """As much of an answer as may be; its connection is given back, or closed where there is more."""
+        """Return an answer up to the limit. Return its connection to the pool, or close it if more bytes follow."""
         limit = self._max_bytes if response.is_success else ERROR_BYTES
         parts: list[bytes] = []
         size = 0
@@ -218,25 +216,25 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 def request_template(client: openai.AsyncOpenAI) -> RequestTemplate:
-    """The headers and time-outs that the package would send: no public way shows them."""
+    """Return the headers and time-outs that the package would send; it has no public function for them."""
     request = _example(client)
     request.headers.pop("content-length", None)
     return RequestTemplate(request.headers, request.extensions)
 
 
 def status_error(client: openai.AsyncOpenAI, response: httpx2.Response) -> openai.APIStatusError:
-    """The error that the package raises for an answer, which must be read."""
+    """Return the error that the package raises for an answer, which must be read."""
     return client._make_status_error_from_response(response)
 
 
 def broken_conditions(client: openai.AsyncOpenAI) -> tuple[str, ...]:
-    """The names of the parts that are not as they were."""
+    """Return the names of the parts that have changed."""
     return tuple(name for name, holds in CONDITIONS.items() if not _holds(holds, client))
 
 
 @cache
 def warn_of(broken: tuple[str, ...]) -> None:
-    """Log, once in a process, that calls cost more than they need to."""
+    """Log, once in a process, that calls cost more than necessary."""
     log.warning(
         "this release of openai (%s) has no %s as known here: calls take its public path, which costs more CPU each",
         openai.__version__,
@@ -253,7 +251,7 @@ def _example(client: openai.AsyncOpenAI) -> httpx2.Request:
 def _holds(condition: Callable[[openai.AsyncOpenAI], bool], client: openai.AsyncOpenAI) -> bool:
     try:
         return condition(client)
-    except Exception as error:  # whatever it is, the part cannot be used; the public path is taken
+    except Exception as error:  # any failure means the public path
         log.debug("a part of openai that is not public fails: %r", error)
         return False
 

@@ -1,4 +1,4 @@
-"""The one seam to the `openai` package: a question in, a reply out, errors as values."""
+"""The interface to the `openai` package: a question in, a reply out, errors as values."""
 
 import asyncio
 from collections.abc import Mapping
@@ -38,19 +38,19 @@ __all__ = ["CallError", "ChatAnswer", "ChatRequest", "LlmClient", "Message", "Re
 CONNECT_TIMEOUT = 10.0  # seconds
 # Endpoints that run on uvicorn close idle connections after 5 seconds; a request sent just then is lost.
 KEEPALIVE = 4.0  # seconds
-# The longest answers of the largest models, with their reasoning, have a million; some 600 bytes for each token come on
-# top of it where the probabilities of tokens are asked for.
+# The longest answers of the largest models, with their reasoning, have a million bytes; requested token probabilities
+# add about 600 bytes per token.
 MAX_ANSWER_BYTES = 8_000_000
-COMPILES_GRAMMARS = "llama.cpp"  # what its server calls itself, in every answer's headers
-SHOWN = 200  # characters of an answer that stands for all of a model's
+COMPILES_GRAMMARS = "llama.cpp"  # the name of its server in every answer's headers
+SHOWN = 200  # characters of one answer in messages about its model
 
 
 @dataclass(frozen=True, slots=True)
 class LearnResult:
-    """The difference that an answer makes to the next call."""
+    """The effect of an answer on the next call."""
 
-    ask_again: bool = False  # the question is worth asking anew: the next call asks in another way
-    hopeless: str | None = None  # why the model is of no use to the batch, with one of its answers
+    ask_again: bool = False  # True: repeat the question; the next call asks in another form
+    hopeless: str | None = None  # reason why the model is useless to the batch, with one of its answers
 
 
 NO_CHANGE = LearnResult()
@@ -61,15 +61,15 @@ class _Outcome:
     """The reply to one HTTP request, and the refusal in it."""
 
     reply: Reply
-    refusal: ParameterRefusal | None = None  # where the request itself was refused, and nothing was paid
+    refusal: ParameterRefusal | None = None  # set if the request itself was refused, and nothing was paid
 
 
 class LlmClient:
-    """One endpoint, asked over one pool of connections; one per process, in one event loop.
+    """One endpoint, with one pool of connections; one per process, in one event loop.
 
-    How each model wants to be asked for each schema is found out from refusals and remembered: see `dialect`. By schema
-    too, so that one schema that an endpoint refuses does not loosen the answers to all others. What answers teach holds
-    for the model, and for all workers: see `dialect` and `shared_dialects`.
+    The client learns from refusals, per model and schema, the form of request that the endpoint accepts (see
+    `dialect`). So a refused schema does not loosen the answers to others. Lessons from answers hold for the model and
+    for all workers (see `shared_dialects`).
     """
 
     def __init__(
@@ -83,26 +83,25 @@ class LlmClient:
         dialects: SharedDialects | None = None,
         compiles_grammars: bool = False,
     ) -> None:
-        """Nothing connects yet.
+        """Prepare the client, without a connection.
 
         Args:
             base_url: up to and including `/v1`.
-            api_key: empty where the endpoint asks for none; or where keys come from that expire.
-            timeout: seconds that one call may take from first to last.
-            connections: calls in flight at once; further ones wait for a connection, on their own time.
-            max_answer_bytes: of one HTTP answer; more is not read, and the call counts as failed.
-            dialects: what answers have taught, shared by whoever asks the same endpoint; None: nobody else does.
-            compiles_grammars: it is known beforehand that the endpoint turns a schema into a grammar; else its answers
-                tell.
+            api_key: empty if the endpoint needs none; or the source of keys that expire.
+            timeout: seconds of a whole call.
+            connections: calls in flight at once; further calls wait for a connection within their own time.
+            max_answer_bytes: of one HTTP answer; longer answers are not read on, and the call fails.
+            dialects: lessons from answers, shared by all clients of the endpoint; None: there is no other client.
+            compiles_grammars: True if the endpoint is known to compile schemas into grammars; else its answers show it.
 
         Raises:
-            ConfigurationError: where `base_url` is none, or the key cannot be sent.
+            ConfigurationError: `base_url` is no URL, or the key cannot be sent.
         """
         if not base_url.startswith(("http://", "https://")):
             raise ConfigurationError(f"TAMIS_LLM_BASE_URL: {base_url!r} does not begin with http:// or https://")
         self._keys = FixedKey(api_key or NO_KEY) if isinstance(api_key, str) else api_key
         self._timeout = timeout
-        self._accepted: dict[tuple[str, str], Dialect] = {}  # what was not refused, by model and schema name
+        self._accepted: dict[tuple[str, str], Dialect] = {}  # accepted forms, by model and schema name
         self._dialects = dialects or SharedDialects()
         self._compiles_grammars = compiles_grammars
         limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE)
@@ -118,7 +117,7 @@ class LlmClient:
         await self._client.close()
 
     async def models(self, *, within: float, headers: Mapping[str, str] | None = None) -> ModelList | CallError:
-        """The models that the endpoint lists, which costs nothing, or why it lists none.
+        """Return the models that the endpoint lists, or the error; the call costs nothing.
 
         `within` are seconds; `headers` are sent beside the usual ones.
         """
@@ -133,23 +132,22 @@ class LlmClient:
             return of_exception(error, api_key=key)
 
     def dialect_of(self, request: ChatRequest) -> Dialect:
-        """How such a request is put to the endpoint, as far as that is known."""
+        """Return the present dialect for such a request."""
         accepted = self._accepted.get((request.model, request.schema_name), Dialect())
         return replace(accepted, rung=lower(accepted.rung, self._dialects.rung_state(request.model).rung))
 
     def dialect_turn(self, request: ChatRequest) -> DialectTurn:
-        """The leave to ask: waited for before the permit for the call, and left when its answer was learned from.
+        """Return the turn to make a call: wait for it before the call's permit, and leave it after `learn`.
 
-        As long as no answer of the model could be used, one call at a time is made, by all workers together. The others
-        wait before they ask for a permit: those who waited with one in their hands would all call at once afterwards,
-        and more than the limit in one window.
+        Until an answer of the model is usable, all workers together make one call at a time. The others wait without a
+        permit: with permits, all would start at once afterwards, above the limit of one window.
         """
         return self._dialects.turn(request.model, request.schema_name)
 
     async def ask(self, request: ChatRequest) -> Reply:
-        """The reply to a request: one paid call at most, and the unpaid ones that find out what is refused.
+        """Return the reply to a request, after at most one paid call, and the unpaid ones that meet refusals.
 
-        Whatever the endpoint or the network does is a value; cancellation raises.
+        Failures of endpoint and network are values; only cancellation raises.
         """
         about = request.model, request.schema_name
         if self._compiles_grammars:
@@ -165,15 +163,15 @@ class LlmClient:
             following = after_refusal(dialect, outcome.refusal, ("temperature", *request.options))
             if following is None:
                 return outcome.reply
-            if self._accepted[about] == accepted:  # else another call has found out meanwhile
+            if self._accepted[about] == accepted:  # else another call has learned it already
                 rung = accepted.rung if following.rung is dialect.rung else following.rung
                 self._accepted[about] = replace(following, rung=rung)
 
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
-        """Tell all workers what a reply teaches of how to ask; `usable` says that the operation took it.
+        """Record for all workers what a reply shows about the form of requests; `usable`: the operation accepted it.
 
-        A reply that was cut off, refused or held back teaches nothing, except that a server which compiles grammars has
-        to be told of the longest text as well. An answer without content does where no other one could be used yet.
+        A reply that was cut off, refused or filtered shows nothing. But after a cut-off reply, a server that compiles
+        grammars gets every bound. An empty answer counts only until one answer was usable.
         """
         model, asked_on = request.model, reply.rung
         if asked_on is None:
@@ -205,20 +203,20 @@ class LlmClient:
         return LearnResult(ask_again=bad and self.dialect_of(request).rung is not asked_on)
 
     async def _without_key(self, content: str) -> str:
-        """The beginning of a content for people, without the key."""
+        """Return the beginning of a content for messages, without the key."""
         key = ""
         with suppress(NoKey):
             key = await self._keys.current()
         return cleaned(content, key)[:SHOWN]
 
     async def _bound_for_grammars(self, model: str) -> None:
-        """A server that compiles grammars leaves no bound open, if it is told: its model knows none."""
+        """Send every bound to a server that compiles grammars: only the grammar limits its model."""
         state = self._dialects.rung_state(model)
         if self._compiles_grammars and state.rung is Rung.STRICT:
             await self._dialects.change(model, replace(state, rung=Rung.BOUNDED))
 
     def _step_down(self, request: ChatRequest, asked_on: Rung) -> None:
-        """Others are answered well on a higher rung, which this schema is refused on: the step is its own."""
+        """Lower the rung for this schema only: other schemas get good answers on the higher rung."""
         lower_rung = AFTER_OTHER_SHAPE.get(asked_on)
         counts = self._dialects.answer_counts(request.model, asked_on)
         if lower_rung is not None and counts.beyond_tolerance(Adherence.OTHER_SHAPE):
@@ -226,7 +224,7 @@ class LlmClient:
             self._accepted[about] = replace(self._accepted[about], rung=lower_rung)
 
     async def _call(self, request: ChatRequest, dialect: Dialect) -> _Outcome:
-        """One request; a second one where the key was refused and there is another."""
+        """Make one request; a second one if the key was refused and another key exists."""
         try:
             key = await self._keys.current()
         except NoKey as error:
@@ -256,7 +254,7 @@ class LlmClient:
         except openai.APIStatusError as error:
             rate = _rate(error.response.headers)
             refused = of_exception(error, api_key=key)
-            # An error of a known kind is about something else, whatever words it uses.
+            # An error of a known kind concerns something else, even if its text is similar.
             is_refusal = refused.kind is ErrorKind.INVALID_REQUEST or error.status_code == FORBIDDEN
             refusal = refusal_of(error.status_code, error.body, error.message) if is_refusal else None
             outcome = _Outcome(refused, refusal)
@@ -279,7 +277,7 @@ def _no_key(error: NoKey) -> CallError:
 
 
 def _outcome(reply: Reply) -> _Outcome:
-    """The outcome of a 200; gateways refuse a request inside of one."""
+    """Return the outcome of a 200; gateways refuse requests inside it."""
     if isinstance(reply, CallError) and (reply.kind is ErrorKind.INVALID_REQUEST or reply.status == FORBIDDEN):
         return _Outcome(reply, ParameterRefusal(reply.status or 400, reply.message))
     return _Outcome(reply)
@@ -293,7 +291,7 @@ def _adherence(content: str, request: ChatRequest) -> Adherence:
 
 
 def _rate(headers: httpx2.Headers) -> RateHeaders | None:
-    # Once through all of them: looking up each name takes as long as the whole of this.
+    # One pass over all headers: looking up each name takes as long as this whole function.
     rates = {name.lower(): value for name, value in headers.raw if name[:12].lower() == b"x-ratelimit-"}
     if not rates:
         return None

@@ -12,10 +12,10 @@ ModelList: TypeAlias = tuple[str, ...]
 
 
 async def listed_models(client: openai.AsyncOpenAI, headers: Mapping[str, str]) -> ModelList:
-    """The names that `/models` gives, in its order; `headers` go before the client's own.
+    """Return the names from `/models`, in its order; `headers` override the client's own.
 
     Raises:
-        ValueError: the answer is no such list, or is longer than any.
+        ValueError: the answer is no such list, or too long.
         openai.OpenAIError: the endpoint answered 4xx or 5xx, or not at all.
     """
     body = b""
@@ -28,7 +28,7 @@ async def listed_models(client: openai.AsyncOpenAI, headers: Mapping[str, str]) 
 
 
 def names_in(body: bytes) -> ModelList:
-    """The names in a list of models. Raises `ValueError` where it is none."""
+    """Return the names in a list of models. Raise `ValueError` for any other body."""
     listed = json.loads(body)
     try:
         return tuple(str(entry["id"]) for entry in listed["data"])

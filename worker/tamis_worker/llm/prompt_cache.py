@@ -1,15 +1,15 @@
-"""Options that help an endpoint to read the common beginning of many prompts once. Pure; none can change an answer.
+"""Options that let an endpoint read the common beginning of many prompts once. Pure; none changes an answer.
 
 The common beginning of a batch's prompts is the schema of the answer and the system message.
 
-| parameter | where it goes | for |
+| parameter | place | for |
 |---|---|---|
-| prompt_cache_key | the body | endpoints of many machines with a cache each: the same key, the same machine |
-| prompt_cache_options | the body | OpenAI from gpt-5.6 on, where writing costs 1.25 x: only what is marked is kept |
-| prompt_cache_breakpoint | the system message | the same; nothing is read but what ends at a mark |
+| prompt_cache_key | the body | endpoints of many machines with a cache each: same key, same machine |
+| prompt_cache_options | the body | OpenAI from gpt-5.6 on, where writing costs 1.25 x: only marked text is kept |
+| prompt_cache_breakpoint | the system message | the same; only text that ends at a mark is read |
 | cache_control | the system message | Anthropic's models behind a gateway (OpenRouter, LiteLLM) |
 
-All of them are options of a request: an endpoint that refuses one by its name is asked without it from then on.
+All are options of a request: after an endpoint refuses one by name, requests omit it.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ from typing import Any
 
 from .chat import Message, Schema
 
-MINIMUM = 1024  # tokens: a shorter beginning is cached nowhere (Anthropic's and some of OpenAI's models ask for more)
-FEWEST_CHARACTERS = 3  # of a token, in prose or JSON of Latin script: what is shorter cannot reach the minimum
-KEY_LENGTH = 32  # characters; OpenAI takes 64
+MINIMUM = 1024  # tokens: no endpoint caches a shorter beginning (Anthropic's and some of OpenAI's models need more)
+FEWEST_CHARACTERS = 3  # of a token, in prose or JSON of Latin script: shorter texts cannot reach the minimum
+KEY_LENGTH = 32  # characters; OpenAI accepts 64
 
 KEY = "prompt_cache_key"
 OPTIONS = "prompt_cache_options"
@@ -34,7 +34,7 @@ PARAMETERS = frozenset({KEY, OPTIONS, *MARKS})
 
 
 class Breakpoint(StrEnum):
-    """How an endpoint is told where the common beginning ends."""
+    """The parameter that marks the end of the common beginning."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -43,7 +43,7 @@ class Breakpoint(StrEnum):
 def cache_options(
     model: str, messages: Sequence[Message], schema: Schema, breakpoint_: Breakpoint | None
 ) -> dict[str, Any]:
-    """The options of a request: key and mark where its beginning may be long enough, with which nothing else changes.
+    """Return the options of a request: key and mark if its beginning may be long enough.
 
     Without a breakpoint no mark is set.
     """
@@ -62,9 +62,9 @@ def cache_options(
 
 
 def marked(body: dict[str, Any]) -> dict[str, Any]:
-    """The body of a request with its marks where they belong: on the system message, which then is a list of one part.
+    """Return the body of a request with its marks on the system message, which becomes a list of one part.
 
-    A body without marks stays as it is; marks of one that begins with no system message are dropped.
+    A body without marks stays; without a leading system message, marks are dropped.
     """
     marks = {name: body[name] for name in MARKS if name in body}
     if not marks:
@@ -76,7 +76,7 @@ def marked(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def characters_in_common(messages: Sequence[Message], schema: Schema) -> int:
-    """The length of the beginning that a prompt shares with those of other records: system message and schema."""
+    """Return the length of the beginning that prompts of different records share: system message and schema."""
     return len(json.dumps(schema)) + sum(len(message.content) for message in messages[:1] if message.role == "system")
 
 
@@ -85,7 +85,7 @@ def _may_reach_the_minimum(messages: Sequence[Message], schema: Schema) -> bool:
     return len(messages[0].content) >= enough or characters_in_common(messages, schema) >= enough
 
 
-@lru_cache(maxsize=64)  # a worker asks for few batches at a time, about thousands of records each
+@lru_cache(maxsize=64)  # a worker has few batches at a time, of thousands of records each
 def _key(model: str, beginning: str) -> str:
-    """Two schemas after one system message share a key, and so a machine, which keeps both."""
+    """Return one key for all schemas after a system message: they share a machine, which caches each."""
     return hashlib.sha256(f"{model}\0{beginning}".encode("utf-8", "replace")).hexdigest()[:KEY_LENGTH]

@@ -1,10 +1,10 @@
-"""The rung on which each model is asked, as one process knows it, and the gate before a rung that is not proven.
+"""The rung of each model in one process, and the gate before an unproven rung.
 
-As long as no answer on a model's rung could be used, one call at a time finds out, of all workers together: it holds a
-lease of the store. The first answer that could be used opens the gate for everybody. From then on a call costs one
-look into a dict; what others have learned arrives within seconds.
+Until an answer on a model's rung is usable, all workers together make one call at a time: it holds a lease of the
+store. The first usable answer opens the gate for all. From then on a call costs one look into a dict; lessons of other
+workers arrive within seconds.
 
-A store that is away, hangs or fails holds nothing up: the process goes on with what it knows, and finds out alone.
+Calls never wait for a failed store: the process continues with its own knowledge.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ from .chat import LOWEST, START, Rung, is_below
 from .dialect import Adherence, AnswerCounts, RungState, after_answer
 from .dialect_store import LEASE, DialectStore, Leased, MemoryDialects
 
-FRESH = 5.0  # s; what is older is read again, beside the calls
-LOOK_AGAIN = (0.1, 0.5)  # s; between two looks at a lease that another call holds
-TRIES = 5  # to change what others change at the same moment
+FRESH = 5.0  # s; older states are read again, during calls
+LOOK_AGAIN = (0.1, 0.5)  # s; between two tries for a lease that another call holds
+TRIES = 5  # to write a state that others change at the same time
 
-STORE_WITHIN = 5.0  # s; a store that takes longer counts as away
+STORE_WITHIN = 5.0  # s; a slower store counts as unreachable
 CLOSED_WITHIN = 2.0  # s
 
 T = TypeVar("T")
@@ -40,27 +40,26 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _ModelDialect:
-    """One model as this process knows it."""
+    """The state of one model in this process."""
 
     rung_state: RungState = field(default_factory=RungState)
     read_at: float = -math.inf  # by the loop's clock
-    reading: bool = False  # it is being read again
-    open: bool = False  # the shape was followed, though no answer could be used yet: calls need not wait
-    climbs: bool = False  # the next call tries the first rung anew
+    reading: bool = False  # True: a read is running
+    open: bool = False  # the shape was followed, though no answer was usable: calls need not wait
+    climbs: bool = False  # the next call tries the first rung again
     alone_until: float = -math.inf  # by the loop's clock; a call of this process finds out, without the store
-    queue: asyncio.Lock = field(default_factory=asyncio.Lock)  # who is at its head asks for the lease
-    changed: asyncio.Event = field(default_factory=asyncio.Event)  # set, and replaced, when something was learned here
+    queue: asyncio.Lock = field(default_factory=asyncio.Lock)  # the call at its head requests the lease
+    changed: asyncio.Event = field(default_factory=asyncio.Event)  # set, and replaced, after each lesson here
     counts: dict[Rung, AnswerCounts] = field(default_factory=dict)
-    followed: set[str] = field(default_factory=set)  # the names of the schemas that were followed
-    first: dict[str, asyncio.Lock] = field(default_factory=dict)  # by the same names: whose call is the first
+    followed: set[str] = field(default_factory=set)  # the names of the schemas that the model followed
+    first: dict[str, asyncio.Lock] = field(default_factory=dict)  # by schema name: held by the first call
 
     @property
     def settled(self) -> bool:
-        """Whether calls need not wait for one that finds out."""
+        """Return True if calls need not wait for another call's finding."""
         return self.rung_state.proven or self.open
 
     def apply(self, rung_state: RungState) -> None:
-        """Replace what is known by what the store holds."""
         if rung_state.rung is not self.rung_state.rung:
             self.open = False
             self.counts.clear()
@@ -68,7 +67,6 @@ class _ModelDialect:
         self.read_at = asyncio.get_running_loop().time()
 
     def wake(self) -> None:
-        """Wake whoever waits for a change."""
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -79,9 +77,9 @@ class SharedDialects:
     def __init__(
         self, store: DialectStore | None = None, *, worker: str | None = None, hopeless_after: int = 20
     ) -> None:
-        """`store` is what all workers share; without one the process learns for itself. `worker` is its unique name.
+        """Prepare the rungs. All workers share `store`; None: the process learns alone. `worker`: its unique name.
 
-        A model is hopeless after so many answers in a row on the lowest rung, none of which could be used.
+        A model is hopeless after `hopeless_after` unusable answers in a row on the lowest rung.
         """
         self._store = BoundedStore(store or MemoryDialects())
         self._worker = worker or secrets.token_hex(4)
@@ -90,15 +88,15 @@ class SharedDialects:
         self._models: defaultdict[str, _ModelDialect] = defaultdict(_ModelDialect)
 
     async def close(self) -> None:
-        """Let what is being written to the store end, if it ends soon."""
+        """Wait for writes to the store, at most 2 seconds."""
         await self._store.close()
 
     def rung_state(self, model: str) -> RungState:
-        """The rung of a model, and whether it has proven itself."""
+        """Return the rung of a model, and whether it is proven."""
         return self._models[model].rung_state
 
     def next_rung(self, model: str) -> Rung:
-        """The rung of the next call: as answers have taught, or the first one where it is tried anew by this call."""
+        """Return the rung of the next call: the learned rung, or the first rung if due for another trial."""
         dialect = self._models[model]
         if dialect.climbs:
             dialect.climbs = False
@@ -106,19 +104,19 @@ class SharedDialects:
         return dialect.rung_state.rung
 
     def turn(self, model: str, shape: str = "") -> "DialectTurn":
-        """The leave to make one call, to be waited for and then left; `shape` is the name of its schema."""
+        """Return the turn to make one call: wait for it, then leave it; `shape`: its schema's name."""
         return DialectTurn(self, self._models[model], model, shape)
 
     def answer_counts(self, model: str, rung: Rung) -> AnswerCounts:
-        """How often this process had answers on a rung."""
+        """Return this process's counts of answers on a rung."""
         return self._models[model].counts.setdefault(rung, AnswerCounts())
 
     async def record_answer(
         self, model: str, asked_on: Rung, adherence: Adherence, *, shape: str = "", repair: bool = False
     ) -> RungState:
-        """Tell all workers what follows from an answer; return the state of the model's rung.
+        """Record for all workers the consequence of an answer; return the state of the model's rung.
 
-        A `repair` speaks of a record that was counted already: one that no model can answer well is one glitch.
+        A `repair` concerns a record that has been counted: a record that no model answers well is one glitch.
         """
         dialect = self._models[model]
         if adherence in (Adherence.USABLE, Adherence.FOLLOWED):
@@ -129,7 +127,7 @@ class SharedDialects:
         state = dialect.rung_state
         if adherence is Adherence.USABLE and state.proven and not is_below(state.rung, asked_on):
             return state
-        if adherence is not Adherence.USABLE:  # others may have gone down since
+        if adherence is not Adherence.USABLE:  # others may have lowered the rung since
             await self._read(dialect, model)
         for _ in range(TRIES):
             seen = dialect.rung_state
@@ -144,32 +142,32 @@ class SharedDialects:
                 break
         state = dialect.rung_state
         if adherence in (Adherence.FOLLOWED, Adherence.OUT_OF_BOUNDS) and asked_on is state.rung is not LOWEST:
-            dialect.open = True  # the endpoint does what it was told: it is no use to go on one by one
+            dialect.open = True  # the endpoint follows the shape: waiting for single calls gains nothing
         dialect.wake()
         return state
 
     async def hopeless(self, model: str) -> int | None:
-        """After how many answers the model is hopeless, told to one caller; the count begins anew. None: it is not."""
+        """Return the number of unusable answers if the model is hopeless, and restart the count; else None."""
         state = self.rung_state(model)
         if state.rung is not LOWEST or state.proven or state.unusable < self._hopeless_after:
             return None
         return state.unusable if await self.change(model, replace(state, unusable=0)) else None
 
     async def change(self, model: str, then: RungState) -> bool:
-        """Put another state in the place of the one that is known; False where others were first."""
+        """Replace the state by another; False if another worker was first."""
         dialect = self._models[model]
         dialect.apply(await self._store.exchange(model, dialect.rung_state, then))
         dialect.wake()
         return dialect.rung_state == then
 
     async def _wait(self, dialect: _ModelDialect, model: str) -> str | None:
-        """Return when a call may be made; the holder's name where it is the one that finds out."""
+        """Return when a call may start; with the holder's name if it is the call that finds out."""
         if dialect.read_at == -math.inf:
             await self._read(dialect, model)
         if dialect.settled:
             return None
         clock = asyncio.get_running_loop().time
-        async with dialect.queue:  # the store is asked by one call of this process at a time
+        async with dialect.queue:  # one call of this process at a time asks the store
             while not dialect.settled:
                 holder = self._next_holder()
                 leased = await self._store.lease(model, holder)
@@ -180,7 +178,7 @@ class SharedDialects:
                 if granted and not dialect.settled:
                     dialect.alone_until = clock() + LEASE
                     return holder
-                if granted:  # it was proven the moment before
+                if granted:  # another call has just proven it
                     self._store.release(model, holder)
                     break
                 await wait_within(dialect.changed, random.uniform(*LOOK_AGAIN))  # noqa: S311 - spreads looks
@@ -190,7 +188,7 @@ class SharedDialects:
         return f"{self._worker}/{next(self._calls)}"
 
     async def _start_anew(self, dialect: _ModelDialect, model: str) -> None:
-        """After a day a rung that never gave a usable answer is no knowledge to begin with."""
+        """Reset, after a day, a rung that never gave a usable answer."""
         if dialect.rung_state.due and not dialect.rung_state.proven:
             dialect.apply(await self._store.exchange(model, dialect.rung_state, RungState()))
 
@@ -199,7 +197,7 @@ class SharedDialects:
         self._store.release(model, holder).add_done_callback(lambda _: dialect.wake())
 
     def _refresh_if_stale(self, dialect: _ModelDialect, model: str) -> None:
-        """Read what others have learned, beside the calls."""
+        """Read other workers' lessons, during calls."""
         if dialect.reading or asyncio.get_running_loop().time() - dialect.read_at < FRESH:
             return
         dialect.reading = True
@@ -218,13 +216,13 @@ class SharedDialects:
         state = await self._store.look(model)
         if state is not None:
             dialect.apply(state)
-        else:  # nothing is known, or the store is away: what this process knows stands
+        else:  # no state is stored, or the store is unreachable: the process's own state stays
             dialect.read_at = asyncio.get_running_loop().time()
 
 
 @dataclass(eq=False, slots=True)
 class DialectTurn:
-    """The leave to make one call; left with its context, and then whoever waits is let in."""
+    """The turn to make one call; leaving its context admits the waiting calls."""
 
     dialects: SharedDialects
     dialect: _ModelDialect
@@ -243,7 +241,7 @@ class DialectTurn:
             self.dialects._leave(self.dialect, self.model, self._holder)
 
     async def wait(self) -> None:
-        """Return when the call may be made; at once where the model's rung is proven, and its schema was followed."""
+        """Return when the call may start; at once if the model's rung is proven, and its schema was followed."""
         if self.dialect.settled:
             self.dialects._refresh_if_stale(self.dialect, self.model)
         else:
@@ -252,11 +250,11 @@ class DialectTurn:
             await self._wait_for_the_first()
 
     def _is_new(self) -> bool:
-        """Whether nobody here knows that the model keeps to the bounds of this schema, of which it is not told."""
+        """Return True if no answer here has shown that the model keeps this schema's bounds."""
         return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
-        """One call of this process goes first: else all that are in flight would be wasted on the same finding."""
+        """Let one call of this process run first: else all calls in flight would be wasted on one finding."""
         first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):
@@ -268,7 +266,7 @@ class DialectTurn:
 
 
 class BoundedStore:
-    """A store whose statements are waited for a few seconds; to cancel the wait does not cut a statement off."""
+    """A store whose statements are awaited for a few seconds; cancelling the wait does not cancel the statement."""
 
     def __init__(self, store: DialectStore) -> None:
         self._store = store
@@ -276,7 +274,7 @@ class BoundedStore:
         self._closing = False
 
     async def close(self) -> None:
-        """Let what is being written end, if it ends soon: whoever waits for a lease would wait for all of it."""
+        """Wait for running writes, at most 2 seconds: an unreleased lease would make others wait until it expires."""
         if self._statements:
             await asyncio.wait(self._statements, timeout=CLOSED_WITHIN)
         self._closing = True
@@ -285,11 +283,11 @@ class BoundedStore:
         await asyncio.gather(*self._statements, return_exceptions=True)
 
     async def look(self, model: str) -> RungState | None:
-        """The state of a model; None: the store has none, or is away."""
+        """Return the state of a model; None: none is stored, or the store is unreachable."""
         return await self._result(self.start(self._store.look(model)))
 
     async def lease(self, model: str, holder: str) -> Leased | None:
-        """Ask for the lease; None: the store is away. A wait that is cancelled leaves no lease behind."""
+        """Request the lease; None: the store is unreachable. A cancelled wait releases the lease afterwards."""
         asking = self.start(self._store.lease(model, holder))
         try:
             return await self._result(asking)
@@ -299,11 +297,11 @@ class BoundedStore:
             raise
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
-        """Put `then` in the place of what was seen; return what is there now, which is `then` if the store is away."""
+        """Replace `seen` by `then`; return the stored state, which is `then` if the store is unreachable."""
         return await self._result(self.start(self._store.exchange(model, seen, then))) or then
 
     def release(self, model: str, holder: str) -> "asyncio.Task[None]":
-        """Begin to give a lease up."""
+        """Begin to release a lease."""
         return self.start(self._store.release(model, holder))
 
     def start(self, statement: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
@@ -326,7 +324,7 @@ class BoundedStore:
             return task.result()
         except LedgerUnavailable as error:
             log.debug("the dialects' store is away: %s", error)
-        except Exception:  # how to ask best is worth no item: the process goes on with what it knows
+        except Exception:  # no item may fail for the form of requests: the process continues with its own knowledge
             log.warning("what is known of dialects could not be read or written", exc_info=True)
         return None
 

@@ -1,4 +1,4 @@
-"""The operations: one pure module each, with its messages, its response schema and how its answer is read."""
+"""The operations: one pure module each, with its messages, response schema and parser."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from .prompt import Fitted, chunks_as_fields, fitted, retrieved_for
 
 __all__ = ["Decided", "Failure", "Fitted", "InvalidAnswer", "fitted", "lacks_content", "may_ask_again", "program_of"]
 
-# How each operation is asked about an item; the first argument is the operation itself.
+# The program of each operation for an item; the first argument is the operation itself.
 PROGRAMS: dict[type[OperationKind], Callable[..., OperationProgram]] = {
     Filter: filter_.program,
     Score: score.program,
@@ -26,29 +26,29 @@ PROGRAMS: dict[type[OperationKind], Callable[..., OperationProgram]] = {
     Judge: judge.program,
     Answer: answer.program,
 }
-PROGRAMS_OVER_CHUNKS: dict[type[OperationKind], Callable[..., OperationProgram]] = {  # of those with `reads_chunks`
+PROGRAMS_OVER_CHUNKS: dict[type[OperationKind], Callable[..., OperationProgram]] = {  # with `reads_chunks`
     Extract: extract.program_over_chunks,
     ExtractFields: extract_fields.program_over_chunks,
 }
 
 
 def lacks_content(operation: Operation, item: Item) -> bool:
-    """True where there is nothing to ask: the item holds nothing that a model could be shown, and must."""
+    """Return True if a model must see the item, but the item has nothing to show."""
     return operation.needs_record and not shown_fields(item)
 
 
 def may_ask_again(operation: Operation, item: Item) -> bool:
-    """True where further questions may follow from the first answers."""
+    """Return True if the first answers may lead to further questions."""
     return isinstance(operation, Answer) or retrieved_for(operation, item) is not None
 
 
 def program_of(
     operation: Operation, item: Item, *, shown: Item | None = None, recall_threshold: float = RECALL_THRESHOLD
 ) -> OperationProgram:
-    """The program of an operation for one item: the questions to ask, and what their answers come to.
+    """Return the program of an operation for one item: its questions, and the evaluation of their answers.
 
-    `shown` is the item as it is sent, see `fitted`; None: whole. Answers are read against the item itself. Of an item
-    with chunks a model is asked about the recall of a value where an estimate of it is under the threshold.
+    `shown` is the item as sent, see `fitted`; None: whole. Answers are read against the item itself. For an item with
+    chunks, a model judges the recall of each value whose estimate is under the threshold.
     """
     retrieved = retrieved_for(operation, item)
     if retrieved is not None:
@@ -58,6 +58,6 @@ def program_of(
     panel = panel_of(operation)
     if panel is None:
         return program
-    (question,) = next(program)  # an operation that takes a panel asks one question
+    (question,) = next(program)  # an operation with a panel asks one question
     program.close()
     return panel_program(operation, panel, question)

@@ -1,7 +1,7 @@
-"""Answer: generate, evaluate, refine, until an answer is good enough or the iterations are used up (spec 2).
+"""Answer: generate, evaluate and refine until an answer is good enough, or no iterations are left (spec 2).
 
-Generation and evaluation are separate questions. In every iteration the attempts are generated side by side, then
-evaluated side by side; the best of them is accepted, or its feedback goes into the next iteration.
+Generation and evaluation are separate questions. Each iteration generates its attempts in parallel, then evaluates them
+in parallel. It accepts the best attempt, or passes its feedback to the next iteration.
 """
 
 import re
@@ -43,7 +43,7 @@ _EVALUATION_TITLE = re.compile(r"\s*(Answer to Evaluate:|Evaluation Criteria:)",
 
 
 def generation_messages(operation: Answer, item: Item, feedback: str | None = None) -> tuple[Message, ...]:
-    """The generator's messages: instruction, format, the item's source data where it has any, earlier feedback."""
+    """Return the generator's messages: instruction, format, the item's source data if any, earlier feedback."""
     sections = [
         _section("Instruction: ", operation.instruct, _GENERATION_TITLE),
         _section("Response Format: ", operation.resp_format, _GENERATION_TITLE),
@@ -57,7 +57,7 @@ def generation_messages(operation: Answer, item: Item, feedback: str | None = No
 
 
 def evaluation_messages(operation: Answer, answer: str) -> tuple[Message, ...]:
-    """The evaluator's messages: the answer and the criteria, nothing of how the answer came about."""
+    """Return the evaluator's messages: answer and criteria, nothing about the answer's origin."""
     return two_messages(
         EVALUATOR_SYSTEM,
         "Please evaluate the following answer against the specified criteria.",
@@ -68,7 +68,7 @@ def evaluation_messages(operation: Answer, answer: str) -> tuple[Message, ...]:
 
 
 def prepare_feedback(evaluation: AnswerEvaluation) -> str:
-    """The feedback for the next attempt (spec 2), every text of the evaluator on one line."""
+    """Return the feedback for the next attempt (spec 2), each text on one line."""
     feedback = f"Score: {evaluation.score}\nEvaluation: {one_line(evaluation.evaluation_reasoning)}\n"
     if evaluation.improvement_suggestions:
         feedback += "\nImprovement Suggestions:\n"
@@ -78,7 +78,7 @@ def prepare_feedback(evaluation: AnswerEvaluation) -> str:
 
 
 def _section(title: str, text: str, titles: re.Pattern[str]) -> str:
-    """A title and its text, whose lines are kept; a line that reads as one of the message's titles is quoted."""
+    """Return a title and its text with its lines; a line like one of the message's titles is quoted."""
     first, *lines = f"{title}{text}".splitlines()
     return "\n".join([first, *_quoted(lines, titles)])
 
@@ -87,11 +87,11 @@ def _quoted(lines: Iterable[str], titles: re.Pattern[str]) -> list[str]:
     return [f"> {line}" if titles.match(line) else line for line in lines]
 
 
-# Every attempt beside the first: at temperature 0, side by side, they would be one answer paid for several times.
+# For attempts after the first: parallel attempts at temperature 0 would be equal, and paid several times.
 VARIED_TEMPERATURE = 0.8
-SUGGESTIONS = 10  # at most; a model that rambles must end
+SUGGESTIONS = 10  # at most; a rambling model must end
 
-# The answer has no maxLength: grammars refuse to count as far as an answer may reach, and the token budget ends it.
+# The answer has no maxLength: grammars cannot count so far, and the token budget ends it.
 GENERATION_SCHEMA: Schema = object_schema({"answer": {"type": "string"}})
 EVALUATION_SCHEMA: Schema = object_schema(
     {
@@ -102,7 +102,7 @@ EVALUATION_SCHEMA: Schema = object_schema(
     }
 )
 
-# After these no other question to the same endpoint is answered either.
+# After these errors no other question to the endpoint is answered either.
 HOPELESS = frozenset({ErrorKind.AUTHENTICATION, ErrorKind.PERMISSION, ErrorKind.MODEL_NOT_FOUND})
 
 
@@ -124,13 +124,13 @@ class _Scored:
 
 
 def program(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Iterate until an answer reaches the threshold; else the best of all attempts, the first of equally good ones.
+    """Iterate until an answer reaches the threshold; else take the best of all attempts, the first of equal ones.
 
-    An attempt that fails is kept with its kind of error; the next iteration has the last feedback that there was.
-    `shown` is the item as it is sent; None: whole.
+    A failed attempt is kept with its kind of error; the next iteration gets the latest feedback. `shown` is the item as
+    sent; None: whole.
 
     Raises:
-        EvaluationFailed: of the last attempt's kind, where no attempt was both generated and evaluated.
+        EvaluationFailed: no attempt was both generated and evaluated; with the kind of the last failure.
     """
     history: list[IterationData] = []
     feedback: str | None = None
@@ -157,7 +157,7 @@ def program(operation: Answer, item: Item, *, shown: Item | None = None) -> Oper
 
 
 def parse_answer(data: object) -> str:
-    """The answer that was generated, never blank. Raises `InvalidAnswer`."""
+    """Return the generated answer, never blank. Raise `InvalidAnswer`."""
     answer = validated(_Generated, data).answer
     if not answer.strip():
         raise InvalidAnswer("answer: blank")
@@ -165,7 +165,7 @@ def parse_answer(data: object) -> str:
 
 
 def parse_evaluation(data: object) -> AnswerEvaluation:
-    """The evaluation of an answer, its score from 0 to 1. Raises `InvalidAnswer`."""
+    """Return the evaluation of an answer, with a score from 0 to 1. Raise `InvalidAnswer`."""
     evaluated = validated(_Evaluated, data)
     if not 0 <= evaluated.score <= 1:
         raise InvalidAnswer(f"score: {evaluated.score!r} is not from 0 to 1")
@@ -175,7 +175,7 @@ def parse_evaluation(data: object) -> AnswerEvaluation:
 def _iteration(
     operation: Answer, item: Item, number: int, feedback: str | None
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], list[IterationData]]:
-    """The attempts of one iteration, evaluated where they were generated."""
+    """Return the attempts of one iteration; generated answers are evaluated."""
     messages = generation_messages(operation, item, feedback)
     drafts = yield from ask(
         *(
@@ -228,7 +228,7 @@ def _attempt(
 
 
 def _best(attempts: Iterable[IterationData]) -> _Scored | None:
-    """The attempt with the highest score, the first of equal ones; None where none has a score."""
+    """Return the attempt with the highest score, the first of equal ones; None without scores."""
     scored = [
         _Scored(attempt.answer, attempt.evaluation)
         for attempt in attempts

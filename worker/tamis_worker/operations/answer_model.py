@@ -1,9 +1,8 @@
-"""The models that answers are read as, and how an unusable one is refused.
+"""The models of answers, and the refusal of unusable ones.
 
-Operations that are asked to grade get a relevance, too: how far a record fits, from 0 to 100. The grade comes last in
-the answer, when everything else is written, so that it changes neither the decision nor the confidence that stand
-before it. What it means is said in the system message alone: a server that turns the schema into a grammar shows its
-model nothing of it.
+Some operations also request a relevance grade: how well a record fits, from 0 to 100. The grade is last in the answer,
+so that it changes neither decision nor confidence. Only the system message explains it: if a server compiles the schema
+into a grammar, its model does not see the schema.
 """
 
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from tamis_schemas import ErrorKind, Evaluation, EvaluationResult, FieldsResult,
 
 from ..llm.chat import Schema
 
-REASONING_LENGTH = 320  # characters, some fifty words; a small model that rambles must come to an end
+REASONING_LENGTH = 320  # characters, about fifty words; a small model that rambles must end
 
 CONFIDENCE_SCHEMA: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 REASONING_SCHEMA: Schema = {"type": "string", "maxLength": REASONING_LENGTH}
@@ -35,27 +34,27 @@ RELEVANCE_SCHEMA: Schema = {"type": "integer", "minimum": 0, "maximum": MOST_REL
 
 @dataclass(frozen=True)
 class Decided:
-    """A valid answer: the result, and what stands behind it."""
+    """A valid answer: the result and its details."""
 
     result: EvaluationResult | FieldsResult
-    detail: BaseModel | None = None  # what stands behind the value: of an inclusion its `InclusionDecision`
+    detail: BaseModel | None = None  # details of the value; for an inclusion its `InclusionDecision`
     evaluations: tuple[Evaluation, ...] = ()  # by the metrics
-    panel: PanelResult | None = None  # each model's word; None: one model was asked
-    probability: float | None = None  # of inclusion, from the tokens of the answer; None: they say none
-    relevance: int | None = None  # 0 to 100, as the model graded it; None: it was not asked to
+    panel: PanelResult | None = None  # each model's verdict; None: one model was asked
+    probability: float | None = None  # of inclusion, from the tokens of the answer; None: unknown
+    relevance: int | None = None  # 0 to 100, the model's grade; None: not requested
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no valid answer. Never a decision."""
+    """The reason why there is no valid answer. Never a decision."""
 
     kind: ErrorKind
     message: str
-    panel: PanelResult | None = None  # the words of the models that did answer; None: one model was asked
+    panel: PanelResult | None = None  # verdicts of the models that answered; None: one model was asked
 
 
 class InvalidAnswer(ValueError):
-    """An answer that is JSON but not what was asked for; the message says which field and why."""
+    """An answer is JSON, but not of the requested form; the message names the field and the reason."""
 
 
 class StrictAnswer(BaseModel):
@@ -68,7 +67,7 @@ AnswerModel = TypeVar("AnswerModel", bound=StrictAnswer)
 
 
 def validated(model: type[AnswerModel], data: object) -> AnswerModel:
-    """The answer as its model. Raises `InvalidAnswer` naming the first field that is wrong."""
+    """Return the answer as its model. Raise `InvalidAnswer` with the first wrong field."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -78,25 +77,25 @@ def validated(model: type[AnswerModel], data: object) -> AnswerModel:
 
 
 class Explaining(Protocol):
-    """An operation that is told whether to have its answers explained."""
+    """An operation with a setting for explained answers."""
 
     @property
     def include_reasoning(self) -> bool: ...
 
 
 def explained_schema(operation: Explaining, properties: dict[str, Schema]) -> Schema:
-    """An answer of these properties and a confidence; the reasoning, where asked for, stands and comes first."""
+    """Return the schema of an answer with these properties and a confidence; requested reasoning comes first."""
     reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
     return object_schema(reasoning | properties | {"confidence": CONFIDENCE_SCHEMA})
 
 
 def explanation(operation: Explaining, reasoning: str | None) -> str | None:
-    """The reasoning as it is kept: None where none was asked for, whatever came."""
+    """Return the reasoning to store; None if none was requested."""
     return (reasoning or "") if operation.include_reasoning else None
 
 
 def object_schema(properties: dict[str, Schema]) -> Schema:
-    """An object whose properties are all required and the only ones, in this order."""
+    """Return the schema of an object with exactly these properties, all required, in this order."""
     return {
         "type": "object",
         "properties": properties,
@@ -107,7 +106,7 @@ def object_schema(properties: dict[str, Schema]) -> Schema:
 
 def _whole_grade(number: float) -> float:
     if number != int(number):
-        raise ValueError("no whole number from 0 to 100")  # 0.85 may be 85 % or next to nothing
+        raise ValueError("no whole number from 0 to 100")  # 0.85 may mean 85 %, or almost 0
     return number
 
 
@@ -115,19 +114,19 @@ Relevance: TypeAlias = Annotated[float, Field(ge=0, le=MOST_RELEVANT), AfterVali
 
 
 class Grading(Protocol):
-    """An operation that may be told to grade."""
+    """An operation with a setting for grades."""
 
     @property
     def graded(self) -> bool: ...
 
 
 def graded_system(operation: Grading, system: str) -> str:
-    """The system message, with the words on the grade where one is asked for."""
+    """Return the system message, with the grading rules if a grade is requested."""
     return f"{system}\n\n{RELEVANCE_WORDS}" if operation.graded else system
 
 
 def graded_schema(operation: Grading, schema: Schema) -> Schema:
-    """The answer's schema, with the grade as its last property where one is asked for."""
+    """Return the answer's schema, with the grade as its last property if requested."""
     if not operation.graded:
         return schema
     properties: dict[str, Schema] = schema["properties"]
@@ -135,7 +134,7 @@ def graded_schema(operation: Grading, schema: Schema) -> Schema:
 
 
 def grade(operation: Grading, relevance: float | None) -> int | None:
-    """The grade as it is kept; None where none was asked for. Raises `InvalidAnswer` where it is missing."""
+    """Return the grade to store; None if none was requested. Raise `InvalidAnswer` if it is missing."""
     if not operation.graded:
         return None
     if relevance is None:

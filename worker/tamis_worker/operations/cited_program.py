@@ -1,4 +1,4 @@
-"""The program of an extraction from chunks: the extraction, and where recall is in doubt a question about that."""
+"""The program of an extraction from chunks: the extraction, and a question about recall if that is in doubt."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ from .program import Answered, Asking, OperationProgram, Question, Unanswered, a
 from .prompt import DATA_RULE, escape_headings, shown_chunks, source_data, two_messages
 
 SHOWN = 10  # chunks, the first ones (spec 4)
-VALUE_LENGTH = 300  # characters of a value that is shown
-MISSING, MISSING_LENGTH = 5, 200  # parts that are missing, and characters of each
+VALUE_LENGTH = 300  # characters of a shown value
+MISSING, MISSING_LENGTH = 5, 200  # missing parts, and characters of each
 TOKENS, TOKENS_OF_FIELD = 200, 250  # that an answer may need
 
 SYSTEM = f"""\
@@ -66,10 +66,10 @@ class _Answers(StrictAnswer):
 def recall_question(
     instruction: str, fields: Mapping[str, str], values: Mapping[str, Any], chunks: Item, *, single: bool
 ) -> Question[dict[str, RecallAnswer]]:
-    """The question about the recall of these fields; its answer is read by field.
+    """Return the question about the recall of these fields; its answer is read by field.
 
-    `instruction` is the caller's; `fields` holds the instruction for each field, and `values` what was extracted; where
-    a `single` value was, there is one field, of the empty name. `chunks` are as they are shown.
+    `instruction` is the caller's. `fields` holds the instruction for each field, `values` the extracted values. For a
+    `single` value there is one field, with the empty name. `chunks` are in their shown form.
     """
     shown = dict(list(chunks.items())[:SHOWN])
     for name in fields:
@@ -89,7 +89,7 @@ def recall_question(
 
 
 def _of_fields(names: set[str], data: object) -> dict[str, RecallAnswer]:
-    """Raises `InvalidAnswer`."""
+    """Return the answers by field. Raise `InvalidAnswer`."""
     answers = validated(_Answers, data).fields
     if set(answers) != names:
         raise InvalidAnswer(f"fields: given for {sorted(answers)}, asked for {sorted(names)}")
@@ -106,17 +106,17 @@ class SourcedResult:
     """A valid answer to an extraction from chunks."""
 
     result: EvaluationResult | FieldsResult
-    extractions: Mapping[str, tuple[Extraction, ...]]  # by field; of one value under the empty name
+    extractions: Mapping[str, tuple[Extraction, ...]]  # by field; a single value has the empty name
 
 
 @dataclass(frozen=True)
 class ExtractionRequest:
-    """The words of the caller that say what to extract."""
+    """The caller's instructions for an extraction."""
 
     instruction: str
-    fields: Mapping[str, str]  # the instruction for each; of one value one field, of the empty name
-    single: bool = False  # one value was asked for, not fields
-    by_presence: frozenset[str] = frozenset()  # whose values need not stand in their evidence: of enums
+    fields: Mapping[str, str]  # the instruction for each; a single value is one field with the empty name
+    single: bool = False  # True: one value was requested, not fields
+    by_presence: frozenset[str] = frozenset()  # fields whose values need not be in their evidence: enums
 
 
 def asks_over_chunks(
@@ -125,7 +125,7 @@ def asks_over_chunks(
     parse: Callable[[Asking, Retrieved, object], SourcedResult],
     request: Callable[[Asking], ExtractionRequest],
 ) -> Callable[..., OperationProgram]:
-    """The program of an extraction from an item with chunks. It is asked to cite them: `cites=True`."""
+    """Return the program of an extraction from an item with chunks, which must cite them: `cites=True`."""
 
     def program(operation: Asking, retrieved: Retrieved, shown: Item, *, recall_threshold: float) -> OperationProgram:
         requested = request(operation)
@@ -149,14 +149,14 @@ def cited_program(
     *,
     recall_threshold: float,
 ) -> OperationProgram:
-    """The extraction, its metrics, and the question about recall where they ask for it.
+    """Extract values, compute their metrics, and ask about recall if the metrics require it.
 
-    No failure of that question touches the result. `shown` is the item as it is sent, with its chunks as fields.
+    A failure of that question never changes the result. `shown` is the item as sent, with its chunks as fields.
     """
     sourced = yield from ask_one(question)
     passages = grounding.Passages(retrieved.numbered)
     extractions = {
-        field: tuple(passages.validated(each, by_value=field not in request.by_presence) for each in cited)
+        field: tuple(passages.validated(extraction, by_value=field not in request.by_presence) for extraction in cited)
         for field, cited in sourced.extractions.items()
     }
     metrics = ItemMetrics(retrieved, extractions)

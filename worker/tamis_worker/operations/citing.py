@@ -1,4 +1,4 @@
-"""Citing: the part of an extraction that names, for each value, the chunks that it was taken from."""
+"""The part of an extraction that names the source chunks of each value."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,10 +8,10 @@ from tamis_schemas import Extraction, Retrieved
 from ..llm.chat import Schema
 from .answer_model import CONFIDENCE_SCHEMA, InvalidAnswer, StrictAnswer, UnitInterval, object_schema
 
-EVIDENCE_LENGTH = 300  # characters, some fifty words
-LISTED = 20  # extractions that are asked for, of a value
-MOST = 50  # of a value that are read; more are rambling
-MOST_OF_ALL = 500  # of all values together: each one is looked for in its chunk
+EVIDENCE_LENGTH = 300  # characters, about fifty words
+LISTED = 20  # extractions requested per value
+MOST = 50  # per value; more are rambling
+MOST_OF_ALL = 500  # for all values together: each is searched in its chunk
 KEPT = 2_000  # characters of evidence
 
 # Tokens that an answer may need.
@@ -35,7 +35,7 @@ class Cited(StrictAnswer):
 
 
 def extractions_schema(value: Schema) -> Schema:
-    """A list of extractions; the words come before the value that is taken from them."""
+    """Return the schema of a list of extractions; the evidence precedes the value."""
     extraction = object_schema(
         {
             "chunk_number": {"type": "integer", "minimum": 1},
@@ -50,12 +50,12 @@ def extractions_schema(value: Schema) -> Schema:
 def read_extractions(
     cited_by_field: Mapping[str, list[Cited]], retrieved: Retrieved, judged: Callable[[str, str, Any], Any]
 ) -> dict[str, tuple[Extraction, ...]]:
-    """The extractions by field, each of a chunk that exists and with a value as `judged(field, place, value)` has it.
+    """Return the extractions by field, each from an existing chunk, with its value from `judged(field, place, value)`.
 
-    One without a value is left out, whatever chunk it names: it extracts nothing.
+    An extraction without a value is dropped, even if its chunk does not exist.
 
     Raises:
-        InvalidAnswer: naming the place of what is wrong.
+        InvalidAnswer: with the path of the error.
     """
     available = len(retrieved.numbered)
     if sum(map(len, cited_by_field.values())) > MOST_OF_ALL:

@@ -1,6 +1,6 @@
-"""The quality of evidence: its scale, what invalidates it, and what it does to a confidence (spec 5). Pure.
+"""The quality of evidence: its scale, its invalid forms, and its effect on a confidence (spec 5). Pure.
 
-The prompt of the judge has a structure that no classification can forge.
+No classification can forge the structure of the judge's prompt.
 """
 
 import re
@@ -18,9 +18,9 @@ QUALITY_WEAK: Final = 0.4  # an indirect signal
 QUALITY_INAPPROPRIATE: Final = 0.0  # the wrong type of evidence
 
 BLOCK_THRESHOLD: Final = 0.15
-SHARP_DROP: Final = 0.2  # of a confidence: a larger one is worth a warning
-LONGEST_NUMBER: Final = 18  # digits; no batch counts further, and Python refuses to read numbers without end
-LISTED: Final = frozenset("0123456789,;[]() \t\n")  # characters of a list of numbers given as text
+SHARP_DROP: Final = 0.2  # of a confidence; larger drops are logged
+LONGEST_NUMBER: Final = 18  # digits; no batch has more items, and Python refuses to read endless numbers
+LISTED: Final = frozenset("0123456789,;[]() \t\n")  # characters of a list of numbers in text form
 
 QUALITY_OF: Final = {
     EvidenceType.EXPLICIT: QUALITY_EXPLICIT,
@@ -63,15 +63,15 @@ class CitedNoun:
 
     @classmethod
     def of(cls, noun: str, plural: str | None = None) -> "CitedNoun":
-        """Without a plural: the noun in lower case, with an s."""
+        """Return the noun; without a plural, the plural is the noun in lower case with an s."""
         return cls(noun, plural or f"{noun.lower()}s")
 
 
 def hallucination(reasoning: str, cited: object, batch_size: int | None, noun: CitedNoun) -> Evidence | None:
-    """Invalid evidence where a classification cites more than its batch holds; None where it does not.
+    """Return invalid evidence if a classification cites more than its batch holds; else None.
 
     Source: spec 5, "Hallucination Detection Details": first the structured numbers, then "Email N" in the reasoning, in
-    any case. A batch whose size is not known (None or 0) is not checked.
+    any case. Batches of unknown size (None or 0) are not checked.
     """
     if not batch_size:
         return None
@@ -87,9 +87,9 @@ def hallucination(reasoning: str, cited: object, batch_size: int | None, noun: C
 
 
 def cited_numbers(cited: object) -> list[int]:
-    """The whole numbers in what a classification gives as its citations: a number, a text ("3, 7"), a list of such.
+    """Return the whole numbers in a classification's citations: a number, a text ("3, 7"), or a list of these.
 
-    What is anything else cites nothing that could be checked.
+    Citations of any other form cannot be checked, and give none.
     """
     match cited:
         case bool() | None:
@@ -107,17 +107,17 @@ def cited_numbers(cited: object) -> list[int]:
 
 
 def quality(score: float | None, evidence_type: EvidenceType) -> float:
-    """The quality from 0 to 1: the score, clamped; where it is missing or 0, that of the type of evidence.
+    """Return the quality from 0 to 1: the score, clamped; if it is missing or 0, the quality of the type.
 
-    Source: spec 5, "Parse Response" and "Quality Score Mapping": an explicit evidence with score 0.0 counts as 1.0, and
-    a type that is not on the scale as 0.0.
+    Source: spec 5, "Parse Response" and "Quality Score Mapping": explicit evidence with score 0.0 counts as 1.0, and a
+    type outside the scale as 0.0.
     """
     clamped = 0.0 if score is None else min(1.0, max(0.0, score))
     return QUALITY_OF.get(evidence_type, 0.0) if clamped == 0.0 else clamped
 
 
 def evidence_type_of(name: object) -> EvidenceType:
-    """The type of evidence of this name, whatever its case; unknown where it is none of the scale."""
+    """Return the type of evidence with this name, in any case; unknown if it is not on the scale."""
     try:
         return EvidenceType(str(name).strip().lower())
     except ValueError:
@@ -125,7 +125,7 @@ def evidence_type_of(name: object) -> EvidenceType:
 
 
 def adjusted_confidence(original: float, quality_score: float, evidence_type: EvidenceType) -> float:
-    """The confidence that evidence of this type and quality leaves: from 0 to the original, for a quality from 0 to 1.
+    """Return the confidence after adjustment for the evidence: from 0 to the original, for a quality from 0 to 1.
 
     | type | quality | confidence |
     |---|---|---|
@@ -133,23 +133,22 @@ def adjusted_confidence(original: float, quality_score: float, evidence_type: Ev
     | weak | 0.3 to 0.5, both included | original x min(0.65, quality + 0.25) |
     | any other, or any other quality | | original x quality |
 
-    Source: spec 5, "Confidence Adjustment Formula", which heads each milder band with a type and a range of quality,
-    and keeps the full penalty for inappropriate evidence: a band needs both. Not monotone, as specified: each band ends
-    in a step down. Weak evidence of 0.5 leaves 0.65 of a confidence, of 0.51 it leaves 0.51; contextual evidence of 0.8
-    leaves 0.85, of 0.81 it leaves 0.81. So adjusted confidences say nothing about which of two pieces of evidence was
-    better; the quality does.
+    Source: spec 5, "Confidence Adjustment Formula". Its headings give each milder band a type and a range of quality,
+    and inappropriate evidence has the full penalty, so a band needs both. Not monotone, as specified: each band ends in
+    a step down. Weak evidence of 0.5 leaves 0.65 of a confidence, of 0.51 it leaves 0.51; contextual evidence of 0.8
+    leaves 0.85, of 0.81 it leaves 0.81. So compare evidence by its quality, not by adjusted confidences.
     """
     band = milder_band(evidence_type, quality_score)
     return original * (quality_score if band is None else band.share(quality_score))
 
 
 def drops_sharply(original: float, adjusted: float) -> bool:
-    """True where a confidence lost more than 20 % of itself (spec 5, "Logging")."""
+    """Return True if a confidence lost more than 20 % of its value (spec 5, "Logging")."""
     return adjusted < original * (1 - SHARP_DROP)
 
 
 def should_block_classification(quality_score: float, threshold: float = BLOCK_THRESHOLD) -> bool:
-    """True where evidence of this quality blocks its classification: below the threshold, not at it (spec 5)."""
+    """Return True if evidence of this quality blocks its classification: below the threshold, not at it (spec 5)."""
     return quality_score < threshold
 
 
@@ -159,7 +158,7 @@ def _invented(citation: str, batch_size: int, noun: CitedNoun) -> Evidence:
 
 
 def _number(digits: str) -> int:
-    """The number, cut after 18 digits: then still more than any batch holds."""
+    """Return the number, cut after 18 digits: still more than any batch holds."""
     return int(digits.lstrip("0")[:LONGEST_NUMBER] or "0")
 
 
@@ -173,10 +172,10 @@ def judge_prompt(
     batch_size: int | None,
     noun: CitedNoun,
 ) -> str:
-    """The user prompt, word for word as spec 5 has it; without the NOTE where the batch's size is not known (None, 0).
+    """Return the user prompt, word for word as in spec 5; without the NOTE if the batch's size is unknown (None, 0).
 
     The classification and the first 2000 characters of its context are put on one line each. Headings in the guidelines
-    are demoted below the prompt's own. Chat tokens are neutralised in all of them.
+    become lower than the prompt's own. Chat tokens are neutralised in all of them.
     """
     note = f"NOTE: The agent analyzed a batch of {batch_size} {noun.many}.\n\n" if batch_size else ""
     return f"""\

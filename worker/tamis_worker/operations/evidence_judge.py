@@ -1,14 +1,13 @@
 """The evidence judge for a pipeline that judges in its own process: the functions of spec 5.
 
-They are plain functions, as the patterns of spec 5 use them. Those that ask the judge have an asynchronous form too,
-under the same name with `_async`. Either form takes a synchronous and an asynchronous client.
+They are plain functions, as in the patterns of spec 5. Functions that call the judge also have an asynchronous form,
+with the suffix `_async`. Both accept synchronous and asynchronous clients.
 
-Neutral where the judge fails: better to let questionable evidence through than to block valid evidence for a technical
-failure. A neutral evaluation is valid, of quality 0.7 and of type "unknown". As no judge has called its evidence
-contextual, it costs a confidence 30 %. A mistake in the program is no failure of the judge, and is raised: neutralised,
-it would let everything through that should be blocked.
+A failing judge is neutral: passing questionable evidence is better than blocking valid evidence for a technical
+failure. A neutral evaluation is valid, with quality 0.7 and type "unknown". As it is not contextual, it lowers a
+confidence by 30 %. An error in the program is raised: a neutral evaluation would pass evidence that should be blocked.
 
-The functions cannot ask again, so a judge's reply is read tolerantly.
+The functions cannot ask again, so they read a judge's reply tolerantly.
 """
 
 import asyncio
@@ -46,8 +45,8 @@ NEUTRAL_QUALITY = QUALITY_CONTEXTUAL
 
 log = logging.getLogger(__name__)
 
-# By these Python says that the program is wrong: the client has no `call_json`, or takes other arguments, or trips over
-# its own code. Whatever else a client raises is a failure of the judge: every library has errors of its own.
+# Python's signs of a wrong program: the client has no `call_json`, takes other arguments, or has an error in its code.
+# Other exceptions of a client are failures of the judge, because every library has its own.
 PROGRAMMING_ERRORS: Final = (
     TypeError,
     AttributeError,
@@ -59,10 +58,10 @@ PROGRAMMING_ERRORS: Final = (
 
 
 class JudgeClient(Protocol):
-    """A model that answers in JSON. How many tokens its answer may have is the client's to work out."""
+    """A model that answers in JSON. The client sets the token budget of its answer."""
 
     def call_json(self, system_prompt: str, user_prompt: str, /, *, temperature: float) -> object:
-        """The decoded JSON of the model's answer, or an awaitable of it.
+        """Return the decoded JSON of the model's answer, or an awaitable of it.
 
         A plain function is called on several threads at a time, a coroutine function several times on one loop.
         """
@@ -88,19 +87,19 @@ async def evaluate_evidence_quality_async(
     noun: str = "Email",
     plural: str | None = None,
 ) -> EvidenceEvaluation:
-    """Evaluate the evidence of one classification; neutral where the judge fails.
+    """Evaluate the evidence of one classification; neutral if the judge fails.
 
     Args:
-        classification: with `value`, `confidence`, `reasoning`, and `email_numbers` (or `cited`) where known.
-        email_context: the text that was classified; the judge sees its first 2000 characters.
-        section_guidelines: which evidence counts.
-        llm_client: asked at temperature 0.1; not at all where the classification cites what its batch does not hold.
-        actual_batch_size: how many emails the agent saw; None or 0 where that is not known.
-        noun: what a reasoning cites by number.
+        classification: with `value`, `confidence`, `reasoning`, and `email_numbers` (or `cited`) if known.
+        email_context: the classified text; the judge sees its first 2000 characters.
+        section_guidelines: the evidence that counts.
+        llm_client: called at temperature 0.1; not called if the classification cites more than its batch holds.
+        actual_batch_size: number of emails that the agent saw; None or 0 if unknown.
+        noun: the noun that a reasoning cites by number.
         plural: of the noun, for the prompt; by default the noun in lower case, with an s.
 
     Raises:
-        TypeError, AttributeError: an argument is not of its type; so do the other `PROGRAMMING_ERRORS` of the client.
+        TypeError, AttributeError: an argument has another type; the client's other `PROGRAMMING_ERRORS` are raised too.
     """
     (evaluation,) = await evaluate_evidence_quality_batch_async(
         [classification],
@@ -126,11 +125,11 @@ async def evaluate_evidence_quality_batch_async(
     noun: str = "Email",
     plural: str | None = None,
 ) -> list[EvidenceEvaluation]:
-    """Evaluate each classification, in their order; `max_workers` of them are judged at a time.
+    """Evaluate each classification, in order, with at most `max_workers` judgements at a time.
 
     Raises:
-        InvalidParameters: where `max_workers` is less than 1.
-        TypeError, AttributeError: as of `evaluate_evidence_quality_async`; the other judgements are abandoned then.
+        InvalidParameters: `max_workers` is less than 1.
+        TypeError, AttributeError: as in `evaluate_evidence_quality_async`; the other judgements are cancelled.
     """
     if max_workers < 1:
         raise InvalidParameters(f"max_workers: {max_workers!r} would judge nothing; give 1 or more")
@@ -159,21 +158,21 @@ evaluate_evidence_quality_batch = synchronous(evaluate_evidence_quality_batch_as
 def adjust_confidence_with_evidence_quality(
     classification: dict[str, Any], evidence_evaluation: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The classification itself, with its confidence adjusted. Call it once for each: twice adjusts twice.
+    """Adjust the confidence of the classification itself, and return it. Call it once per classification.
 
-    Spec 5 goes on with the dictionary given as well as with the one returned, so they are one. Set are `confidence`,
-    `original_confidence`, `evidence_quality`, `evidence_type`, and `evidence_issue` where there is an issue. For the
-    formula, which is not monotone, see `adjusted_confidence`. A drop of more than 20 % is logged as a warning.
+    Spec 5 uses both its argument and its result afterwards, so they are the same dictionary. Sets `confidence`,
+    `original_confidence`, `evidence_quality`, `evidence_type`, and `evidence_issue` if there is an issue. For the
+    formula, which is not monotone, see `adjusted_confidence`. Logs a warning for a drop of more than 20 %.
 
     Raises:
-        InvalidParameters: where the confidence or the quality is no number; nothing is changed then.
+        InvalidParameters: the confidence or the quality is no number; nothing is changed.
     """
     original = _required_number(classification, "confidence")
     quality_score = _required_number(evidence_evaluation, "quality_score")
     evidence_type = evidence_evaluation.get("evidence_type", EvidenceType.UNKNOWN.value)
     issue = evidence_evaluation.get("issue")
     adjusted = adjusted_confidence(original, quality_score, evidence_type_of(evidence_type))
-    if drops_sharply(original, adjusted):  # said without the value, which may be somebody's age or sex
+    if drops_sharply(original, adjusted):  # without the value, which may be a person's age or sex
         log.warning(
             "Confidence %.2f -> %.2f: evidence %s, quality %.2f", original, adjusted, evidence_type, quality_score
         )
@@ -197,17 +196,17 @@ def _required_number(values: Mapping[str, Any], name: str) -> float:
 
 @dataclass(frozen=True)
 class _Judge:
-    """A client, and what all classifications of one call have in common."""
+    """A client, and the common context of all classifications of one call."""
 
     client: JudgeClient
     context: str
     guidelines: str
     batch_size: int | None
     noun: CitedNoun
-    threads: Executor  # for a synchronous client, which would stop the loop
+    threads: Executor  # for a synchronous client, which would block the loop
 
     async def evaluation(self, classification: Mapping[str, Any]) -> EvidenceEvaluation:
-        """The evaluation of one classification: its hallucination, else the judge's word on it."""
+        """Return the evaluation of one classification: its hallucination, else the judge's evaluation."""
         cited = [classification.get("email_numbers"), classification.get("cited")]
         reasoning = classification.get("reasoning")
         evidence = hallucination("" if reasoning is None else str(reasoning), cited, self.batch_size, self.noun)
@@ -234,23 +233,23 @@ class _Judge:
             return read_reply(await reply_of(self.client, prompt, self.threads))
         except PROGRAMMING_ERRORS:
             raise
-        except Exception as error:  # by spec 5 a judge that fails blocks nothing
+        except Exception as error:  # by spec 5 a failing judge blocks nothing
             log.exception("The evidence judge failed; the classification counts as valid, quality %s", NEUTRAL_QUALITY)
             issue = f"Judge error: {str(error) or type(error).__name__}"
             return Evidence(True, NEUTRAL_QUALITY, EvidenceType.UNKNOWN, issue)
 
 
 async def reply_of(client: JudgeClient, user_prompt: str, threads: Executor) -> object:
-    """The reply of the judge; a plain function is called on one of the threads. Raises whatever the client raises."""
+    """Return the judge's reply; a plain function runs on a thread. Raise the client's exceptions."""
     call = partial(client.call_json, JUDGE_SYSTEM_PROMPT, user_prompt, temperature=JUDGE_TEMPERATURE)
-    if iscoroutinefunction(call):  # called on a thread, its coroutine is left behind where nobody waits any more
+    if iscoroutinefunction(call):  # on a thread, its coroutine would be lost if the caller stops waiting
         return await call()
     reply = await asyncio.get_running_loop().run_in_executor(threads, _called, call)
     return await reply if isawaitable(reply) else reply
 
 
 def _called(call: Callable[[], object]) -> object:
-    """Make the call; raise a StopIteration, which no future takes, as a coroutine does."""
+    """Make the call; convert a StopIteration, which futures do not accept, as a coroutine does."""
     try:
         return call()
     except StopIteration as error:
@@ -258,10 +257,10 @@ def _called(call: Callable[[], object]) -> object:
 
 
 def read_reply(reply: object) -> Evidence:
-    """The evidence in a judge's reply: numbers may be texts, a score is clamped, another type is unknown.
+    """Return the evidence in a judge's reply: numbers may be texts, scores are clamped, other types are unknown.
 
     Raises:
-        InvalidAnswer: where the reply is no object, or says nothing that could be used.
+        InvalidAnswer: the reply is no object, or has no usable field.
     """
     if not isinstance(reply, Mapping):
         raise InvalidAnswer(f"the judge's reply is no JSON object but {type(reply).__name__}")

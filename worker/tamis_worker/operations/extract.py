@@ -1,7 +1,7 @@
-"""Extract: one value of any type (spec 1), or null where the source data does not hold it.
+"""Extract: one value of any type (spec 1), or null if the source data does not hold it.
 
-An answer keeps its type: 3 is an integer, 3.0 a float, "3" no number. A text that says nothing but "not present", an
-empty one too, is null whatever type was asked for (`not_present`).
+An answer keeps its type: 3 is an integer, 3.0 a float, "3" no number. An empty text, or a text that only means "not
+present", is null for every requested type (`not_present`).
 """
 
 from math import isfinite
@@ -18,7 +18,7 @@ from .cited_program import ExtractionRequest, SourcedResult, asks_over_chunks
 from .program import asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, two_messages
 
-TEXT_LENGTH = 2000  # characters; asked for so that a model that rambles ends, never a reason to refuse what it found
+TEXT_LENGTH = 2000  # characters; requested so that rambling models end, never a reason to refuse a value
 
 _TASK = """\
 You are an extraction function that extracts specific information from data.
@@ -26,12 +26,12 @@ Given source data and an instruction, extract the requested value.
 If the information is not present in the source data, return null for value."""
 
 SYSTEM = f"{_TASK}\n\n{SYSTEM_END}"
-SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # where the source data holds chunks
+SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # if the source data holds chunks
 
 
 class _Answer(StrictAnswer):
     reasoning: str | None = None
-    value: Any  # any JSON value; `_value` says what is wrong with it better than a union of types would
+    value: Any  # any JSON value; `_value` explains errors better than a union of types
     confidence: UnitInterval
 
 
@@ -40,7 +40,7 @@ class _CitingAnswer(_Answer):
 
 
 def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
-    """System and user message for one item; an enum's values are listed after the instruction."""
+    """Return system and user message for one item; an enum's values are listed after the instruction."""
     instruction = escape_headings(operation.instruction)
     if operation.enum_values:
         instruction = "\n".join(
@@ -50,14 +50,14 @@ def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Me
 
 
 def response_schema(operation: Extract, *, cites: bool = False) -> Schema:
-    """The answer's schema; extractions, where asked for, stand before the value: they come first."""
+    """Return the answer's schema; requested extractions precede the value."""
     extractions = {"extractions": citing.extractions_schema(_value_schema(operation))} if cites else {}
     value: Schema = {"anyOf": [_value_schema(operation), {"type": "null"}]}
     return explained_schema(operation, extractions | {"value": value})
 
 
 def parse(operation: Extract, data: object) -> Decided:
-    """The result that an answer gives; a value of None means not present. Raises `InvalidAnswer`."""
+    """Return the result of an answer; a value of None means not present. Raise `InvalidAnswer`."""
     return Decided(_result(operation, validated(_Answer, data)))
 
 
@@ -65,7 +65,7 @@ program = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: Extract, retrieved: Retrieved, data: object) -> SourcedResult:
-    """The result, and the extractions that it stands on. Raises `InvalidAnswer`."""
+    """Return the result and its extractions. Raise `InvalidAnswer`."""
     answer = validated(_CitingAnswer, data)
     result = _result(operation, answer)
     judged = lambda _, place, value: _value(operation, value, place)  # noqa: E731
@@ -119,7 +119,7 @@ def _value(operation: Extract, value: Any, place: str = "value") -> str | bool |
 
 
 def _shown(value: Any) -> str:
-    """The answer in few words: it may be long, and nested deeply."""
+    """Return the answer in few words: it may be long, and deeply nested."""
     match value:
         case dict():
             return "an object"

@@ -1,9 +1,9 @@
-"""Extract fields: several values at once, after a JSON schema (spec 1); null for what the source data does not hold.
+"""Extract fields: several values at once, by a JSON schema (spec 1); null if the source data does not hold a value.
 
-A strict mode knows few keywords and requires every property. So what is asked for allows more than the caller's schema,
-and null for every property: null says that the source data does not hold it. An answer is then judged by the schema
-itself, as if the properties that are null were not there, and as if these were not required. A text that says nothing
-but "not present" is null (`not_present`).
+A strict mode knows few keywords and requires every property. So the requested schema allows more than the caller's, and
+null for every property: null means that the source data does not hold it. The answer is then judged by the caller's
+schema, as if null properties were absent and not required. A text that only means "not present" is null
+(`not_present`).
 """
 
 import json
@@ -47,11 +47,11 @@ Follow per-field instructions where provided.
 For fields where information is not present, return null."""
 
 SYSTEM = f"{_TASK}\n\n{SYSTEM_END}"
-SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # where the source data holds chunks
+SYSTEM_CITING = f"{_TASK}\n\n{citing.RULE}\n\n{SYSTEM_END}"  # if the source data holds chunks
 
 NULL: Schema = {"type": "null"}
-KEPT = ("title", "description")  # what tells the model something without binding it
-SOURCE_LENGTH = 500  # characters of a list or an object as one source says it
+KEPT = ("title", "description")  # keywords that inform the model without binding it
+SOURCE_LENGTH = 500  # characters of a list or an object from one source
 SHAPE = frozenset({"type", "properties", "required", "items", "const", "enum", "$defs", "definitions", *KEPT})
 
 
@@ -66,7 +66,7 @@ class _CitingAnswer(_Answer):
 
 
 def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
-    """System and user message for one item; field instructions stand in the order of the schema's properties."""
+    """Return system and user message for one item; field instructions follow the order of the schema's properties."""
     sections = [source_data(item), f"## Overall Instructions\n{escape_headings(operation.instructions)}"]
     instructions = operation.field_instructions or {}
     lines = [
@@ -80,7 +80,7 @@ def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tu
 
 
 def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
-    """The answer's schema; extractions, where asked for, stand before the fields: they come first."""
+    """Return the answer's schema; requested extractions precede the fields."""
     extractions: dict[str, Schema] = {}
     if cites:
         by_name = sources(operation.json_schema)
@@ -90,7 +90,7 @@ def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
 
 
 def parse(operation: ExtractFields, data: object) -> Decided:
-    """The fields that an answer gives, in the order of the schema's properties. Raises `InvalidAnswer`."""
+    """Return the fields of an answer, in the order of the schema's properties. Raise `InvalidAnswer`."""
     return Decided(_result(operation, validated(_Answer, data)))
 
 
@@ -98,7 +98,7 @@ program = asks_once(messages, response_schema, parse)
 
 
 def parse_citing(operation: ExtractFields, retrieved: Retrieved, data: object) -> SourcedResult:
-    """The result, and the extractions that each of its fields stands on. Raises `InvalidAnswer`."""
+    """Return the result, and the extractions of each field. Raise `InvalidAnswer`."""
     answer = validated(_CitingAnswer, data)
     result = _result(operation, answer)
     names = list(operation.json_schema["properties"])
@@ -129,29 +129,29 @@ def _result(operation: ExtractFields, answer: _Answer) -> FieldsResult:
 
 
 def requested(schema: JsonSchema) -> Schema:
-    """The schema to ask for: in the strict subset, references written out, every property required and nullable.
+    """Return the schema to request: in the strict subset, references resolved, every property required and nullable.
 
-    Everything that the caller's schema allows is allowed, for objects without properties of other names than the
-    schema's. Bounds, patterns, formats and conditions are left out; `judge` applies them.
+    It allows everything that the caller's schema allows, if objects have no other properties. `judged` applies bounds,
+    patterns, formats and conditions, which are omitted here.
     """
     return _described(schema, _Writing(schema, bounds=False).of_object(schema))
 
 
 def sources(schema: JsonSchema) -> dict[str, Schema]:
-    """By property what one source of it may say: a value of its type, not null; of lists and objects a text."""
+    """Return by property the schema of one source's value: of its type, not null; for lists and objects a text."""
     return {name: _of_source(part) for name, part in requested(schema)["properties"].items()}
 
 
 def is_of_listed_values(schema: JsonSchema, name: str) -> bool:
-    """Whether a property is one of the values that its schema lists."""
+    """Return True if the schema lists a property's values."""
     return any("enum" in branch for branch in _branches(sources(schema)[name]))
 
 
 def judged_source(schema: JsonSchema, name: str, place: str, value: Any) -> Any:
-    """A value as a source of this property may say it; None: that it is not present.
+    """Return a value as a valid source value of this property; None if not present.
 
     Raises:
-        InvalidAnswer: naming the place.
+        InvalidAnswer: with the place.
     """
     _check_values(value, place, 0)
     source = _sources(json.dumps(schema))[name]
@@ -164,10 +164,10 @@ def judged_source(schema: JsonSchema, name: str, place: str, value: Any) -> Any:
 
 
 def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an answer as the caller's schema asks for them, null for each that is not present.
+    """Return the fields of an answer in the form of the caller's schema, null for absent ones.
 
     Raises:
-        InvalidAnswer: naming the path of the first field that is not what was asked for, and why.
+        InvalidAnswer: with the path of the first invalid field, and the reason.
     """
     _check_values(answered, "fields", 0)
     judges = _judges(json.dumps(schema))
@@ -178,7 +178,7 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
         return fields
     if present == fields:
         _refuse(judges.whole, fields)
-    # What is required may be missing now, but only what was null: the values that are there keep their bounds.
+    # Required properties may be missing now, but only null ones: the present values keep their bounds.
     _refuse(judges.bounds, fields)
     _refuse(judges.conditions, present)
     return fields
@@ -186,7 +186,7 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """A schema written in the strict subset, or with the bounds of its values as well."""
+    """A schema written in the strict subset, or also with the bounds of its values."""
 
     root: JsonSchema
     bounds: bool
@@ -202,7 +202,7 @@ class _Writing:
         return _described(schema, different[0] if len(different) == 1 else {"anyOf": different})
 
     def _branches(self, schema: JsonSchema) -> list[Schema]:
-        """One schema of one type for everything that a schema allows."""
+        """Return one schema for each type that a schema allows."""
         bounds = {name: value for name, value in schema.items() if name not in SHAPE} if self.bounds else {}
         if "$ref" not in schema and ("const" in schema or "enum" in schema):
             return [bounds | branch for branch in _of_values(schema)]
@@ -230,15 +230,15 @@ def _of_source(part: Schema) -> Schema:
 
 
 def _branches(part: Schema) -> list[Schema]:
-    """The branches of a schema as it is asked for, unions written out."""
+    """Return the branches of a requested schema, with unions expanded."""
     inner = part.get("anyOf")
-    return [part] if inner is None else [branch for each in inner for branch in _branches(each)]
+    return [part] if inner is None else [branch for union_part in inner for branch in _branches(union_part)]
 
 
 def _with_nulls(value: Any, branches: list[Schema]) -> Any:
-    """The value with null for every field whose text says that it is not present, at every level.
+    """Return the value with null for every field whose text means "not present", at every level.
 
-    `branches` say what was asked for in its place: a value that one of them lists means itself. A list keeps its texts.
+    `branches` are the requested schemas at its place: a value that they list means itself. Lists keep their texts.
     """
     match value:
         case str() if means_not_present(value) and not any(value in branch.get("enum", ()) for branch in branches):
@@ -268,7 +268,7 @@ def _sources(text: str) -> dict[str, _Source]:
 
 
 def _of_values(schema: JsonSchema) -> list[Schema]:
-    """One enum for the values of each type: a strict mode wants to know the type of an enum."""
+    """Return one enum for the values of each type: a strict mode requires the type of an enum."""
     listed = values(schema)
     numbers = [value for value in listed if isinstance(value, int | float) and not isinstance(value, bool)]
     whole = all(float(value).is_integer() for value in numbers)
@@ -282,16 +282,16 @@ def _of_values(schema: JsonSchema) -> list[Schema]:
 
 
 def _described(schema: JsonSchema, body: Schema) -> Schema:
-    own = {keyword: schema[keyword] for keyword in KEPT if keyword in schema}
-    return own | {keyword: value for keyword, value in body.items() if keyword not in own}
+    kept = {keyword: schema[keyword] for keyword in KEPT if keyword in schema}
+    return kept | {keyword: value for keyword, value in body.items() if keyword not in kept}
 
 
 @dataclass(frozen=True, slots=True)
 class _Judges:
     schema: Schema
-    shape: Validator  # every property there and no other, of its type or null
-    whole: Validator  # the caller's schema, for the properties that are there
-    bounds: Validator  # the shape, with the bounds of its values
+    shape: Validator  # every property and no other, of its type or null
+    whole: Validator  # the caller's schema, for present properties
+    bounds: Validator  # the shape with the bounds of its values
     conditions: Validator  # the caller's schema with nothing required
 
 
@@ -299,7 +299,7 @@ class _Judges:
 def _judges(text: str) -> _Judges:
     schema: JsonSchema = json.loads(text)
     kind = dialect(schema)
-    nothing: Registry[Any] = Registry()  # a reference to another place is never fetched
+    nothing: Registry[Any] = Registry()  # no reference to another document is fetched
     definitions = {keyword: schema[keyword] for keyword in ("$defs", "definitions") if keyword in schema}
     bounds = _Writing(schema, bounds=True).of_object(schema)
     shape = requested(schema)
@@ -320,7 +320,7 @@ def _refuse(judge: Validator, fields: dict[str, Any]) -> None:
 
 
 def _wrong(error: ValidationError) -> str:
-    """The error in words that a model can do better by."""
+    """Return the error in words that help a model to improve."""
     match error.validator, error.validator_value:
         case "required", _:
             return f"{error.message}; answer null where the information is not present"
@@ -331,8 +331,8 @@ def _wrong(error: ValidationError) -> str:
 
 
 def _check_values(value: Any, path: str, depth: int) -> None:
-    """Refuse what a validator would choke on or let through: endless nesting, and numbers that JSON does not have."""
-    if depth > MAX_DEPTH:  # which no schema goes beyond
+    """Refuse values that a validator would fail on or accept: endless nesting, and numbers that JSON does not have."""
+    if depth > MAX_DEPTH:  # no schema is deeper
         raise InvalidAnswer(f"{path}: nested too deeply")
     match value:
         case dict():

@@ -1,4 +1,4 @@
-"""Filter: yes or no (spec 1). Always True or False; an answer that is neither is an error."""
+"""Filter: yes or no (spec 1). Always True or False; any other answer is an error."""
 
 from tamis_schemas import EvaluationResult, Filter, Item
 
@@ -37,18 +37,18 @@ class _Answer(StrictAnswer):
 
 
 def messages(operation: Filter, item: Item) -> tuple[Message, ...]:
-    """System and user message for one item."""
+    """Return system and user message for one item."""
     instruction = f"## Instruction\n{escape_headings(operation.criteria)}"
     return two_messages(graded_system(operation, SYSTEM), source_data(item), instruction)
 
 
 def response_schema(operation: Filter) -> Schema:
-    """The answer's schema."""
+    """Return the answer's schema."""
     return graded_schema(operation, explained_schema(operation, {"value": {"type": "boolean"}}))
 
 
 def parse(operation: Filter, data: object) -> Decided:
-    """The result that an answer gives. Raises `InvalidAnswer`."""
+    """Return the result of an answer. Raise `InvalidAnswer`."""
     answer = validated(_Answer, data)
     reasoning = explanation(operation, answer.reasoning)
     result = EvaluationResult(value=answer.value, confidence=answer.confidence, reasoning=reasoning)

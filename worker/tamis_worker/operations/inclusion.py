@@ -1,29 +1,29 @@
 """Inclusion: a record against a review's criteria (spec 3): include, exclude or uncertain, with a rationale.
 
-The model gives a quote and a verdict per criterion before its status. An exclusion must be able to name its reason, in
-words of the record where its verdict needs some: a status that the model's own verdicts contradict, or that no verified
-one bears, becomes `uncertain`, which goes to a human, and what the model said is kept. Quotes are looked for in the
-record; one that is not there lowers the confidence and flags the decision.
+The model gives a quote and a verdict per criterion before its status. An exclusion needs a reason, with a quote from
+the record if its verdict requires one. A status becomes `uncertain` if the model's own verdicts contradict it, or no
+verified verdict supports it. A human then decides, and the model's status is kept. Quotes are searched in the record; a
+missing one lowers the confidence and flags the decision.
 
-All that is the same for every record stands in the system message, the record alone in the user message: an endpoint
-reads the common beginning of the prompts once, and a record has nothing of ours beside it that it could pass for.
+Everything common to all records is in the system message, the record alone in the user message. So an endpoint reads
+the common beginning once, and no record can imitate our text.
 
 The status of a record follows from the model's status, its verdicts, their quotes and the policies:
 
 | model | a criterion failed | none failed, one is unclear | none failed, none is unclear |
 |---|---|---|---|
 | include | uncertain | include | include |
-| exclude | exclude, where one of them is verified; else uncertain | uncertain | uncertain |
+| exclude | exclude, if a failed one is verified; else uncertain | uncertain | uncertain |
 | uncertain | uncertain | uncertain | uncertain |
 
-A criterion failed where an inclusion criterion is not met or an exclusion criterion is met; under the policy `exclude`
-for unclear verdicts also where an inclusion criterion is unclear. Under their policy `refer` every status is uncertain
-as soon as one verdict is unclear.
+A criterion failed if an inclusion criterion is not met or an exclusion criterion is met; under the policy `exclude` for
+unclear verdicts also if an inclusion criterion is unclear. Under their policy `refer`, one unclear verdict makes every
+status uncertain.
 
-A failed criterion is verified where the record holds its quote, or where its verdict needs none: it is not met by
-silence and no quote is given, or unclear and counted as failed. Of an answer whose quotes are all invented or altered
-no silence is verified either, whichever verdicts they were given for: who invents words has not found the record
-silent. Under the policy `exclude` for unverified exclusions every failed criterion counts as verified.
+A failed criterion is verified if the record holds its quote, or if its verdict needs none: it is not met by silence
+without a quote, or unclear and counted as failed. If all quotes of an answer are invented or altered, no silence is
+verified either: such an answer cannot show that the record is silent. Under the policy `exclude` for unverified
+exclusions every failed criterion counts as verified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,9 +67,9 @@ from .answer_model import (
 from .program import OperationProgram, Question, ask_one
 from .prompt import CONFIDENCE_RUBRIC, LAST_DATA_RULE, data_line, source_data, two_messages, user_message
 
-QUOTE_LENGTH = 120  # characters, some fifteen words
+QUOTE_LENGTH = 120  # characters, about fifteen words
 
-# Tokens that an answer may need, in a script of which a token holds two or three characters.
+# Tokens that an answer may need, for scripts with two or three characters per token.
 TOKENS_OF_DECISION = 250
 TOKENS_OF_VERDICT = 100
 
@@ -128,7 +128,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
-    """One question; the quotes of its answer are looked for in the whole item, not only in what is shown."""
+    """Return the program: one question; its answer's quotes are searched in the whole item, not only in `shown`."""
     return ask_one(
         Question(
             messages(operation, shown),
@@ -142,7 +142,7 @@ def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgra
 
 
 def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
-    """System and user message for one record; the system message is the same for all of them."""
+    """Return system and user message for one record; all records share the system message."""
     criteria = operation.criteria
     system = user_message(
         graded_system(operation, SYSTEM), f"## Instruction\n{_instruction(criteria)}", *_examples(criteria.examples)
@@ -151,7 +151,7 @@ def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
 
 
 def response_schema(operation: Inclusion) -> Schema:
-    """The answer's schema: rationale, quote and verdict under every criterion's label, then status and confidence."""
+    """Return the answer's schema: rationale, quote and verdict per criterion's label, then status and confidence."""
     decision = object_schema(
         {
             "rationale": REASONING_SCHEMA,
@@ -164,12 +164,12 @@ def response_schema(operation: Inclusion) -> Schema:
 
 
 def answer_tokens(operation: Inclusion) -> int:
-    """The tokens that an answer about so many criteria may need."""
+    """Return the tokens that an answer about so many criteria may need."""
     return TOKENS_OF_DECISION + TOKENS_OF_VERDICT * len(operation.criteria.labelled())
 
 
 def parse(operation: Inclusion, item: Item, data: object) -> Decided:
-    """The decision that an answer about this record gives. Raises `InvalidAnswer`."""
+    """Return the decision of an answer about this record. Raise `InvalidAnswer`."""
     answer = validated(_Answer, data)
     criteria = operation.criteria.labelled()
     judged = _verdicts(criteria, answer.verdicts)
@@ -219,7 +219,7 @@ def _instruction(criteria: SearchCriteria) -> str:
 
 
 def _examples(examples: Sequence[WorkedExample]) -> list[str]:
-    """The section of the examples, each a paragraph with a field a line; nothing where there are none."""
+    """Return the section of the examples, each a paragraph with a field per line; empty without examples."""
     paragraphs = [
         "\n".join([f"Example {number}", *(f"{name}: {data_line(text)}" for name, text in example if text is not None)])
         for number, example in enumerate(examples, 1)
@@ -242,10 +242,10 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The status of a record, the criteria that decided it, and why it is uncertain where the model said otherwise.
+    """The status of a record, its deciding criteria, and the reason if it is uncertain against the model's status.
 
-    Those that decided: the failed and verified ones (exclude), those met (include), those left open (uncertain). The
-    first of an exclusion's is its reason; it has at least one.
+    Deciding criteria: the failed and verified ones (exclude), those met (include), those left open (uncertain). The
+    first of an exclusion is its reason; it has at least one.
     """
 
     status: InclusionStatus
@@ -260,26 +260,26 @@ def conclude(
     unclear: UnclearPolicy,
     unverified: UnverifiedPolicy,
 ) -> Conclusion:
-    """The conclusion from the model's status. Criteria stay in their order: inclusion criteria first."""
-    failed = [each for each in criteria if _fails(each, verdicts[each.label].verdict, unclear)]
+    """Return the conclusion from the model's status. Criteria keep their order: inclusion criteria first."""
+    failed = [c for c in criteria if _fails(c, verdicts[c.label].verdict, unclear)]
     quotes = [verdict.quote for verdict in verdicts.values() if verdict.quote is not None]
     invents = bool(quotes) and not any(quote.found for quote in quotes)
-    any_stands = unverified is UnverifiedPolicy.EXCLUDE
-    standing = [each for each in failed if any_stands or _verified(verdicts[each.label], invents=invents)]
-    open_ = [each for each in criteria if verdicts[each.label].verdict is Verdict.UNCLEAR]
+    trusted = unverified is UnverifiedPolicy.EXCLUDE
+    verified = [c for c in failed if trusted or _verified(verdicts[c.label], invents=invents)]
+    open_ = [c for c in criteria if verdicts[c.label].verdict is Verdict.UNCLEAR]
     match model_status:
         case InclusionStatus.UNCERTAIN:
             return Conclusion(model_status, tuple(open_))
         case _ if open_ and unclear is UnclearPolicy.REFER:
             return Conclusion(InclusionStatus.UNCERTAIN, tuple(open_), UncertainReason.UNCLEAR)
         case InclusionStatus.INCLUDE if not failed:
-            met = (each for each in criteria if verdicts[each.label].verdict is Verdict.MET and not each.excludes)
+            met = (c for c in criteria if verdicts[c.label].verdict is Verdict.MET and not c.excludes)
             return Conclusion(model_status, tuple(met))
-        case InclusionStatus.EXCLUDE if standing:
-            return Conclusion(model_status, tuple(standing))
+        case InclusionStatus.EXCLUDE if verified:
+            return Conclusion(model_status, tuple(verified))
         case InclusionStatus.EXCLUDE if failed:
-            left = tuple(each for each in criteria if each in failed or each in open_)
-            return Conclusion(InclusionStatus.UNCERTAIN, left, UncertainReason.UNVERIFIED)
+            undecided = tuple(c for c in criteria if c in failed or c in open_)
+            return Conclusion(InclusionStatus.UNCERTAIN, undecided, UncertainReason.UNVERIFIED)
         case _:
             return Conclusion(InclusionStatus.UNCERTAIN, tuple(open_), UncertainReason.CONTRADICTED)
 
@@ -291,7 +291,7 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
 
 
 def _verified(verdict: CriterionVerdict, *, invents: bool) -> bool:
-    """True of a failed criterion whose verdict may be relied upon: by words of the record, or without any."""
+    """Return True if a failed criterion's verdict is reliable: with a quote of the record, or without need of one."""
     if verdict.verdict is Verdict.UNCLEAR:
         return True
     if verdict.quote is None:

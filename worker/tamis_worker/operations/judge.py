@@ -1,8 +1,8 @@
-"""Judge: is the evidence behind a classification of the right kind, and how strong is it (spec 5)?
+"""Judge: is the evidence of a classification of the right kind, and how strong is it (spec 5)?
 
-Two ways to the same formulas. In the queue a classification is an item and its judgement a result; there a judge that
-fails is an error of its kind, never a silent neutral decision. Neutrality on failure belongs to the functions of
-spec 5, which are public here too, and to whoever reads a judged batch.
+There are two ways to the same formulas. In the queue, a classification is an item and its judgement a result; a failing
+judge is an error, never a silent neutral decision. Only the functions of spec 5, also public here, and readers of a
+judged batch treat failures as neutral.
 """
 
 from dataclasses import asdict
@@ -95,12 +95,12 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """First, without a call, the check of what is cited; then the judge is asked once.
+    """Check the citations first, without a call; then ask the judge once.
 
-    `shown` is the item as it is sent; None: whole. What is cited is checked in the item itself.
+    `shown` is the item as sent; None: whole. Citations are checked in the item itself.
 
     Raises:
-        EvaluationFailed: NO_CONTENT where the item is no classification, else the kind of the judge's failure.
+        EvaluationFailed: NO_CONTENT if the item is no classification, else the kind of the judge's failure.
     """
     classification = _classification(item)
     noun = CitedNoun.of(operation.noun, operation.plural)
@@ -120,7 +120,7 @@ def program(operation: Judge, item: Item, *, shown: Item | None = None) -> Opera
 
 
 def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
-    """System and user message for one classification. Raises `EvaluationFailed` where the item is none."""
+    """Return system and user message for one classification. Raise `EvaluationFailed` if the item is none."""
     classification = _classification(item)
     prompt = judge_prompt(
         value=classification.value,
@@ -135,7 +135,7 @@ def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
 
 
 def response_schema(_: Judge) -> Schema:
-    """The answer's schema; what is wrong with the evidence is said before its type and its score."""
+    """Return the answer's schema; the issue precedes the type and the score."""
     return object_schema(
         {
             "issue": REASONING_SCHEMA,
@@ -147,10 +147,10 @@ def response_schema(_: Judge) -> Schema:
 
 
 def parse(data: object) -> Evidence:
-    """The evidence that an answer gives: with its score, or that of its type where it has none or 0.
+    """Return the evidence of an answer: with its score, or the quality of its type if the score is missing or 0.
 
     Raises:
-        InvalidAnswer: for a score outside 0 to 1 too: clamped, a percentage would be the best of evidence.
+        InvalidAnswer: also for a score outside 0 to 1: a percentage, clamped, would be the best evidence.
     """
     answer = validated(_Answer, data)
     if answer.evidence_type not in QUALITY_OF:

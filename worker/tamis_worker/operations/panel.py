@@ -1,7 +1,7 @@
-"""The program of a panel: every model is asked the operation's own question, and their words make one decision.
+"""The program of a panel: every model answers the operation's own question, and their verdicts make one decision.
 
-A model's word is what the operation reads from its answer, with verified quotes and all, as if it had been asked alone.
-The rationale, the verdicts and the reason of the panel's decision are those of the first model that says the same.
+A model's verdict is the operation's reading of its answer, including verified quotes, as if it had been asked alone.
+The decision's rationale, verdicts and reason come from the first model with the same status.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ Result = Answered[Decided] | Unanswered
 def panel_program(operation: Operation, panel: Panel, question: Question[Decided]) -> OperationProgram:
     """Ask all models `question`; return the panel's decision.
 
-    Raises `EvaluationFailed`, with what the other models said, where the word of a model that failed could change it.
+    Raise `EvaluationFailed`, with the other models' verdicts, if the verdict of a failed model could change it.
     """
     results = yield from ask(*(replace(question, model=model) for model in panel.models))
     votes = _votes(results)
@@ -60,13 +60,13 @@ def _verdict(model: str, result: Result) -> PanelVerdict:
                 if isinstance(detail, InclusionDecision)
                 else {}
             )
-            said = {
+            outcome = {
                 "confidence": decided.result.confidence,
                 "reasoning": decided.result.reasoning,
                 "probability": decided.probability,
                 "relevance": decided.relevance,
             }
-            return PanelVerdict(**common, **of_criteria, **said, status=_status(decided))
+            return PanelVerdict(**common, **of_criteria, **outcome, status=_status(decided))
 
 
 def _votes(results: Sequence[Result]) -> list[Vote | None]:
@@ -88,35 +88,35 @@ def _panel_result(panel: Panel, results: Sequence[Result], votes: Sequence[Vote 
 
 
 def _failed(panel: Panel, results: Sequence[Result], words: PanelResult) -> EvaluationFailed:
-    place, failure = next((place, one) for place, one in enumerate(results) if isinstance(one, Unanswered))
+    place, failure = next((place, result) for place, result in enumerate(results) if isinstance(result, Unanswered))
     return EvaluationFailed(failure.kind, f"{panel.models[place]}: {failure.message}", words)
 
 
 def _decided(operation: Operation, status: InclusionStatus, results: Sequence[Result], words: PanelResult) -> Decided:
     if isinstance(operation, Filter) and status is InclusionStatus.UNCERTAIN:
-        status = InclusionStatus.INCLUDE  # a filter has no third value: what is not clearly left out goes on
+        status = InclusionStatus.INCLUDE  # a filter has no third value: unclear records pass
     assert words.score is not None  # noqa: S101 - nothing is decided without a vote
     confidence = confidence_in(status, words.score)
     answers = [result.value for result in results if isinstance(result, Answered)]
-    speaker = next((one for one in answers if _status(one) is status), None)
+    speaker = next((answer for answer in answers if _status(answer) is status), None)
     reasoning = words.words if speaker is None else speaker.result.reasoning
     value = status is not InclusionStatus.EXCLUDE if isinstance(operation, Filter) else status.value
     result = EvaluationResult(value=value, confidence=confidence, reasoning=reasoning)
     detail = None if isinstance(operation, Filter) else _decision(operation, status, confidence, speaker, words)
-    relevance = _mean([one.relevance for one in answers])
+    relevance = _mean([answer.relevance for answer in answers])
     return Decided(
         result,
         detail,
-        probability=_mean([one.probability for one in answers]),
+        probability=_mean([answer.probability for answer in answers]),
         relevance=None if relevance is None else round(relevance),
         panel=words,
     )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean over the models that answered; None where one of them has no value: its word would not count."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
+    """Return the mean over the models that answered; None if any of them has no value."""
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers and len(numbers) == len(values) else None
 
 
 def _decision(
@@ -126,7 +126,7 @@ def _decision(
     speaker: Decided | None,
     words: PanelResult,
 ) -> InclusionDecision:
-    """The decision of the model that says the same as the panel; where none does, what divides the models."""
+    """Return the decision of the model that agrees with the panel; without one, the criteria in dispute."""
     if speaker is not None and isinstance(speaker.detail, InclusionDecision):
         return speaker.detail.model_copy(update={"confidence": confidence})
     criteria = operation.criteria.labelled()  # type: ignore[union-attr]  # of the operations with a panel, an inclusion
@@ -134,7 +134,7 @@ def _decision(
         status=status,
         confidence=confidence,
         rationale=words.words,
-        criteria=[one.text for one in criteria if _differ(words, one.label)],
+        criteria=[criterion.text for criterion in criteria if _differ(words, criterion.label)],
         uncertain_reason=UncertainReason.PANEL if status is InclusionStatus.UNCERTAIN else None,
     )
 

@@ -1,10 +1,10 @@
-"""An operation's program: its questions about one item, and what their answers come to.
+"""An operation's program: its questions about one item, and the evaluation of their answers.
 
-A program is a generator. It yields the questions that may be asked side by side, is sent one result per question in
-the same order, and returns its evaluation; it may return one without having asked at all. It is pure: limits, retries
-and the repair of unusable answers belong to whoever asks.
+A program is a generator. It yields questions that may be asked in parallel, and receives one result per question in the
+same order. It returns its evaluation, possibly without any question. It is pure: the caller is responsible for limits,
+retries and the repair of unusable answers.
 
-Each answer comes with a bill: what the question's calls cost, failed ones and repairs too.
+Each answer has a bill: the cost of the question's calls, including failed ones and repairs.
 """
 
 from collections.abc import Callable, Generator
@@ -26,12 +26,12 @@ Asking = TypeVar("Asking", bound=OperationKind)
 
 @dataclass(frozen=True, slots=True)
 class QuestionBill:
-    """Tokens and dollars of one question, and who answered it."""
+    """Tokens and dollars of one question, and the model that answered it."""
 
-    model: str | None = None  # as the endpoint names it in its answer
+    model: str | None = None  # the endpoint's name of it
     usage: Usage = field(default_factory=Usage)
-    cost: Decimal | None = Decimal(0)  # dollars; None: of some answer nobody knows what it cost
-    cached: bool = False  # the answer was kept from an earlier call
+    cost: Decimal | None = Decimal(0)  # dollars; None: the cost of some answer is unknown
+    cached: bool = False  # the answer is from an earlier call
 
 
 NO_BILL = QuestionBill()
@@ -39,22 +39,22 @@ NO_BILL = QuestionBill()
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """A question to the model, the shape of its answer, and how it is read."""
+    """A question to the model, the shape of its answer, and its parser."""
 
     messages: tuple[Message, ...]
     schema_name: str
     schema: Schema
     parse: Callable[[object], T]  # of decoded JSON; raises `InvalidAnswer`
-    temperature: float | None = None  # None: as the worker is set; never sent where the worker sends none
-    sample: int = 0  # tells questions apart that are otherwise equal and must not share one cached answer
-    tokens: int = 0  # that the answer may need; the worker's own budget holds where it is larger
-    model: str | None = None  # that is asked; None: the batch's
-    decision: DecisionField | None = None  # of an answer that includes or excludes: where, and by which values
+    temperature: float | None = None  # None: the worker's setting; never sent if the worker sends none
+    sample: int = 0  # distinguishes equal questions that must not share a cached answer
+    tokens: int = 0  # that the answer may need; the worker's own budget applies if larger
+    model: str | None = None  # asked model; None: the batch's
+    decision: DecisionField | None = None  # field and values of the decision in an answer that includes or excludes
 
 
 @dataclass(frozen=True)
 class Answered(Generic[T]):
-    """The answer as the question's `parse` has read it."""
+    """The answer, read by the question's `parse`."""
 
     value: T
     bill: QuestionBill = NO_BILL
@@ -62,7 +62,7 @@ class Answered(Generic[T]):
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Why there is no valid answer, after every retry and repair."""
+    """The reason why there is no valid answer, after every retry and repair."""
 
     kind: ErrorKind
     message: str
@@ -77,7 +77,7 @@ class EvaluationFailed(Exception):
     """A program ended without an evaluation: the item's error, by its kind."""
 
     def __init__(self, kind: ErrorKind, message: str, panel: PanelResult | None = None) -> None:
-        """`panel`: what the models of a panel said that did answer."""
+        """`panel`: verdicts of the panel's models that answered."""
         self.kind = kind
         self.message = message
         self.panel = panel
@@ -87,7 +87,7 @@ class EvaluationFailed(Exception):
 def ask(
     *questions: Question[T],
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], tuple[Answered[T] | Unanswered, ...]]:
-    """Ask questions side by side; return their results in the same order. Without questions nothing is asked."""
+    """Ask questions in parallel; return their results in the same order. Without questions, no call is made."""
     if not questions:
         return ()
     results = yield questions
@@ -97,7 +97,7 @@ def ask(
 
 
 def ask_one(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], T]:
-    """Ask one question; return its answer. Raises `EvaluationFailed` with the kind of its error where there is none."""
+    """Ask one question; return its answer. Raise `EvaluationFailed` with the kind of its error if there is none."""
     (result,) = yield from ask(question)
     match result:
         case Answered(value=value):
@@ -112,7 +112,7 @@ def asks_once(
     parse: Callable[[Asking, object], Decided],
     decision: DecisionField | None = None,
 ) -> Callable[..., OperationProgram]:
-    """The program of an operation that asks one question about an item, whose answer is the evaluation."""
+    """Return the program of an operation whose single answer is the evaluation."""
 
     def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)

@@ -1,4 +1,4 @@
-"""Score: a number on a scale (spec 1). Always a float of the scale; an answer that is none is an error."""
+"""Score: a number on a scale (spec 1). Always a float of the scale; any other answer is an error."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from .answer_model import Decided, InvalidAnswer, StrictAnswer, UnitInterval, ex
 from .program import asks_once
 from .prompt import SYSTEM_END, escape_headings, source_data, two_messages
 
-ENUM_VALUES = 200  # a grid of at most so many values is written out, so that no other can be answered
+ENUM_VALUES = 200  # a grid of at most so many values is written out, so that no other answer is possible
 
 _ROLE = """\
 You are a scoring function that rates data on a numeric scale.
@@ -26,19 +26,19 @@ class _Answer(StrictAnswer):
 
 
 def messages(operation: Score, item: Item) -> tuple[Message, ...]:
-    """System and user message for one item; range and interval stand after the criteria."""
+    """Return system and user message for one item; range and interval follow the criteria."""
     rules = [_ROLE, *([] if operation.interval is None else [_INTERVAL]), _ALWAYS]
     instruction = "\n".join(["## Instruction", escape_headings(operation.criteria), "", *_scale(operation)])
     return two_messages("\n".join([*rules, "", SYSTEM_END]), source_data(item), instruction)
 
 
 def response_schema(operation: Score) -> Schema:
-    """The answer's schema."""
+    """Return the answer's schema."""
     return explained_schema(operation, {"value": _value_schema(operation)})
 
 
 def parse(operation: Score, data: object) -> Decided:
-    """The result that an answer gives. Raises `InvalidAnswer` for a value outside the range or beside the grid."""
+    """Return the result of an answer. Raise `InvalidAnswer` for a value outside the range or off the grid."""
     answer = validated(_Answer, data)
     low, high = written(operation.min_value), written(operation.max_value)
     if not operation.min_value <= answer.value <= operation.max_value:
@@ -54,7 +54,7 @@ program = asks_once(messages, response_schema, parse)
 
 
 def written(value: float) -> str:
-    """A number as people write it: 10 rather than 10.0, nothing rounded."""
+    """Return a number as people write it: 10 rather than 10.0, never rounded."""
     return str(_plain(value))
 
 
@@ -70,7 +70,7 @@ def _scale(operation: Score) -> list[str]:
 
 
 def _examples(operation: Score) -> str:
-    """All values of a short grid; of a longer one the first three and the last."""
+    """Return all values of a short grid; of a longer one the first three and the last."""
     steps = operation.steps or 0
     shown = [written(operation.grid_value(k)) for k in (range(steps + 1) if steps < 5 else (0, 1, 2, steps))]
     return ", ".join(shown if steps < 5 else [*shown[:3], "...", shown[3]])
@@ -83,6 +83,6 @@ def _value_schema(operation: Score) -> Schema:
     return {"type": "number", "minimum": _plain(operation.min_value), "maximum": _plain(operation.max_value)}
 
 
-@lru_cache(maxsize=64)  # exact fractions are slow, and every item of a batch asks for the same grid
+@lru_cache(maxsize=64)  # exact fractions are slow, and every item of a batch uses the same grid
 def _grid(operation: Score) -> tuple[float, ...]:
     return tuple(_plain(operation.grid_value(k)) for k in range((operation.steps or 0) + 1))

@@ -1,1 +1,1 @@
-"""One worker process: put together, run, and its Celery tasks."""
+"""One worker process: its parts, its run, and its Celery tasks."""

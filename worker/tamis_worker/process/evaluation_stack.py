@@ -1,4 +1,4 @@
-"""The parts that evaluate items in a worker process, from its connections up to the evaluator."""
+"""The parts of a worker process that evaluate items, from its connections up to the evaluator."""
 
 import asyncio
 import logging
@@ -47,31 +47,31 @@ log = logging.getLogger(__name__)
 
 
 async def return_claims(engine: AsyncEngine, dispatcher: Dispatcher, returns: Sequence[Return]) -> Sequence[bool]:
-    """Give the claims back; for each in order, whether its item is cancelled.
+    """Return the claims to the ledger, and publish their items again; return for each in order True if cancelled.
 
-    What the broker does not take is left to the reconciler. Raises `LedgerUnavailable`.
+    The reconciler publishes items that the broker refuses. Raise `LedgerUnavailable`.
     """
-    claims, paid = [one.claim for one in returns], [one.paid for one in returns]
-    transcripts, revoked = [one.transcript for one in returns], [one.cancelled for one in returns]
+    claims, paid = [item.claim for item in returns], [item.paid for item in returns]
+    transcripts, revoked = [item.transcript for item in returns], [item.cancelled for item in returns]
     to_publish = await give_back(engine, claims, paid, transcripts, revoked)
     by_batch: dict[tuple[UUID, str], list[ItemAddress]] = defaultdict(list)
-    for one in compress(returns, to_publish):
-        address = ItemAddress(one.claim.key.index, one.claim.item_id)
-        by_batch[one.claim.key.batch_id, one.operation].append(address)
+    for item in compress(returns, to_publish):
+        address = ItemAddress(item.claim.key.index, item.claim.item_id)
+        by_batch[item.claim.key.batch_id, item.operation].append(address)
     for (batch_id, operation), addresses in by_batch.items():
         try:
             await asyncio.to_thread(dispatcher.republish, batch_id, operation, addresses)
         except BrokerUnavailable as error:
             log.warning("%d items given back are left to the reconciler: %s", len(addresses), error)
-    gone = await cancelled(engine, [one.key for one, again in zip(claims, to_publish, strict=True) if not again])
-    return [one.key in gone for one in claims]
+    gone = await cancelled(engine, [claim.key for claim, sent in zip(claims, to_publish, strict=True) if not sent])
+    return [claim.key in gone for claim in claims]
 
 
-SETTLING = 10.0  # s; longer than a call's end takes to reach the ledger
+SETTLING = 10.0  # s; longer than the end of a call needs to reach the ledger
 
 
 class EvaluationStack:
-    """One evaluator and everything under it, built from the bottom up; open within `opened`."""
+    """One evaluator and all its parts, built from the bottom up; open within `opened`."""
 
     def __init__(
         self,
@@ -84,9 +84,9 @@ class EvaluationStack:
         measures: Measures,
         redact: Redaction,
     ) -> None:
-        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing or of no use.
+        """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing or useless.
 
-        `dispatcher` publishes what is given back; `redact` learns each key before a call is made with it.
+        `dispatcher` publishes returned items; `redact` learns each key before its first call.
         """
         policy = CallPolicy.of(settings)
         prices = known_prices(settings.prices)
@@ -144,12 +144,12 @@ class EvaluationStack:
 
     @property
     def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
-        """All that speak to the ledger in groups."""
+        """Return all parts that write to the ledger in groups."""
         return (*self._cache.commits, *self._budget.commits, *self._writers.commits)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Ready to evaluate. What is opened is closed in the opposite order, also where opening fails half way."""
+        """Open the parts. They are closed in the opposite order, also if opening fails halfway."""
         async with AsyncExitStack() as opened:
             for close in (self._redis.aclose, self._llm.close, self.limiters.close):  # they connect on first use
                 opened.push_async_callback(close)
@@ -178,7 +178,7 @@ def _llm(settings: WorkerSettings, ledger: LedgerEngines, worker_id: str, redact
         settings.endpoint,
         keys,
         timeout=settings.call_timeout,
-        connections=2 * settings.concurrency,  # beside those that have waited for capacity, as many as usual
+        connections=2 * settings.concurrency,  # calls that had to wait for capacity, and as many usual ones
         max_answer_bytes=settings.max_answer_bytes,
         dialects=SharedDialects(
             LedgerDialects(ledger.statements, endpoint_name(settings.endpoint)),

@@ -1,9 +1,8 @@
 """One worker process, from its settings to its end.
 
-The Celery tasks are thin bodies that parse their arguments and wait for the core. Those of items and shards never
-raise. What went wrong with an item is in the ledger; what went wrong around it is found by the reconciler. A header
-task that raised would leave its chord's body unrun. Those that services send by name raise what their senders are to
-hear.
+The Celery tasks have thin bodies that parse their arguments and wait for the core. Tasks of items and shards never
+raise: an exception in a header task would leave its chord's body unrun. The ledger holds an item's error; the
+reconciler finds other failures. Tasks that services send by name raise errors for their senders.
 """
 
 import gc
@@ -40,15 +39,15 @@ from .runtime import STOP_GRACE, Runtime
 
 log = logging.getLogger(__name__)
 
-WRITE_WITHIN = 120.0  # s; four times what a statement may take
-CLOSE_WITHIN = 30.0  # s, beyond what is in flight
+WRITE_WITHIN = 120.0  # s; four times a statement's limit
+CLOSE_WITHIN = 30.0  # s, beyond items in flight
 SERVICE = "tamis-worker"  # in traces
 
-ANSWER_WITHIN = 5.0  # s; meanwhile the consumer's thread takes no message
+ANSWER_WITHIN = 5.0  # s; during that time the consumer's thread takes no message
 
 
 def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -> EngineControls:
-    """The controls of one worker process; what they return names no secret of it."""
+    """Return the controls of one worker process; their replies contain none of its secrets."""
     engine = runtime.ledger.transactions
 
     return EngineControls(
@@ -63,7 +62,7 @@ def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -
 
 
 async def report(runtime: Runtime) -> Mapping[str, Any]:
-    """What the engine holds: items, calls in flight, each model's limiter and circuit breaker."""
+    """Return the engine's contents: items, calls in flight, each model's limiter and circuit breaker."""
     vitals, stack = runtime.vitals.report(), runtime.evaluation
     limiters = stack.limiters.known()
     return {
@@ -84,7 +83,7 @@ async def report(runtime: Runtime) -> Mapping[str, Any]:
 
 
 def _limiter(limiter: Limiter) -> Mapping[str, Any]:
-    """The shared limit of a model as this process last heard of it; `None`: no such limit is set or known."""
+    """Return the shared limit of a model in this process's latest state; None: no such limit is set or known."""
     return {
         "calls_in_flight": limiter.in_flight,
         "calls_waiting": limiter.waiting,
@@ -104,11 +103,10 @@ def run(
     log_level: str = "INFO",
     name: str | None = None,
 ) -> int:
-    """Work until SIGTERM or SIGINT; calls in flight are finished first. The process's exit code.
+    """Work until SIGTERM or SIGINT, finish calls in flight, and return the process's exit code.
 
-    `name` is the one that Celery's tools know the worker by; None: one that no other process ever had. `ready_file` is
-    created once the worker consumes; `alive_file` is written again and again as long as it works. A worker that stalls
-    ends with `EXIT_STALLED`.
+    `name` is the worker's name in Celery's tools; None: a unique one. `ready_file` is created when the worker consumes;
+    `alive_file` is rewritten while it works. A stalled worker ends with `EXIT_STALLED`.
 
     Raises:
         ConfigurationError: a setting is missing, or the ledger's tables are older than this release.
@@ -121,7 +119,7 @@ def run(
     register(app, runtime)
     with traced(SERVICE, instance=runtime.worker_id, redact=redact):
         RemoteControl(runtime.deliveries.revocations, controls_of(runtime, settings, redact)).install()
-        gc.freeze()  # what is there by now stays to the end
+        gc.freeze()  # existing objects stay until the end
         watchdog = _watchdog(runtime, settings, alive_file)
 
         def ready(**_: object) -> None:
@@ -133,7 +131,7 @@ def run(
         def shutting_down(**_: object) -> None:
             runtime.drain()
 
-        try:  # the watchdog looks until everything is closed
+        try:  # the watchdog checks until everything is closed
             with runtime.running():
                 signals.worker_ready.connect(ready, weak=False)
                 signals.worker_shutting_down.connect(shutting_down, weak=False)
@@ -161,12 +159,12 @@ def _watchdog(runtime: Runtime, settings: WorkerSettings, alive_file: Path | Non
 
 
 def register(app: Celery, runtime: Runtime) -> None:
-    """Give `app` one task per operation, the aggregate, and those that services send by name."""
+    """Register in `app` one task per operation, the aggregate, and the tasks that services send by name."""
 
     deliveries = runtime.deliveries
     install(app, deliveries, runtime.sent, runtime.foreign)
 
-    # A worker's messages go past this body, straight to the loop; called directly, the task does the same.
+    # A worker's messages bypass this body on their way to the loop; a direct call has the same effect.
     def evaluate(batch_id: str, index: int) -> None:
         runtime.run(runtime.evaluation.evaluator.evaluate(ItemKey(UUID(batch_id), index)))
 
@@ -195,7 +193,7 @@ def register(app: Celery, runtime: Runtime) -> None:
     for operation in OPERATIONS:
         name = wire.task_name(operation_name(operation))
         app.task(name=name, shared=False, ignore_result=True, Strategy=deliveries)(evaluate)
-    # Its events are `send_aggregated`'s: Celery's own would count it among the items.
+    # `send_aggregated` sends its events: Celery's own would count it among the items.
     aggregates = {"Strategy": staticmethod(aggregate_strategy), "send_events": False}
     app.task(name=wire.AGGREGATE, shared=False, bind=True, ignore_result=True, **aggregates)(aggregate)
 
@@ -210,5 +208,5 @@ def register(app: Celery, runtime: Runtime) -> None:
             ignore_result=False,
             Strategy=runtime.sent,
             Request=SentRequest,
-            throws=(TamisError,),  # their senders hear of these; in the log they are no errors of the worker
+            throws=(TamisError,),  # for their senders; in the log they are no errors of the worker
         )(answered)

@@ -1,7 +1,7 @@
-"""One worker process put together, from the bottom up: each part is given what it needs when it is made.
+"""One worker process and its parts, built from the bottom up: each part gets its dependencies when it is made.
 
-Two small parts stand here as well: the answers to services that have Celery and nothing of Tamis, and the follower of
-batches, which others pause, cancel or give another priority.
+Two small parts are here as well: the answers to services that have only Celery, and the follower of batches that users
+pause, cancel or give another priority.
 """
 
 import asyncio
@@ -54,23 +54,23 @@ from .evaluation_stack import EvaluationStack
 
 log = logging.getLogger(__name__)
 
-SOURCE = "states of batches"  # as the backpressure knows it
+SOURCE = "states of batches"  # in the backpressure
 
 AGAIN_AFTER = 1.0  # s; while the ledger does not answer
 
-STOP_GRACE = 60.0  # s beyond the longest call, for what a worker that stops has to write
-BROKER_ANSWERS_WITHIN = 5.0  # s, to the question what waits
+STOP_GRACE = 60.0  # s beyond the longest call, for the last writes of a stopping worker
+BROKER_ANSWERS_WITHIN = 5.0  # s, for the number of waiting messages
 
 
 class Runtime:
-    """Everything that a worker's tasks use; connected, and at work, while it is `running`."""
+    """All parts that a worker's tasks use; connected, and at work, while it is `running`."""
 
     def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction) -> None:
-        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing.
+        """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing.
 
-        `redact` is the process's own: it learns each key that a call is made with.
+        `redact` is the process's own: it learns the key of each call.
         """
-        # Never the same twice: a machine's name and a process's number come back, and with them a dead worker's claims.
+        # Always unique: host names and process numbers repeat, and with them a dead worker's claims would return.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
         self._loop = LoopThread()
         self.run = self._loop.run
@@ -178,9 +178,9 @@ class Runtime:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Connected, with a lease; what is opened is closed in the opposite order, also where opening fails half way.
+        """Connect, and hold a lease; parts are closed in the opposite order, also if opening fails halfway.
 
-        Raises `LedgerUnavailable`, and `ConfigurationError` where the ledger's tables are older than this release.
+        Raise `LedgerUnavailable`, and `ConfigurationError` if the ledger's tables are older than this release.
         """
         with ExitStack() as opened:
             opened.callback(self.dispatch_engine.dispose)
@@ -194,7 +194,7 @@ class Runtime:
             yield
 
     def drain(self) -> None:
-        """Let calls in flight finish, and give back what waits for its turn; callable from any thread."""
+        """Let calls in flight finish, and return waiting items; callable from any thread."""
         self.vitals.stop()
         self._loop.call_soon(self.evaluation.interrupts.stop)
         self._loop.call_soon(self._lease.changed)
@@ -222,15 +222,15 @@ def _redis_of_broker(url: str) -> "redis.Redis | None":
 
 
 class SentTasks:
-    """Answers what services send, with a client of its own; it connects with the first of them."""
+    """Answers to services' tasks, through a client of its own; it connects with the first task."""
 
     def __init__(self, settings: WorkerSettings) -> None:
-        """Connects to nothing yet. Raises `ConfigurationError` where a setting is missing."""
+        """Prepare the client, without a connection. Raise `ConfigurationError` if a setting is missing."""
         self._client = Client(settings)
         self._tasks = NamedTasks(self._client)
 
     async def answer(self, sent: SentTask) -> Any:
-        """Return the result of a task. Raises what its sender is to hear; an outage of the ledger is waited out."""
+        """Return the result of a task, and wait while the ledger is unreachable. Raise errors for its sender."""
         while True:
             try:
                 if sent.name == wire.SUBMIT:
@@ -241,13 +241,13 @@ class SentTasks:
             await asyncio.sleep(AGAIN_AFTER)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._client.close()
 
 
 @dataclass(frozen=True)
 class BatchFollower:
-    """Asks the ledger, halts what no longer runs and reweighs what waits for a permit."""
+    """Checks the ledger, stops items of batches that no longer run, and reweighs items that wait for a permit."""
 
     engine: AsyncEngine
     configs: BatchConfigCache
@@ -256,7 +256,7 @@ class BatchFollower:
     backpressure: Backpressure
 
     async def look(self) -> None:
-        """Look once; an outage of the ledger goes to the backpressure, which says so."""
+        """Check once; an outage of the ledger is reported to the backpressure."""
         try:
             for batch_id in await self.interrupts.refresh(self._not_running):
                 if await close_cancelled(self.engine, batch_id):
@@ -274,7 +274,7 @@ class BatchFollower:
 
 
 async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: BatchInterrupts, worker: str) -> None:
-    """Halt the items held here that are not this worker's any more. Raises `LedgerUnavailable`."""
+    """Stop the items here that this worker no longer holds. Raise `LedgerUnavailable`."""
     theirs = await lost(engine, held.copy(), worker=worker)
     if theirs:
         log.warning("%d items were taken over while the lease was over", len(theirs))
