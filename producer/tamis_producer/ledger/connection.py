@@ -1,6 +1,6 @@
-"""The seam to SQLAlchemy and psycopg on this floor.
+"""The seam to SQLAlchemy and psycopg for this package.
 
-What they raise comes out as `LedgerUnavailable` or `ConfigurationError`.
+Their errors become `LedgerUnavailable` or `ConfigurationError`.
 """
 
 import sys
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
-    """An engine for the ledger; connects on first use. Raises `ConfigurationError` where the URL is none.
+    """Return an engine for the ledger; it connects on first use. Raises `ConfigurationError` if the URL is invalid.
 
-    What the URL itself says of timeouts, in `options`, goes over what is usual for the kind.
+    Timeouts in the URL's `options` override the defaults of the kind.
     """
     with _readable():
         where = address(database_url)
@@ -36,8 +36,8 @@ def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
 
 
 def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine":
-    """The same for one event loop. Raises `ConfigurationError` where the URL is none."""
-    from sqlalchemy.ext.asyncio import create_async_engine  # who has no event loop need not wait for it
+    """Return an engine for one event loop. Raises `ConfigurationError` if the URL is invalid."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # so that programs without an event loop need not import it
 
     with _readable():
         where = address(database_url)
@@ -47,9 +47,9 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
 
 
 def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEngine":
-    """The same, where each statement is a transaction of its own, in one round trip instead of four.
+    """Return an engine for one event loop that commits each statement, in one round trip instead of four.
 
-    A connection that was lost is noticed by the first statement over it.
+    A lost connection is noticed by its first statement.
     """
     from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -60,10 +60,10 @@ def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEng
 
 @asynccontextmanager
 async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
-    """A connection, given back by whoever took it.
+    """Yield a connection, and close it in the caller's task.
 
-    `async with engine.connect()` gives it back in a task of its own: an event loop that ends before this task has
-    begun drops the connection.
+    `async with engine.connect()` closes it in a task of its own: an event loop that ends before this task has begun
+    drops the connection.
     """
     connection = await engine.connect()
     try:
@@ -73,7 +73,7 @@ async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
 
 
 def _usual(where: Address, kind: PoolKind) -> dict[str, Any]:
-    """Return the arguments of every engine; each also hides its parameters: records and answers, in its errors."""
+    """Return the arguments of every engine; each also hides its parameters (records, answers) in errors."""
     driver = session(where, kind.limits)
     if "options" in driver:
         driver["options"] = f"{driver['options']} {_options(where.url)}".rstrip()
@@ -101,7 +101,7 @@ def _readable() -> Iterator[None]:
 
 @contextmanager
 def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Connection]:
-    """Yield one connection to the ledger, and close its pool behind it; errors are those of `connect` and the seam."""
+    """Yield one connection to the ledger; close its pool afterwards. Raises the errors of `connect` and the seam."""
     engine = connect(database_url, kind)
     try:
         with ledger_errors(), engine.connect() as connection:
@@ -112,7 +112,7 @@ def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Co
 
 @contextmanager
 def ledger_errors() -> Iterator[None]:
-    """The seam: database errors become Tamis's own, without statements or passwords in them."""
+    """Translate database errors to Tamis's errors, without statements or passwords."""
     handled = sys.exception()
     try:
         yield
