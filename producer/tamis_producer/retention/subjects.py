@@ -94,9 +94,7 @@ def measure(connection: Connection, subject: Subject) -> int:
     """
     return sum(
         connection.execute(
-            select(func.coalesce(func.sum(func.pg_column_size(holding.table.table_valued())), 0)).where(
-                holding.condition
-            )
+            select(func.coalesce(func.sum(func.pg_column_size(held.table.table_valued())), 0)).where(held.condition)
         ).scalar_one()
         for held in holdings(subject.batch_ids, subject.review_id)
     )

@@ -78,7 +78,9 @@ class Beginning:
         size = f"about {self.tokens:,} tokens of each prompt are the same for all records"
         if self.tokens >= self.minimum:
             return f"{size}, enough for endpoints that keep {self.minimum:,} or more"
-        return f"{size}, {self.minimum - self.tokens:,} short of the {self.minimum:,} from which most endpoints keep them"
+        return (
+            f"{size}, {self.minimum - self.tokens:,} short of the {self.minimum:,} from which most endpoints keep them"
+        )
 
 
 @dataclass(frozen=True)
