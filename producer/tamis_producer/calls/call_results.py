@@ -204,12 +204,12 @@ class CallResults:
         while not self._stopped:
             self._followed = {batch.id: batch for batch in self._followed.values() if batch.pending}
             until = min((batch.due for batch in self._followed.values()), default=None)
-            left = LINGER if until is None else until - self._clock()
-            if until is not None and left <= 0:
+            remaining = LINGER if until is None else until - self._clock()
+            if until is not None and remaining <= 0:
                 return True
             self._wake.clear()
             try:
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(remaining):
                     await self._wake.wait()
             except TimeoutError:
                 if until is None and not self._followed:
@@ -246,9 +246,9 @@ class CallResults:
                 results = await connection.run_sync(read_call_results, {batch.id: batch.pending for batch in due})
         for batch in due:
             batch.end({place: result for (batch_id, place), result in results.items() if batch_id == batch.id})
-        late = [batch for batch in due if batch.pending and batch.ask_why <= self._clock()]
-        if late:
-            self._say_why(late, await self._hindrance([batch.id for batch in late]))
+        overdue = [batch for batch in due if batch.pending and batch.ask_why <= self._clock()]
+        if overdue:
+            self._say_why(overdue, await self._hindrance([batch.id for batch in overdue]))
 
     async def _hindrance(self, batch_ids: list[UUID]) -> Hindrance:
         engine = self._engine or self._connect()

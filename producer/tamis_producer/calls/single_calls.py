@@ -112,8 +112,8 @@ class CallGroups:
         self, batch: FollowedBatch, results: list[asyncio.Future[CallResult]], within: float | None
     ) -> list[CallResult]:
         try:
-            _, late = await asyncio.wait(results, timeout=within)
-            if late:
+            _, pending = await asyncio.wait(results, timeout=within)
+            if pending:
                 assert within is not None  # noqa: S101 - else it would still wait
                 raise await self.results.waited_too_long(batch, within)
         finally:

@@ -103,13 +103,13 @@ class Session:
     def close(self) -> None:
         """Close every connection."""
         with self._lock:
-            made, self._made = self._made, None
+            dispatcher, self._made = self._made, None
             attached, self._attached = self._attached, {}
         for resource in attached.values():
             resource.close()
         self.engine.dispose()
-        if made is not None:
-            made.close()
+        if dispatcher is not None:
+            dispatcher.close()
 
     def dispatch(self, batch_id: UUID) -> None:
         """Fill a batch's window; if the broker does not answer, the workers do it. Raises `LedgerUnavailable`."""

@@ -60,5 +60,5 @@ def _text_for(variable: str, path: Path) -> str:
     try:
         return text_of(path)
     except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise ConfigurationError(f"{variable}{SUFFIX}: {str(path)!r} cannot be read: {why}") from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ConfigurationError(f"{variable}{SUFFIX}: {str(path)!r} cannot be read: {reason}") from error

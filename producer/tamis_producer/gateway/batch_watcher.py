@@ -183,11 +183,11 @@ async def _events(
 ) -> AsyncGenerator[str | bytes]:
     """Yield each state as a server-sent event with name and data, or a comment if there is none; `END` is last."""
     async with aclosing(looks):
-        async for seen in looks:
-            if seen is None:
+        async for view in looks:
+            if view is None:
                 yield COMMENT
                 continue
-            name, data = event(seen)
+            name, data = event(view)
             yield f"event: {name}\ndata: {data}\n\n"
             if name == END:
                 return

@@ -113,8 +113,8 @@ class Compressed(GZipMiddleware):
         """Answer one request; rewrite the caller's `Accept-Encoding` to the form that Starlette expects."""
         if scope["type"] == "http":
             headers = MutableHeaders(scope=scope)
-            taken = scope["method"] != "HEAD" and takes_gzip(headers.get("accept-encoding", ""))
-            headers["accept-encoding"] = "gzip" if taken else "identity"
+            accepted = scope["method"] != "HEAD" and takes_gzip(headers.get("accept-encoding", ""))
+            headers["accept-encoding"] = "gzip" if accepted else "identity"
         await super().__call__(scope, receive, send)
 
 

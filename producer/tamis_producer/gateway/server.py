@@ -79,8 +79,8 @@ class PatientProtocol(H11Protocol):
         return headers or rest
 
     def _give_up(self) -> None:
-        said_something = bool(self.conn.trailing_data[0])
-        if self.conn.our_state is h11.IDLE and said_something and not self.transport.is_closing():
+        received = bool(self.conn.trailing_data[0])
+        if self.conn.our_state is h11.IDLE and received and not self.transport.is_closing():
             close = [(b"content-length", b"0"), (b"connection", b"close")]
             response = h11.Response(status_code=REASON.value, headers=close, reason=REASON.phrase.encode())
             for event in (response, h11.EndOfMessage()):
@@ -136,9 +136,9 @@ def serve(client: Client, *, host: str, port: int, ready: Callable[[], None], ap
     try:
         listening = socket.create_server((host, port), family=family)
     except OSError as error:
-        why = (error.strerror or str(error)).partition(" (")[0]  # after it comes the address again
+        reason = (error.strerror or str(error)).partition(" (")[0]  # after it comes the address again
         raise ConfigurationError(
-            f"the gateway cannot listen at {host}:{port}: {why}; say another --host or --port"
+            f"the gateway cannot listen at {host}:{port}: {reason}; say another --host or --port"
         ) from error
     sys.setswitchinterval(TURN)
     with listening:

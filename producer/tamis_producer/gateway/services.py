@@ -128,21 +128,21 @@ class WaitingRequest:
             api_key_id=self._key.id,
             service=service,
         )
-        gone = asyncio.ensure_future(_gone(self._request))
+        left = asyncio.ensure_future(_gone(self._request))
         try:
-            rows = await self._ended(batch, gone)
+            rows = await self._ended(batch, left)
         finally:
-            gone.cancel()
+            left.cancel()
         if rows is not None:
             return rows
-        if gone.done() and not gone.cancelled():
+        if left.done() and not left.cancelled():
             await _cancel(batch)
             return Response(status_code=HUNG_UP)
         results = f"/v1/batches/{batch.id}/results"
         accepted = Accepted(batch=batch.id, results=results).model_dump()
         return JSONResponse(accepted, HTTPStatus.ACCEPTED, {"Location": results} | self._applied)
 
-    async def _ended(self, batch: Batch, gone: "asyncio.Future[None]") -> Rows | None:
+    async def _ended(self, batch: Batch, left: "asyncio.Future[None]") -> Rows | None:
         """Return its results; None if the caller is gone, or the time is over."""
         pauses = poll_pauses(self._seconds)
         while True:
@@ -155,8 +155,8 @@ class WaitingRequest:
             pause = next(pauses, None)
             if pause is None or self._request.app.state.stops():
                 return None
-            await asyncio.wait([gone], timeout=pause)
-            if gone.done():
+            await asyncio.wait([left], timeout=pause)
+            if left.done():
                 return None
 
 
@@ -262,29 +262,29 @@ async def extract_from_items(request: ExtractRequest, waits: Waits) -> Results |
 )
 async def generate_answer(request: GenerateAnswerRequest, waits: Waits) -> GenerateAnswerResponse | Response:
     operation = parse_operation({"operation": "answer"} | request.model_dump(exclude={"model", "max_cost"}))
-    came = await waits.rows(
+    rows = await waits.rows(
         operation, [{"id": ITEM_ID}], service="lab answer", model=request.model, max_cost=request.max_cost
     )
-    if isinstance(came, Response):
-        return came
-    if came.pause is not None:
-        raise HTTPException(HTTPStatus.CONFLICT, came.call(0).reason)
-    return GenerateAnswerResponse(**dict(answer_of(came.call(0))))
+    if isinstance(rows, Response):
+        return rows
+    if rows.pause is not None:
+        raise HTTPException(HTTPStatus.CONFLICT, rows.call(0).reason)
+    return GenerateAnswerResponse(**dict(answer_of(rows.call(0))))
 
 
 async def _results(
     waits: WaitingRequest, request: FilterRequest | ExtractRequest, params: dict[str, object], service: str
 ) -> Results | Response:
-    came = await waits.rows(parse_operation(params), request.items, service=service, max_cost=request.max_cost)
-    if isinstance(came, Response):
-        return came
+    rows = await waits.rows(parse_operation(params), request.items, service=service, max_cost=request.max_cost)
+    if isinstance(rows, Response):
+        return rows
     results = [
-        Evaluated(item_id=resolve_item_id(item), **_result(came, place).model_dump())
+        Evaluated(item_id=resolve_item_id(item), **_result(rows, place).model_dump())
         for place, item in enumerate(request.items)
     ]
     return Results(results=results)
 
 
-def _result(came: Rows, place: int) -> EvaluationResult:
-    call = came.call(place)
+def _result(rows: Rows, place: int) -> EvaluationResult:
+    call = rows.call(place)
     return call.result if isinstance(call.result, EvaluationResult) else EvaluationResult(error=call.reason)

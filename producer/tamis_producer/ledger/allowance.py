@@ -51,12 +51,12 @@ class Allowance:
 
     def refusal(self) -> AllowanceSpent:
         """Return the error for a larger budget: the reason, and when a larger one is possible."""
-        why = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
+        reasons = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
         if self.held:
-            why.append(f"{dollars(self.held)} are held by batches that have not ended")
+            reasons.append(f"{dollars(self.held)} are held by batches that have not ended")
         if self.unbounded:
-            why.append(f"batch {self.unbounded} was submitted without a budget and has not ended")
-        return AllowanceSpent(f"{', '.join(why)}; the month ends at {self.ends_at:%Y-%m-%d %H:%M} UTC")
+            reasons.append(f"batch {self.unbounded} was submitted without a budget and has not ended")
+        return AllowanceSpent(f"{', '.join(reasons)}; the month ends at {self.ends_at:%Y-%m-%d %H:%M} UTC")
 
 
 def read_key_id(connection: Connection, batch_id: UUID) -> str | None:
@@ -135,8 +135,8 @@ def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal 
     if wanted is None:
         raise has_none(batch.id)
     allowance = _allowance(connection, key, key.monthly_cost, batch.created_at, but=batch.id)
-    gone = select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)
-    if allowance.left < wanted and allowance.left <= connection.execute(gone).scalar_one():
+    spent = select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)
+    if allowance.left < wanted and allowance.left <= connection.execute(spent).scalar_one():
         raise allowance.refusal()
     return _smaller(wanted, allowance.left)
 

@@ -29,9 +29,9 @@ def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
     Timeouts in the URL's `options` override the defaults of the kind.
     """
     with _readable():
-        where = address(database_url)
-        engine = create_engine(where.url, hide_parameters=True, pool_pre_ping=True, **_usual(where, kind))
-    set_in_transactions(engine, where, kind.limits)
+        server = address(database_url)
+        engine = create_engine(server.url, hide_parameters=True, pool_pre_ping=True, **_usual(server, kind))
+    set_in_transactions(engine, server, kind.limits)
     return engine
 
 
@@ -40,9 +40,9 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
     from sqlalchemy.ext.asyncio import create_async_engine  # so that programs without an event loop need not import it
 
     with _readable():
-        where = address(database_url)
-        engine = create_async_engine(where.url, hide_parameters=True, pool_pre_ping=True, **_usual(where, kind))
-    set_in_transactions(engine.sync_engine, where, kind.limits)
+        server = address(database_url)
+        engine = create_async_engine(server.url, hide_parameters=True, pool_pre_ping=True, **_usual(server, kind))
+    set_in_transactions(engine.sync_engine, server, kind.limits)
     return engine
 
 
@@ -54,8 +54,8 @@ def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEng
     from sqlalchemy.ext.asyncio import create_async_engine
 
     with _readable():
-        where = address(database_url)
-        return create_async_engine(where.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **_usual(where, kind))
+        place = address(database_url)
+        return create_async_engine(place.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **_usual(place, kind))
 
 
 @asynccontextmanager
@@ -72,11 +72,11 @@ async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
         await connection.close()
 
 
-def _usual(where: Address, kind: PoolKind) -> dict[str, Any]:
+def _usual(server: Address, kind: PoolKind) -> dict[str, Any]:
     """Return the arguments of every engine; each also hides its parameters (records, answers) in errors."""
-    driver = session(where, kind.limits)
+    driver = session(server, kind.limits)
     if "options" in driver:
-        driver["options"] = f"{driver['options']} {_options(where.url)}".rstrip()
+        driver["options"] = f"{driver['options']} {_options(server.url)}".rstrip()
     return {
         "pool_size": kind.kept,
         "max_overflow": kind.most - kind.kept,
@@ -119,8 +119,8 @@ def ledger_errors() -> Iterator[None]:
     except (SQLAlchemyError, psycopg.Error, OSError) as error:
         if (stopped := interruption(error, handled)) is not None:
             raise stopped from None
-        if (ours := outage(error) or unusable(error)) is not None:
-            raise ours from error
+        if (mapped := outage(error) or unusable(error)) is not None:
+            raise mapped from error
         if isinstance(error, DBAPIError) and (missing := no_tables(error.orig)) is not None:
             raise missing from error
         raise

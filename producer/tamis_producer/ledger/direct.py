@@ -73,8 +73,8 @@ def direct_connection(arguments: Mapping[str, str], kind: PoolKind) -> Iterator[
         finally:
             connection.close()
     except (psycopg.Error, OSError) as error:
-        if (ours := driver_outage(error) or driver_unusable(error) or no_tables(error)) is not None:
-            raise ours from error
+        if (mapped := driver_outage(error) or driver_unusable(error) or no_tables(error)) is not None:
+            raise mapped from error
         raise
 
 

@@ -66,8 +66,8 @@ def stream_results(
     On a snapshot's connection all items are of one moment. An item that is asked again has no result until it has
     ended; its provenance shows the earlier cost.
     """
-    wanted = None if places is None else sorted(places)
-    yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, wanted))
+    ordered = None if places is None else sorted(places)
+    yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, ordered))
 
 
 def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[ItemResult]:
@@ -75,11 +75,11 @@ def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None 
 
     Raises `LedgerUnavailable`.
     """
-    wanted = None if places is None else sorted(places)
+    ordered = None if places is None else sorted(places)
 
     def page(after: int | None) -> list[ItemResult]:
         with ledger_errors(), engine.connect() as connection:
-            return read_results(connection, batch_id, after, PAGE, wanted)
+            return read_results(connection, batch_id, after, PAGE, ordered)
 
     yield from _in_pages(page)
 

@@ -156,11 +156,11 @@ def read_overrides(
         statement = statement.where(chosen.c.id == row)
     if stage is not None:
         statement = statement.where(chosen.c.stage == stage.value)
-    made = []
+    result = []
     for item in connection.execute(statement):
         listed = [item._asdict()] if history else item.decisions
-        made += overrides_of(batch_id, item, listed, HumanStage(item.stage), item.system_value)
-    return made
+        result += overrides_of(batch_id, item, listed, HumanStage(item.stage), item.system_value)
+    return result
 
 
 def overrides_of(

@@ -123,7 +123,7 @@ def read_reviews(
     from tamis_schemas import ReviewPlan  # it imports all operations, which commands that read batches do not need
 
     statement = LATEST_REVIEWS if review_id is None else ONE_REVIEW
-    kept = list(connection.exec_driver_sql(statement, {"review_id": review_id, "limit": limit, "after": after}))
+    rows = list(connection.exec_driver_sql(statement, {"review_id": review_id, "limit": limit, "after": after}))
     views = [
         ReviewView(
             id=str(row.id),
@@ -133,7 +133,7 @@ def read_reviews(
             planned=tuple(stage.name for stage in ReviewPlan.model_validate(row.plan).stages),
             stages=tuple(sorted(read_views(connection, review_id=row.id), key=lambda view: view.stage or 0)),
         )
-        for row in kept
+        for row in rows
     ]
     if review_id is not None and not views:
         raise UnknownBatch(f"there is no review {review_id}")
@@ -195,8 +195,8 @@ def _view(row: Any) -> BatchView:
 def read_summary(connection: RunsStatements, batch_id: UUID, round_: int | None = None) -> Summary | None:
     """Return the summary of a batch's round, or of its latest finished round; None if there is none."""
     summaries = read_summaries(connection, batch_id)
-    wanted = [summary for summary in summaries if round_ is None or summary.round == round_]
-    return wanted[-1] if wanted else None
+    matches = [summary for summary in summaries if round_ is None or summary.round == round_]
+    return matches[-1] if matches else None
 
 
 def read_summaries(connection: RunsStatements, batch_id: UUID) -> list[Summary]:

@@ -35,9 +35,9 @@ class WebhookView(Frozen):
 def read_all(engine: Engine, *, limit: int = 20, state: WebhookState | None = None) -> list[WebhookView]:
     """Return the latest events, newest first. Raises `LedgerUnavailable`."""
     latest = select(webhooks).order_by(webhooks.c.created_at.desc(), webhooks.c.id).limit(limit)
-    wanted = latest if state is None else latest.where(webhooks.c.state == state)
+    query = latest if state is None else latest.where(webhooks.c.state == state)
     with ledger_errors(), engine.connect() as connection:
-        return [_view(row) for row in connection.execute(wanted)]
+        return [_view(row) for row in connection.execute(query)]
 
 
 def read_one(engine: Engine, webhook_id: UUID) -> WebhookView:
@@ -91,5 +91,5 @@ def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
 
 
 def _view(row: Row[tuple[object, ...]]) -> WebhookView:
-    shown = row._asdict()
-    return WebhookView.model_validate(shown if row.state == WebhookState.WAITING else shown | {"next_at": None})
+    fields = row._asdict()
+    return WebhookView.model_validate(fields if row.state == WebhookState.WAITING else fields | {"next_at": None})

@@ -89,16 +89,16 @@ def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None 
     if live == 0:
         return NO_WORKER
     at = now or datetime.now(UTC).astimezone()
-    alike: dict[tuple[WorkerState, str | None], list[NotWorking]] = defaultdict(list)
+    groups: dict[tuple[WorkerState, str | None], list[NotWorking]] = defaultdict(list)
     for worker in others:
         if worker.state is not WorkerState.WORKING:
-            alike[worker.state, worker.reason].append(worker)
+            groups[worker.state, worker.reason].append(worker)
     clauses = []
-    for (state, reason), group in alike.items():
+    for (state, reason), group in groups.items():
         since = at - timedelta(seconds=max(worker.seconds for worker in group))
-        who = f"{len(group)} worker{'s' if len(group) > 1 else ''}"
-        who = who if len(group) == live else f"{len(group)} of {live} workers"
-        clauses.append(f"{who} {_does(state, len(group))}{f': {reason}' if reason else ''} since {since:%H:%M}")
+        count = f"{len(group)} worker{'s' if len(group) > 1 else ''}"
+        count = count if len(group) == live else f"{len(group)} of {live} workers"
+        clauses.append(f"{count} {_does(state, len(group))}{f': {reason}' if reason else ''} since {since:%H:%M}")
     return "; ".join(clauses) or None
 
 

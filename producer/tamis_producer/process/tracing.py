@@ -133,9 +133,9 @@ def _start(name: str, attributes: Attributes, kind: SpanKind, of: str | None, si
     begun = tracer.start_span(name, parent, kind=kind, start_time=since)
     if not begun.get_span_context().is_valid:
         return NO_SPAN
-    made = Span(begun)
-    made.set(attributes)
-    return made
+    new = Span(begun)
+    new.set(attributes)
+    return new
 
 
 @contextmanager
@@ -143,16 +143,16 @@ def span(
     name: str, attributes: Attributes, *, kind: SpanKind = SpanKind.INTERNAL, of: str | None = None
 ) -> Iterator[Span]:
     """Yield a span that is the parent of spans inside it; an exception is its error."""
-    made = start(name, attributes, kind=kind, of=of)
-    made.enter()
+    current = start(name, attributes, kind=kind, of=of)
+    current.enter()
     try:
-        yield made
+        yield current
     except BaseException as error:
-        made.fail(type(error).__name__)
+        current.fail(type(error).__name__)
         raise
     finally:
-        made.leave()
-        made.end()
+        current.leave()
+        current.end()
 
 
 def aggregating(batch_id: str, round_: int, shard: int, *, of: object) -> AbstractContextManager[Span]:

@@ -121,8 +121,8 @@ def columns_of(operation: OperationKind | None) -> tuple[ResultColumn, ...]:
 
 
 def _member(row: ItemResult, place: int) -> PanelVerdict | None:
-    there = () if row.panel is None else row.panel.verdicts
-    return there[place] if place < len(there) else None
+    verdicts = () if row.panel is None else row.panel.verdicts
+    return verdicts[place] if place < len(verdicts) else None
 
 
 def _word_of(place: int) -> Callable[[ItemResult], Any]:

@@ -93,8 +93,8 @@ def _delete_batch(connection: Connection, batch_id: UUID) -> None:
         delete(batches).where(batches.c.id == batch_id).returning(batches.c.review_id)
     ).scalar_one()
     if review_id is not None:
-        left = exists().where(batches.c.review_id == review_id)
-        connection.execute(delete(reviews).where(reviews.c.id == review_id, ~left))
+        rest = exists().where(batches.c.review_id == review_id)
+        connection.execute(delete(reviews).where(reviews.c.id == review_id, ~rest))
 
 
 def prune_answers(connection: Connection, age: timedelta) -> int:

@@ -43,10 +43,10 @@ def purge(
     _delete_marked(engine, progress)
     for subject in subjects:
         with ledger_errors(), engine.begin() as connection:
-            kept = archive_locked(connection, subject, archive=archive)
-        if kept is not None:
+            purged = archive_locked(connection, subject, archive=archive)
+        if purged is not None:
             _delete_marked(engine, progress)
-            yield kept
+            yield purged
 
 
 def archive_locked(

@@ -58,20 +58,20 @@ def find_subjects(
         InvalidRequest: a batch is a stage of a review, or an id is ambiguous.
         IllegalTransition: a subject named by its id is not finished.
     """
-    wanted = _subjects()
+    query = _subjects()
     if ids:
         chosen = {_subject_id(connection, prefix) for prefix in ids}
-        wanted = wanted.where(func.coalesce(batches.c.review_id, batches.c.id).in_(chosen))
+        query = query.where(func.coalesce(batches.c.review_id, batches.c.id).in_(chosen))
     if label is not None:
-        wanted = wanted.where(func.coalesce(reviews.c.label, batches.c.label) == label)
+        query = query.where(func.coalesce(reviews.c.label, batches.c.label) == label)
     if older_than is not None:
         before = func.now() - older_than
         # Later batches are not read; a review needs all its stages.
-        wanted = wanted.where(or_(batches.c.review_id.is_not(None), batches.c.created_at < before))
-        wanted = wanted.having(before > _ENDED_AT)
+        query = query.where(or_(batches.c.review_id.is_not(None), batches.c.created_at < before))
+        query = query.having(before > _ENDED_AT)
     if not ids:
-        wanted = wanted.having(_MAY_GO)
-    subjects = [_subject(row) for row in connection.execute(wanted.limit(limit))]
+        query = query.having(_MAY_GO)
+    subjects = [_subject(row) for row in connection.execute(query.limit(limit))]
     for match in subjects:
         if match.ended_at is None:
             raise IllegalTransition(
@@ -82,8 +82,8 @@ def find_subjects(
 
 def find_again(connection: Connection, subject: Subject) -> Subject | None:
     """Return the subject in its present state; None if it is deleted, being deleted, or not finished any more."""
-    wanted = _subjects().where(batches.c.id.in_(subject.batch_ids)).having(_MAY_GO)
-    row = connection.execute(wanted).one_or_none()
+    query = _subjects().where(batches.c.id.in_(subject.batch_ids)).having(_MAY_GO)
+    row = connection.execute(query).one_or_none()
     return None if row is None else _subject(row)
 
 

@@ -214,12 +214,12 @@ def _check_budget(connection: Connection, batch: Row[Any], amount: Decimal | Non
         if amount is not None:
             raise has_none(batch.id)
         return
-    gone = connection.execute(
+    spent = connection.execute(
         select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)
     ).scalar_one()
-    if gone >= (batch.max_cost if amount is None else amount):
+    if spent >= (batch.max_cost if amount is None else amount):
         raise InvalidParameters(
-            f"max_cost: {dollars(gone)} of batch {batch.id}'s budget of {dollars(batch.max_cost)} are spent or held; "
+            f"max_cost: {dollars(spent)} of batch {batch.id}'s budget of {dollars(batch.max_cost)} are spent or held; "
             f"retry it with a larger one: `tamis retry {batch.id} --max-cost AMOUNT`"
         )
 

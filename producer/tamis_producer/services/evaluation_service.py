@@ -209,10 +209,10 @@ class AIEvaluationService:
         self, kind: type[Result], params: dict[str, Any], items: Iterable[object], max_concurrent: int, fresh: bool
     ) -> list[Result]:
         question = self._question(params, fresh)
-        came = await self._client.connected.calls.ask_all(
+        calls = await self._client.connected.calls.ask_all(
             question, items, max_concurrent=max_concurrent, within=self._timeout
         )
-        return [_as(kind, result) for result in came]
+        return [_as(kind, result) for result in calls]
 
     def _question(self, params: dict[str, Any], fresh: bool) -> CallQuestion:
         return CallQuestion(
@@ -225,8 +225,8 @@ class AIEvaluationService:
         )
 
 
-def _as(kind: type[Result], came: CallResult) -> Result:
-    return came.result if isinstance(came.result, kind) else kind(error=came.reason)
+def _as(kind: type[Result], call: CallResult) -> Result:
+    return call.result if isinstance(call.result, kind) else kind(error=call.reason)
 
 
 def _filter(criteria: str, include_reasoning: bool) -> dict[str, Any]:

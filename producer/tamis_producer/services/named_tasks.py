@@ -131,10 +131,10 @@ def _parsed(kind: type[Request], task: str, first: str, args: Sequence[Any], kwa
         raise InvalidParameters(
             f"{first}: it is given twice, by position too; a signature that ignores what comes before it is `.si(...)`"
         )
-    if stray := sorted(set(arguments) - set(kind.model_fields)):
+    if extra := sorted(set(arguments) - set(kind.model_fields)):
         takes = ", ".join(sorted(kind.model_fields, key=lambda name: name != first))
         raise InvalidParameters(
-            f"{stray[0]!r:.80}: no argument of {task}, which takes {takes}; the operation's own go into `params`"
+            f"{extra[0]!r:.80}: no argument of {task}, which takes {takes}; the operation's own go into `params`"
         )
     try:
         return kind.model_validate(arguments)

@@ -176,8 +176,8 @@ def rows_of(
         rows.append(row, len(row.payload))
     if not len(rows):
         raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
-    if stray := [place for place in exclusions if place not in range(len(rows))]:
-        raise InvalidParameters(f"exclusions: {min(stray)} is the place of no item; there are {len(rows)}")
+    if extra := [place for place in exclusions if place not in range(len(rows))]:
+        raise InvalidParameters(f"exclusions: {min(extra)} is the place of no item; there are {len(rows)}")
     if ends and ends[-1] != len(rows):
         raise InvalidParameters(f"source: the sources have {ends[-1]} records, but there are {len(rows)} items")
     return rows

@@ -55,10 +55,10 @@ def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:
     Records with one title and different decisions are skipped. Empty if there are no includes or no excludes.
     """
     by_title: dict[str, WorkedExample | None] = {}
-    for made in filter(None, map(_example, rows)):
-        same = " ".join(made.title.casefold().split())
-        before = by_title.setdefault(same, made)
-        if before is None or before.decision != made.decision:
+    for candidate in filter(None, map(_example, rows)):
+        same = " ".join(candidate.title.casefold().split())
+        before = by_title.setdefault(same, candidate)
+        if before is None or before.decision != candidate.decision:
             by_title[same] = None
     ordered = sorted(filter(None, by_title.values()), key=_drawn)
     includes = [example for example in ordered if example.decision == "include"]

@@ -181,8 +181,8 @@ def broker_errors(app: Celery) -> Iterator[None]:
     try:
         yield
     except _transport_errors(app) as error:
-        where = place(str(app.conf.broker_url))
-        raise BrokerUnavailable(f"the broker at {where} {what_is_wrong(error)}") from error
+        server = place(str(app.conf.broker_url))
+        raise BrokerUnavailable(f"the broker at {server} {what_is_wrong(error)}") from error
 
 
 def place(url: str) -> str:

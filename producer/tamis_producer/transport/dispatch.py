@@ -258,5 +258,5 @@ def _emptiest_lane(connection: Connection, priority: str) -> int:
     c = batches.c
     running = and_(c.priority == priority, c.state == BatchStatus.RUNNING)
     rows = connection.execute(select(c.lane, func.count().label("batches")).where(running).group_by(c.lane))
-    taken = {row.lane: row.batches for row in rows}
-    return min(range(wire.LANES), key=lambda lane: taken.get(lane, 0))
+    used = {row.lane: row.batches for row in rows}
+    return min(range(wire.LANES), key=lambda lane: used.get(lane, 0))

@@ -358,9 +358,9 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     def decision_words(self) -> str | None:
         """Each reviewer's decision, for people: `Reviewer A: include; Reviewer B: exclude (settles)`; or None."""
         decisions = []
-        for made in self.decisions:
-            value = made.value if isinstance(made.value, str) else json.dumps(made.value, ensure_ascii=False)
-            decisions.append(f"{made.reviewer}: {value}{' (settles)' if made.settles else ''}")
+        for row in self.decisions:
+            value = row.value if isinstance(row.value, str) else json.dumps(row.value, ensure_ascii=False)
+            decisions.append(f"{row.reviewer}: {value}{' (settles)' if row.settles else ''}")
         return "; ".join(decisions) or None
 
     @property

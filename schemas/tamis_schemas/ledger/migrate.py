@@ -39,8 +39,8 @@ def upgrade(database_url: str) -> None:
 
 def _upgrade(database_url: str) -> None:
     config = _config()
-    where = address(database_url)
-    engine = create_engine(where.url, poolclass=NullPool, hide_parameters=True, connect_args=session(where, {}))
+    server = address(database_url)
+    engine = create_engine(server.url, poolclass=NullPool, hide_parameters=True, connect_args=session(server, {}))
     with translated(), engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
         current = MigrationContext.configure(connection).get_current_revision()

@@ -46,6 +46,6 @@ def translated() -> Iterator[None]:
     except DBAPIError as error:
         if (stopped := interruption(error, handled)) is not None:
             raise stopped from None
-        if (ours := outage(error) or unusable(error)) is not None:
-            raise ours from error
+        if (mapped := outage(error) or unusable(error)) is not None:
+            raise mapped from error
         raise

@@ -114,11 +114,11 @@ class ExtractFields(OperationKind):
 def nothing_required(schema: JsonSchema) -> JsonSchema:
     """Return the schema without `required` for its own properties; in conditions it stays."""
     root = deepcopy(schema)
-    left = [root]
-    while left:
-        part = left.pop()
+    queue = [root]
+    while queue:
+        part = queue.pop()
         part.pop("required", None)
-        left += [inner.schema for inner in parts(part, root)]
+        queue += [inner.schema for inner in parts(part, root)]
     return root
 
 

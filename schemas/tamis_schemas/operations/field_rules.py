@@ -143,13 +143,13 @@ def checked_schema(draft: JsonSchema) -> JsonSchema:
 
 def _check_json(draft: JsonSchema) -> None:
     open_values: list[tuple[Any, int]] = [(draft, 0)]
-    seen = 0
+    size = 0
     while open_values:
         value, depth = open_values.pop()
-        seen += 1
+        size += 1
         if depth > MAX_NESTING:
             raise ValueError("is nested too deeply, or holds itself")
-        if seen > MAX_CHARACTERS:  # each is at least a character of JSON; parts may be shared, as with YAML's aliases
+        if size > MAX_CHARACTERS:  # each is at least a character of JSON; parts may be shared, as with YAML's aliases
             raise ValueError(f"has more than {MAX_CHARACTERS} characters as JSON")
         match value:
             case dict():

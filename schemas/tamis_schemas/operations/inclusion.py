@@ -63,9 +63,9 @@ def as_asked_for(params: Mapping[str, Any]) -> dict[str, Any]:
     Without examples from a batch, as a later choice with the same intent may differ. Without the policy for unverified
     exclusions if it is the default, as earlier releases had no such policy.
     """
-    wanted = dict(params)
-    if wanted.get("unverified") == UnverifiedPolicy.REFER:
-        del wanted["unverified"]
-    if wanted.get("examples_from") is None:
-        return wanted
-    return {**wanted, "criteria": {name: value for name, value in wanted["criteria"].items() if name != "examples"}}
+    result = dict(params)
+    if result.get("unverified") == UnverifiedPolicy.REFER:
+        del result["unverified"]
+    if result.get("examples_from") is None:
+        return result
+    return {**result, "criteria": {name: value for name, value in result["criteria"].items() if name != "examples"}}

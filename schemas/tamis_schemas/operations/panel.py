@@ -84,8 +84,8 @@ class Panel(Frozen):
 def decision(policy: PanelPolicy, votes: Sequence[Vote | None]) -> InclusionStatus | None:
     """Return the decision of the votes; None if a missing vote (None) could change it."""
     missing = sum(vote is None for vote in votes)
-    there = [vote for vote in votes if vote is not None]
-    possible = {_decision(policy, [*there, *others]) for others in product(POSSIBLE, repeat=missing)}
+    present = [vote for vote in votes if vote is not None]
+    possible = {_decision(policy, [*present, *others]) for others in product(POSSIBLE, repeat=missing)}
     return possible.pop() if len(possible) == 1 else None
 
 
