@@ -165,7 +165,8 @@ class CallResults:
     def stop(self) -> None:
         """Close the connections, on the loop. Batches that are followed fail.
 
-        It cancels nothing twice: a loop that ends cancels too, and a second cancellation drops the connection.
+        It only wakes the task, without cancelling it: an ending loop cancels it too, and a second cancellation would
+        drop its connection.
         """
         self._stopped = True
         self._wake.set()

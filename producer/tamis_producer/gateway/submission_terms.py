@@ -44,7 +44,10 @@ def submit_terms(
     source: Sequence[Source] = (),
     updates: str | None = None,
 ) -> BatchStatusView:
-    """Submit the batch with these terms and this `label`. Raises the errors of `Client.submit` and `check_price`."""
+    """Submit the batch with these terms; `label` overrides theirs.
+
+    Raises the errors of `Client.submit` and `check_price`.
+    """
     check_price(key, terms.operation, terms.model, client.settings)
     batch = client.submit(
         terms.operation,

@@ -1,9 +1,8 @@
 """The allowance of a gateway's key: the models that its batches may name, and their cost in a month.
 
 If a key has a monthly amount, each of its batches gets a budget, which the workers enforce. The rest of the month is
-the amount minus the cost of ended batches and the whole budgets of the others, which may still be spent. A batch counts
-in the month (UTC) of its submission, and a review's further stage in the month in which it begins, whenever the calls
-are paid.
+the amount minus the cost of ended batches and minus the whole budgets of the others. A batch counts in the month (UTC)
+of its submission, and a review's further stage in the month of its beginning. When the calls are paid does not matter.
 """
 
 from collections.abc import Sequence

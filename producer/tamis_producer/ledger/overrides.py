@@ -75,8 +75,8 @@ def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = Human
 def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = HumanStage.OWN) -> FromClause:
     """Return the decisions on one item, to be joined on `true()` to a row for each: `idx` is the place of that row.
 
-    Postgres finds each by the index. For a join with all decisions it expects one row if the batch is younger than the
-    server's statistics, and may read all of them for each item.
+    Postgres finds each by the index. It would expect one row from a join with all decisions if the batch is younger
+    than its statistics, and might read all of them for each item.
     """
     view = standing_decisions.c
     of = (view.batch_id == batch_id, view.stage == stage.value, view.idx == idx)

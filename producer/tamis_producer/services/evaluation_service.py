@@ -331,7 +331,7 @@ class IterativeAnswerService:
             eval_crit: the criteria of a good answer.
             iter_max: largest number of iterations, from 1 to 10.
             model: the model to ask. None: the model of the settings, else the workers' model; spec 2 has "gpt-4o",
-                which few endpoints serve.
+                which not every endpoint serves.
             score_threshold: replaces the service's threshold; 0.0 is valid, and every evaluated answer reaches it.
             parallel_attempts: answers generated and evaluated side by side in each iteration, from 1 to 10.
             fresh: ignore cached answers.

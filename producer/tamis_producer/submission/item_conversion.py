@@ -31,8 +31,8 @@ def to_item(source: object) -> dict[str, Any]:
     A mapped instance becomes its columns under the names of its attributes; if it has both `id` and `pmid`, its `id` is
     `pmid or str(id)`, as in spec 1. A row becomes its columns; a row of one mapped instance, that instance.
 
-    At any depth, dates and times become ISO text, a `Decimal` and a `UUID` their text, an enum member its value, a set
-    a sorted list. Floats without a JSON number are kept, and refused at submission.
+    Dates and times become ISO text, a `Decimal` and a `UUID` their text, an enum member its value, a set a sorted list,
+    at any depth. Floats without a JSON number are kept, and refused at submission.
 
     Call it in the thread of the object's SQLAlchemy session.
 

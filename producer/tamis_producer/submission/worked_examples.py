@@ -27,8 +27,8 @@ CUT = " [...]"
 def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows: Iterable[ItemResult]) -> Inclusion:
     """Return the inclusion with examples from an earlier batch; `rows` are its items that people decided about.
 
-    Raises `InvalidParameters` if the earlier batch is not an inclusion or has another research question, people have
-    not both included and excluded records of it, or the criteria already have examples.
+    Raises `InvalidParameters` if the earlier batch is not an inclusion, has another research question, or lacks a
+    record that people included or excluded. Also raised if the criteria already have examples.
     """
     criteria = operation.criteria
     if criteria.examples:

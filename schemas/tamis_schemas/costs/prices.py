@@ -161,11 +161,13 @@ class Prices:
         half a price and twice a price are both wrong.
 
         cost = (prompt - cached - written) x input + cached x cached input + written x cache write + completion x
-        output; reasoning tokens are completion tokens. 1,000 prompt tokens, 600 of them read from the endpoint's cache
-        and 200 written to it, and 200 completion tokens of a model at 2.00, 0.20, 2.50 and 10.00 dollars per million:
-        200 x 0.000002 + 600 x 0.0000002 + 200 x 0.0000025 + 200 x 0.00001 = 0.0004 + 0.00012 + 0.0005 + 0.002 =
-        0.00302, and at a tier of half the price 0.00151. Usage without tokens costs 0 for any model. An impossible
-        count has no known cost.
+        output; reasoning tokens are completion tokens.
+
+        1,000 prompt tokens (600 read from the endpoint's cache, 200 written to it) and 200 completion tokens, at 2.00,
+        0.20, 2.50 and 10.00 dollars per million, cost 200 x 0.000002 + 600 x 0.0000002 + 200 x 0.0000025 + 200 x
+        0.00001 = 0.0004 + 0.00012 + 0.0005 + 0.002 = 0.00302, and at a tier of half the price 0.00151.
+
+        Usage without tokens costs 0 for any model. An impossible count has no known cost.
         """
         if not usage.prompt_tokens and not usage.completion_tokens:
             return Decimal(0)

@@ -19,7 +19,7 @@ SCRAM = b"scram-sha-256"
 
 @dataclass(frozen=True)
 class Rights:
-    """The rights of a role: it reads every table, adds to most, changes most, and deletes only from tables named here."""
+    """The rights of a role: it reads every table, adds to and changes most, and deletes only from tables named here."""
 
     only_read: tuple[str, ...]
     only_added_to: tuple[str, ...] = ()

@@ -112,7 +112,7 @@ class ExtractFields(OperationKind):
 
 
 def nothing_required(schema: JsonSchema) -> JsonSchema:
-    """Return the schema without `required` for its own properties; in conditions it stays."""
+    """Return the schema without `required` in the parts that describe values; in conditions it stays."""
     root = deepcopy(schema)
     queue = [root]
     while queue:
