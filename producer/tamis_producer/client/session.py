@@ -123,12 +123,12 @@ class Session:
 
     def forget(self) -> object:
         """Start with new connections in the child of a fork; return the parent's."""
-        made = None if self._made is None else self._made.forget()
-        theirs = (self.engine.pool, self._attached, self._made, made)
+        publisher = None if self._made is None else self._made.forget()
+        parents = (self.engine.pool, self._attached, self._made, publisher)
         self.engine.dispose(close=False)
         self._made, self._lock, self._absence = None, Lock(), BrokerAbsence()
         self._attached = {}
-        return theirs
+        return parents
 
     def _connect(self) -> Engine:
         return ledger.connect(self.settings.database, self._pool)

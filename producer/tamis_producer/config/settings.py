@@ -57,7 +57,7 @@ class ProducerSettings(BaseModel):
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        """Check that broker and ledger are set together; `database` reports a missing ledger, as Flower needs none."""
+        """Require a broker with a ledger; `database` reports a missing ledger, because Flower needs none."""
         if self.broker_url is None and self.database_url is not None:
             raise ValueError(f"TAMIS_BROKER_URL {NOT_SET}")
         return self

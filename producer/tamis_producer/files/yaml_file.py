@@ -43,7 +43,7 @@ class YamlFile:
 
         The message has line and field, and a suggestion.
         """
-        listed = list(names)
+        allowed = list(names)
         node = _node_at(self.root, location)
         seen: dict[str, int] = {}
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -54,9 +54,9 @@ class YamlFile:
                     f"stands twice; the first is in line {seen[name]}", path=self.path, line=line, field=field
                 )
             seen[name] = line
-            if name not in listed:
-                near = get_close_matches(name.lower().replace(" ", "_").replace("-", "_"), listed, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"the fields are {', '.join(listed)}"
+            if name not in allowed:
+                near = get_close_matches(name.lower().replace(" ", "_").replace("-", "_"), allowed, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"the fields are {', '.join(allowed)}"
                 raise InputError(f"unknown field; {hint}", path=self.path, line=line, field=field)
 
 

@@ -125,19 +125,19 @@ def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal 
         AllowanceSpent: its key allows no more than it has cost.
         InvalidParameters: its key limits money, and the batch was submitted without a budget.
     """
-    key, wanted = _key(connection, batch.api_key_id), batch.max_cost if requested is None else requested
+    key, budget = _key(connection, batch.api_key_id), batch.max_cost if requested is None else requested
     if key is None:
         return requested
     _check_models(key, models_in(batch.params, batch.model))
     if key.monthly_cost is None:
         return requested
-    if wanted is None:
+    if budget is None:
         raise has_none(batch.id)
     allowance = _allowance(connection, key, key.monthly_cost, batch.created_at, but=batch.id)
     spent = select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)
-    if allowance.left < wanted and allowance.left <= connection.execute(spent).scalar_one():
+    if allowance.left < budget and allowance.left <= connection.execute(spent).scalar_one():
         raise allowance.refusal()
-    return _smaller(wanted, allowance.left)
+    return _smaller(budget, allowance.left)
 
 
 def _key(connection: Connection, key_id: str | None) -> _Key | None:
@@ -162,8 +162,8 @@ def _check_models(key: _Key, models: Sequence[str | None]) -> None:
     refused = [] if key.models is None else [model for model in models if model not in key.models]
     if key.models is None or not refused:
         return
-    named = "a batch that names no model" if refused[0] is None else f"the model {refused[0]!r}"
-    raise NotAllowed(f"the key {key.id} may not submit {named}: name one of {', '.join(key.models)}")
+    subject = "a batch that names no model" if refused[0] is None else f"the model {refused[0]!r}"
+    raise NotAllowed(f"the key {key.id} may not submit {subject}: name one of {', '.join(key.models)}")
 
 
 def _allowance(

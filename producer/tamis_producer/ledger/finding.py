@@ -72,11 +72,11 @@ def _found(connection: RunsStatements, table: str, prefix: str, noun: str, listi
 
 
 def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUID | None:
-    wanted = prefix.strip().lower()
-    if not wanted or any(character not in "0123456789abcdef-" for character in wanted):
+    text = prefix.strip().lower()
+    if not text or any(character not in "0123456789abcdef-" for character in text):
         listing = {"review": "review list", "audit": "audit list ID"}.get(noun, "batches")
         raise UnknownBatch(f"{prefix!r} is no {noun} id: `tamis {listing}` lists them")
-    span = beginning_with(wanted)
+    span = beginning_with(text)
     if span is None:
         return None
     first, last = span

@@ -73,12 +73,12 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
         owner = batch.api_key_id or ""
         # Two submissions with one key: the second waits here until the first is committed.
         connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"{owner}:{batch.idempotency_key}"))))
-        wanted = select(batches.c.id, batches.c.content_sha256, batches.c.max_cost)
-        same = and_(
+        query = select(batches.c.id, batches.c.content_sha256, batches.c.max_cost)
+        same_key = and_(
             func.coalesce(batches.c.api_key_id, literal_column("''")) == owner,
             batches.c.idempotency_key == batch.idempotency_key,
         )
-        earlier = connection.execute(wanted.where(same)).first()
+        earlier = connection.execute(query.where(same_key)).first()
         if earlier is not None:
             if earlier.content_sha256 != batch.content_sha256:
                 raise IdempotencyConflict(

@@ -112,7 +112,7 @@ def _read(
 ) -> list[ItemResult]:
     """Return the items of a page. Each table has the condition, else the planner may read the whole batch."""
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
-    human = standing_at(batch_id, items.c.idx)
+    decisions = standing_at(batch_id, items.c.idx)
     listed = listed_remarks(batch_id, of_page(remarks.c.idx))
     statement = (
         select(
@@ -126,7 +126,7 @@ def _read(
             ),
             exclusion_reason().label("excluded_because"),
             source_name().label("source"),
-            *(human.c.decisions, human.c.id.label("counts"), human.c.conflict),
+            *(decisions.c.decisions, decisions.c.id.label("counts"), decisions.c.conflict),
             listed.c.remarks,
         )
         .select_from(items)
@@ -134,7 +134,7 @@ def _read(
         .join(payloads, _same_item(payloads) & of_page(payloads.c.idx))
         .outerjoin(exclusions, _same_item(exclusions) & of_page(exclusions.c.idx))
         .outerjoin(results, _same_item(results) & of_page(results.c.idx))
-        .outerjoin(human, true())
+        .outerjoin(decisions, true())
         .outerjoin(listed, listed.c.idx == items.c.idx)
         .where(items.c.batch_id == batch_id, of_page(items.c.idx))
         .order_by(items.c.idx)

@@ -208,9 +208,9 @@ def read_operation_name(connection: Connection, batch_id: UUID) -> str:
 
 def read_places(connection: Connection, batch_id: UUID, places: Collection[int]) -> set[int]:
     """Return the given places at which the batch has an item."""
-    wanted = any_(literal(sorted(places), ARRAY(Integer)))
+    any_place = any_(literal(sorted(places), ARRAY(Integer)))
     return set(
-        connection.execute(select(items.c.idx).where(items.c.batch_id == batch_id, items.c.idx == wanted)).scalars()
+        connection.execute(select(items.c.idx).where(items.c.batch_id == batch_id, items.c.idx == any_place)).scalars()
     )
 
 

@@ -163,9 +163,9 @@ def read_views(
         chosen = "review_id = %(review_id)s"
     else:  # `read_service_traffic` shows the others together
         chosen = LATEST_OF_NO_REVIEW if of_no_review else LATEST
-    named = {"batch_id": batch_id, "batch_ids": list(batch_ids or ()), "review_id": review_id}
-    wanted = {**named, "limit": limit, "after": after}
-    views = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, wanted)]
+    filters = {"batch_id": batch_id, "batch_ids": list(batch_ids or ()), "review_id": review_id}
+    parameters = {**filters, "limit": limit, "after": after}
+    views = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, parameters)]
     if batch_id is not None and not views:
         raise UnknownBatch(f"there is no batch {batch_id}")
     return views

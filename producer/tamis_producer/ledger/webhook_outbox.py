@@ -56,11 +56,11 @@ def replay(engine: Engine, prefix: str) -> list[WebhookView]:
         InvalidRequest: no event and no batch with events begins with `prefix`, or several do.
         LedgerUnavailable: the ledger does not answer.
     """
-    wanted = prefix.strip().lower()
+    digits = prefix.strip().lower()
     w = webhooks.c
     with ledger_errors(), engine.begin() as connection:
         for column in (w.id, w.batch_id):
-            begins = cast(column, String).startswith(wanted) if wanted and HEX.issuperset(wanted) else column.is_(None)
+            begins = cast(column, String).startswith(digits) if digits and HEX.issuperset(digits) else column.is_(None)
             ids = connection.execute(select(column).where(begins, column.is_not(None)).distinct().limit(2)).all()
             if len(ids) > 1:
                 raise InvalidRequest(f"several begin with {prefix!r}: give more of the id")

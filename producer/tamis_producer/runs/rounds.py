@@ -101,14 +101,14 @@ def retry(
         InvalidParameters: an unknown kind; `max_cost` is not an amount, or the batch has no budget; or its budget is
             used up, and the new one is no larger.
     """
-    wanted = kinds_of(kinds)
+    error_kinds = kinds_of(kinds)
     amount = None if max_cost is None else amount_of(max_cost)
     batch = _locked(connection, batch_id)
     amount = budget_of_round(connection, batch, amount)
     _check_budget(connection, batch, amount)
-    places = _reopened(connection, batch, wanted, cancelled=cancelled)
+    places = _reopened(connection, batch, error_kinds, cancelled=cancelled)
     if not places:
-        raise InvalidRequest(_nothing(connection, batch, wanted, cancelled=cancelled))
+        raise InvalidRequest(_nothing(connection, batch, error_kinds, cancelled=cancelled))
     check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
     number = batch.round + 1
     connection.execute(
@@ -141,7 +141,7 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
 
     Services' batches are omitted: their callers have the errors, and no caller would receive a new answer.
     """
-    wanted = kinds_of(kinds)
+    error_kinds = kinds_of(kinds)
     # Counters find the batches with failures, so neither other batches nor decided items are read.
     some = select(tallies.c.batch_id).where(tallies.c.failed != 0).distinct().subquery("some")
     tallied = (
@@ -150,13 +150,13 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
         .lateral("tallied")
     )
     n: ColumnElement[Any] = tallied.c.n
-    if wanted is not None:
+    if error_kinds is not None:
         of_kind = (
             select(func.count())
             .join(items, _result_of_item())
             .where(
                 results.c.batch_id == batches.c.id,
-                results.c.error_kind.in_(wanted),
+                results.c.error_kind.in_(error_kinds),
                 items.c.state == ItemStatus.FAILED,
             )
         )
@@ -233,23 +233,23 @@ def _reopened(
         end = results.alias("end")
         same = and_(end.c.batch_id == items.c.batch_id, end.c.idx == items.c.idx)
         failed = and_(failed, exists().where(same, end.c.error_kind.in_(kinds)))
-    kept = (
+    failures = (
         select(items.c.batch_id, items.c.idx, results.c.round, results.c.error_kind, results.c.error)
         .join(results, _result_of_item())
         .where(failed)
     )
-    connection.execute(insert(past_failures).from_select(["batch_id", "idx", "round", "error_kind", "error"], kept))
+    connection.execute(insert(past_failures).from_select(["batch_id", "idx", "round", "error_kind", "error"], failures))
     chosen = (
         or_(failed, and_(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)) if cancelled else failed
     )
     # The fence stays, so that writes of an earlier claim are refused at any time.
-    made = connection.execute(
+    reopened = connection.execute(
         update(items)
         .where(chosen)
         .values(state=ItemStatus.PENDING, attempts=0, worker=None, claimed_at=None, republished_at=None)
         .returning(items.c.idx)
     )
-    return sorted(made.scalars())
+    return sorted(reopened.scalars())
 
 
 def _shard_rows(batch: Row[Any], number: int, places: Sequence[int]) -> list[dict[str, Any]]:
@@ -278,7 +278,7 @@ def _has_later_stage(connection: Connection, batch: Row[Any]) -> bool:
 def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool) -> str:
     """Return why there is nothing to retry, and which items exist."""
     n = func.count().label("n")
-    there = connection.execute(
+    failures = connection.execute(
         select(results.c.error_kind, n)
         .join(items, _result_of_item())
         .where(items.c.batch_id == batch.id, items.c.state == ItemStatus.FAILED)
@@ -288,11 +288,11 @@ def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind
     ended = select(func.count()).where(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)
     n_cancelled = 0 if cancelled else connection.execute(ended).scalar_one()
     also = f"; of its items {n_cancelled:,} are cancelled, which --cancelled retries" if n_cancelled else ""
-    if kinds is None or not there:
+    if kinds is None or not failures:
         return f"batch {batch.id} has no failed item: there is nothing to retry{also}"
-    wanted = " or ".join(sorted(kind.value for kind in kinds))
-    counts = ", ".join(f"{row.error_kind} ({row.n:,})" for row in there)
-    return f"batch {batch.id} has no failed item of kind {wanted}; its failures are: {counts}{also}"
+    named_kinds = " or ".join(sorted(kind.value for kind in kinds))
+    counts = ", ".join(f"{row.error_kind} ({row.n:,})" for row in failures)
+    return f"batch {batch.id} has no failed item of kind {named_kinds}; its failures are: {counts}{also}"
 
 
 def _result_of_item() -> Any:

@@ -162,8 +162,8 @@ class RoundTally:
             1: ("one of the two passed", "records of whose neighbours one passed"),
             0: ("neither passed", "records of whose neighbours neither passed"),
         }
-        there = self._known(Trait.NEIGHBOURS)
-        return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in there]
+        counts = self._known(Trait.NEIGHBOURS)
+        return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in counts]
 
     def _known(self, trait: Trait) -> dict[int, int]:
         return {value: count for value, count in self._all[trait].items() if value is not None}
@@ -223,7 +223,7 @@ def _compared(trait: Trait, groups: Sequence[Group]) -> Comparison:
 
 
 def _difference(groups: Sequence[Group]) -> str:
-    """Return the group that exceeds its expected failures most, against all others."""
+    """Return a sentence about the group that exceeds its expected failures most, against all others."""
     n, failed = sum(group.n for group in groups), sum(group.failed for group in groups)
     share = failed / n
     worst = max(groups, key=lambda group: (group.failed - group.n * share) / (group.n * share) ** 0.5)

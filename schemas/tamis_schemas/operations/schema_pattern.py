@@ -20,10 +20,10 @@ LONGEST = 1_000  # characters
 
 def linear(dialect: type[Validator]) -> type[Validator]:
     """Return the validator of a draft, with RE2's patterns."""
-    made: type[Validator] = extend(  # type: ignore[no-untyped-call]  # its stubs leave it out
+    validator: type[Validator] = extend(  # type: ignore[no-untyped-call]  # its stubs leave it out
         dialect, {KEYWORD: _judge_text, OF_NAMES: _judge_names}
     )
-    return made
+    return validator
 
 
 def check_patterns(schema: Mapping[str, Any]) -> None:
