@@ -46,7 +46,7 @@ def _called(route: APIRoute) -> str:
 
 @cache
 def _routes(application: type[Application]) -> APIRouter:
-    """Return the routes, shared by all applications of a process: including them is the slowest part of making one."""
+    """Return the routes for all applications of a process, as including them is the largest cost of one."""
     together = APIRouter(generate_unique_id_function=_called)
     for router in (*ROUTERS, *application.routers):
         together.include_router(router)

@@ -53,7 +53,7 @@ class WorkerView(_Worker):
 
     started_at: datetime
     state_since: datetime | None
-    progress_at: datetime | None  # when it last started or finished an item
+    progress_at: datetime | None  # last start or end of an item
 
     @classmethod
     def of(cls, report: WorkerReport, now: datetime) -> Self:

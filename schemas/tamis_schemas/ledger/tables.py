@@ -87,7 +87,7 @@ reviews = Table(
     Column("plan", JSON, nullable=False),  # a `ReviewPlan`
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("finished_at", _INSTANT),  # the last stage is completed, or the next stage has no records
-    Column("purging_at", _INSTANT),  # since when it is being deleted with its batches, and hidden
+    Column("purging_at", _INSTANT),  # start of its deletion with its batches; hidden since then
     Index("ix_reviews_open", "created_at", postgresql_where=text("finished_at IS NULL")),
 )
 
@@ -123,8 +123,8 @@ batches = Table(
     Column("created_at", _INSTANT, nullable=False, server_default=func.now()),
     Column("started_at", _INSTANT),  # first dispatch of the round
     Column("finished_at", _INSTANT),
-    Column("purging_at", _INSTANT),  # since when it is being deleted, and hidden
-    Column("restored_at", _INSTANT),  # when it was restored from an archive: its age counts from then
+    Column("purging_at", _INSTANT),  # start of its deletion; hidden since then
+    Column("restored_at", _INSTANT),  # its restoration from an archive, from which its age counts
     _one_of("state", BatchStatus),
     _one_of("priority", Priority),
     CheckConstraint("max_cost >= 0", name="max_cost_range"),
@@ -188,7 +188,7 @@ items = Table(
     Column("lost_claims", Integer, nullable=False, server_default="0"),  # claims of dead workers: perhaps paid calls
     Column("worker", Text),  # holder of the claim, which is valid as long as the worker's lease
     Column("claimed_at", _INSTANT),
-    Column("republished_at", _INSTANT),  # when a message of its own replaced a lost one
+    Column("republished_at", _INSTANT),  # time of a separate message in place of a lost one
     PrimaryKeyConstraint("batch_id", "idx"),
     _one_of("state", ItemStatus),
 )
@@ -555,7 +555,7 @@ workers = Table(
     Column("state", Text, nullable=False, server_default="working"),
     Column("state_since", _INSTANT),
     Column("reason", Text),  # of a state other than working
-    Column("progress_at", _INSTANT),  # when it last started or finished an item
+    Column("progress_at", _INSTANT),  # last start or end of an item
     Column("judges_from", _INSTANT),  # first of two times between which it may declare workers with expired leases dead
     Column("judges_until", _INSTANT),
 )
