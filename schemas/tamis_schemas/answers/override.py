@@ -43,7 +43,7 @@ class Override(Frozen):
     value: Any = None  # value in place of the operation's; None in an extraction: the record does not contain it
     withdrawn: bool = False  # True: no decision remains; `value` is None then
     reason: str | None = None  # reason why a full text is excluded, or could not be retrieved
-    settles: bool = False  # True: it counts, whatever other reviewers decided
+    settles: bool = False  # True: it counts before other reviewers' decisions
     note: str | None = None
     reviewer: str  # name that the reviewer gave
     created_at: datetime  # by the database's clock

@@ -97,7 +97,7 @@ class DoubleReading(Frozen):
     """Records that two people decided about, each on their own."""
 
     records: int
-    includes: int  # included in the end, and by at least one of the two
+    includes: int  # included in the end, and by one or both
     missed_by_one: int  # of these, excluded by the other
     whole: bool  # True: two people read every record that was read
     counts: bool  # True: the promise includes records that people overlook

@@ -155,7 +155,7 @@ class FlowSource(Frozen):
     name: str
     kind: SourceKind
     identified: int = Field(ge=0)
-    duplicates: int = Field(default=0, ge=0)  # of these, removed as copies, whatever the source of the remaining copy
+    duplicates: int = Field(default=0, ge=0)  # of these, removed as copies; the remaining copy may be in any source
     screened: int = Field(ge=0)
 
 

@@ -127,7 +127,7 @@ class Summary(PossiblyUnbilled):
     reasoning_tokens: int = 0  # in the completions
     cost: Cost | None = None  # dollars, as far as prices are known; None: from a release without costs
     unpriced: int = 0  # items without a known price, which are not in `cost`
-    calls: int  # paid calls, with those of failed items
+    calls: int  # paid calls, failed items included
     cached: int = 0  # items answered from the cache, without a call
     cut: int = 0  # items that were cut
     call_seconds_median: float | None

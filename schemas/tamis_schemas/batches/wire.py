@@ -43,7 +43,7 @@ LONGEST_LABEL = 80  # characters of an item's id
 
 @dataclass(frozen=True)
 class ItemQueue:
-    """One of the queues of items: one task per item."""
+    """A queue of items: one task per item."""
 
     priority: Priority
     lane: int  # from 0

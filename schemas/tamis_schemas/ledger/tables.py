@@ -124,7 +124,7 @@ batches = Table(
     Column("started_at", _INSTANT),  # first dispatch of the round
     Column("finished_at", _INSTANT),
     Column("purging_at", _INSTANT),  # start of its deletion; hidden since then
-    Column("restored_at", _INSTANT),  # its restoration from an archive, from which its age counts
+    Column("restored_at", _INSTANT),  # its restoration from an archive, as a start for its age
     _one_of("state", BatchStatus),
     _one_of("priority", Priority),
     CheckConstraint("max_cost >= 0", name="max_cost_range"),
@@ -330,7 +330,7 @@ evaluations = Table(  # values of metrics for the results
     CheckConstraint("score BETWEEN 0 AND 1", name="score_range"),
 )
 
-overrides = Table(  # people's decisions beside the results; the last one of an item counts
+overrides = Table(  # people's decisions beside the results; an item's latest counts
     "overrides",
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
@@ -406,7 +406,7 @@ audit_items = Table(
     PrimaryKeyConstraint("audit_id", "idx"),
 )
 
-audit_decisions = Table(  # people's decisions on the records of a sample; the last one of a record counts
+audit_decisions = Table(  # people's decisions on the records of a sample; a record's latest counts
     "audit_decisions",
     metadata,
     Column("id", BigInteger, Identity(always=True), primary_key=True),
