@@ -1,4 +1,4 @@
-"""The error tree, and the kinds of error an item can end with.
+"""The error tree, and the kinds of error of an item.
 
 TamisError
 ├── Unavailable                  try again: a server does not answer
@@ -10,22 +10,22 @@ TamisError
 │   ├── IdempotencyConflict      one key, two different contents
 │   ├── UnknownBatch
 │   ├── IllegalTransition        a state that cannot follow another
-│   └── NotAllowed               by the gateway's key that it is asked with
+│   └── NotAllowed               by the gateway's key of the request
 │       ├── AllowanceSpent       before the month ends
 │       └── Blinded              as long as people read blind
 ├── ConfigurationError           fix the configuration
 └── OperationFailed              ask an operator
     ├── WaitTimeout              a batch did not finish in the given time
-    └── BatchPaused              a batch cannot go on before somebody puts its reason right
+    └── BatchPaused              a batch needs a correction before it can continue
 
-Exceptions are for callers. What goes wrong with one item is not an exception: it is an `ErrorKind` in the ledger.
+Exceptions are for callers. The failure of one item is not an exception: it is an `ErrorKind` in the ledger.
 """
 
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # an error needs no model before there is one to tell of
+if TYPE_CHECKING:  # errors import no model until they describe one
     from .pause import Pause
 
 
@@ -34,7 +34,7 @@ class TamisError(Exception):
 
 
 class Unavailable(TamisError):
-    """A server that is needed does not answer; the same call may succeed later."""
+    """A required server does not answer; the same call may succeed later."""
 
 
 class BrokerUnavailable(Unavailable):
@@ -46,13 +46,13 @@ class LedgerUnavailable(Unavailable):
 
 
 class InvalidRequest(TamisError):
-    """The request cannot be carried out as it stands; nothing was done."""
+    """The request cannot be carried out; nothing was done."""
 
 
 class InputError(InvalidRequest):
-    """A file cannot be read as what it should be.
+    """A file cannot be read in its expected form.
 
-    The message is one line: file, line and field where they are known, then what is wrong.
+    The message is one line: file, line and field if known, then the mistake.
     """
 
     def __init__(self, message: str, *, path: Path | str, line: int | None = None, field: str | None = None) -> None:
@@ -65,7 +65,7 @@ class InputError(InvalidRequest):
 
 
 class InvalidParameters(InvalidRequest):
-    """An operation's parameters, or an item, are not what the operation takes."""
+    """An operation's parameters, or an item, are invalid."""
 
 
 class IdempotencyConflict(InvalidRequest):
@@ -81,7 +81,7 @@ class IllegalTransition(InvalidRequest):
 
 
 class NotAllowed(InvalidRequest):
-    """The gateway's key that it is asked with does not allow it."""
+    """The gateway's key of the request does not allow it."""
 
 
 class AllowanceSpent(NotAllowed):
@@ -89,7 +89,7 @@ class AllowanceSpent(NotAllowed):
 
 
 class Blinded(NotAllowed):
-    """It would tell of a decision that is hidden while people read blind."""
+    """The answer would reveal a decision that is hidden while people read blind."""
 
 
 class ConfigurationError(TamisError):
@@ -97,15 +97,15 @@ class ConfigurationError(TamisError):
 
 
 class OperationFailed(TamisError):
-    """Something that should have worked did not; the message says what an operator can look at."""
+    """Something that should have worked did not; the message says where an operator can look."""
 
 
 class WaitTimeout(OperationFailed):
-    """A batch was not finished within the time given; it goes on."""
+    """A batch was not finished within the given time; it continues."""
 
 
 class BatchPaused(OperationFailed):
-    """A batch was paused because it could not go on; its items stay pending until it is resumed."""
+    """A batch paused itself; its items stay pending until it is resumed."""
 
     def __init__(self, batch_id: str, pause: "Pause") -> None:
         self.batch_id = batch_id
@@ -124,13 +124,13 @@ class ErrorKind(StrEnum):
     TIMEOUT = "timeout"
     CONNECTION = "connection"
     SERVER = "server"  # 5xx
-    RATE_LIMITED = "rate_limited"  # decides how to wait; never the end of an item
+    RATE_LIMITED = "rate_limited"  # decides the wait; never the end of an item
     REFUSED = "refused"  # the model declines to answer
     CONTENT_FILTER = "content_filter"
     TRUNCATED = "truncated"  # the answer was cut off at the token budget
     EMPTY = "empty"  # an answer without content
     MALFORMED = "malformed"  # an answer that is not JSON
-    INVALID = "invalid"  # JSON, but not what the schema asks for
-    NO_CONTENT = "no_content"  # the item holds nothing that could be evaluated
+    INVALID = "invalid"  # JSON, but not according to the schema
+    NO_CONTENT = "no_content"  # the item has no content to evaluate
     ATTEMPTS_EXHAUSTED = "attempts_exhausted"  # its workers died too often
     INTERNAL = "internal"  # a fault of Tamis itself

@@ -1,4 +1,4 @@
-"""Optional parts: the error where one is not installed names the extra that brings it."""
+"""Optional parts: the error for a missing part names the extra that installs it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +9,11 @@ from .shared_library import missing_library
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Around the import of what an extra brings.
+    """Translate errors of an import that an extra enables.
 
     Raises:
-        ConfigurationError: it is not installed, and the message names the extra; or a native library that it needs is
-            missing, and the message names that.
+        ConfigurationError: it is not installed, and the message names the extra; or a native library is missing, and
+            the message names the library.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for: a command starts without what it does not use."""
+"""Lazy imports of a package's names, so that a command imports only the parts that it uses."""
 
 import re
 from collections.abc import Callable
@@ -10,9 +10,9 @@ _EXPORT = re.compile(r"^from \.(\S+) import (\w+) as \2$", re.MULTILINE)
 
 
 def exports(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
-    """The `__getattr__` (PEP 562) and the `__all__` of a package, for the names that the stub beside `file` imports.
+    """Return the `__getattr__` (PEP 562) and the `__all__` of a package, for the names in the stub beside `file`.
 
-    So the stub, which type checkers read, is the only list of them.
+    So the stub, which type checkers read, is the only list of names.
     """
     stub = Path(file).with_suffix(".pyi").read_text("utf-8")
     home_of = {name: module for module, name in _EXPORT.findall(stub)}

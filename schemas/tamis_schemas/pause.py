@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict
 class PauseKind(StrEnum):
     """The cause of a pause."""
 
-    REQUESTED = "requested"  # somebody asked for it
+    REQUESTED = "requested"  # requested by a person
     AUTHENTICATION = "authentication"  # the endpoint refuses the key
     PERMISSION = "permission"  # the key may not use the model, or its quota is used up
     MODEL_NOT_FOUND = "model_not_found"
-    UNUSABLE_ANSWERS = "unusable_answers"  # none of the model's answers could be used, however it was asked
-    BUDGET = "budget"  # the next call could cost more than is left of the batch's budget
-    PRICE = "price"  # the batch has a budget, and no price is known of its model
+    UNUSABLE_ANSWERS = "unusable_answers"  # no answer of the model could be used, in any request format
+    BUDGET = "budget"  # the next call could cost more than the rest of the budget
+    PRICE = "price"  # the batch has a budget, and its model's price is not known
 
 
 class Pause(BaseModel):
@@ -27,16 +27,16 @@ class Pause(BaseModel):
 
     @property
     def by_itself(self) -> bool:
-        """True where nobody asked for it: the batch could not go on."""
+        """True if the batch paused itself because it could not continue."""
         return self.kind is not PauseKind.REQUESTED
 
     @property
     def reason(self) -> str:
-        """A few words: `budget: $1.00 of $1.00 is spent`."""
+        """The reason in a few words: `budget: $1.00 of $1.00 is spent`."""
         return f"{self.kind.value}: {self.message}" if self.message else self.kind.value
 
     def remedy(self, batch_id: str) -> str:
-        """Return the next thing to do, as a sentence with the command."""
+        """Return the next step, as a sentence with the command."""
         match self.kind:
             case PauseKind.REQUESTED:
                 return f"`tamis resume {batch_id}` goes on"

@@ -1,4 +1,4 @@
-"""Native libraries that a loader did not find, and the Debian package that brings each."""
+"""Native libraries that a loader did not find, and the Debian package of each."""
 
 import re
 
@@ -13,7 +13,7 @@ PACKAGES = {
     "libcrypto.so.3": "libssl3",
 }
 
-# As glibc's loader says it of a program and of a module, and as musl's does.
+# Messages of glibc's loader about a program and a module, and of musl's.
 _MISSING = re.compile(
     r"(?P<glibc>[\w.+-]+\.so[.\d]*): cannot open shared object file"
     r"|Error loading shared library (?P<musl>[\w.+-]+\.so[.\d]*):"
@@ -21,7 +21,7 @@ _MISSING = re.compile(
 
 
 def missing_library(text: str) -> str | None:
-    """Say which library a loader did not find, and how to install it; None where the text tells of no such library."""
+    """Return the library that a loader did not find, and how to install it; None if the text reports none."""
     match = _MISSING.search(text)
     if match is None:
         return None

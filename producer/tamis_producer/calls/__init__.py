@@ -1,1 +1,1 @@
-"""Single calls: what a service asks of one item, and how it is told of the answer."""
+"""Single calls: a service's question about one item, and the answer."""

@@ -1,4 +1,4 @@
-"""Results of single calls, each as soon as its item has ended: told by Postgres, looked for where nothing is told."""
+"""Results of single calls, each as soon as its item has ended: Postgres notifies, and polling covers lost messages."""
 
 import asyncio
 import logging
@@ -26,37 +26,37 @@ from ..ledger import (
 )
 
 CHANNELS = (wire.BATCHES_CHANNEL, wire.CALLS_CHANNEL)
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two tries to connect
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two attempts to connect
 
 # Seconds.
-LOOK_ANYWAY = 1.0  # between two looks where notifications arrive: one may be lost with its connection
-FIRST_LOOK = 0.02  # after which something that is not told is looked for
-LOOKS_GROW = 0.1  # of the time waited so far, from one look to the next
-HINDERED_AFTER = 0.5  # without a result, it is asked whether anything can come
-EACH_PENDING = 0.0002  # between two looks for each item that is waited for: many that end one by one share a look
-LINGER = 30.0  # after the last result, before the connections are given back
+LOOK_ANYWAY = 1.0  # between two reads while notifications arrive, as one may be lost with its connection
+FIRST_LOOK = 0.02  # until the first read of a result without a notification
+LOOKS_GROW = 0.1  # of the time waited so far, from one read to the next
+HINDERED_AFTER = 0.5  # without a result, after which a pause or a missing worker is looked for
+EACH_PENDING = 0.0002  # between two reads for each pending item, so that items that end one by one share a read
+LINGER = 30.0  # after the last result, until the connections are closed
 
 log = logging.getLogger(__name__)
 
 
 class Notifications:
-    """One connection on which Postgres tells, with the commit, that something of a batch has ended; on one event loop.
+    """A connection for Postgres's notifications that items of a batch have ended; on one event loop.
 
-    Nothing depends on it: whoever hears nothing looks, only later. Behind a pooler that hands connections on with each
-    transaction, nothing is ever heard.
+    Notifications only save time: without them, results are read later. They never arrive behind a pooler that assigns
+    connections by transaction.
     """
 
     def __init__(self, engine: AsyncEngine, on_event: Callable[[str, UUID], None]) -> None:
-        """`engine` commits each statement by itself, and gives two connections at once.
+        """`engine` commits each statement by itself, and supplies two connections at once.
 
         `on_event` is called with the channel and the batch's id.
         """
         self._engine = engine
         self._told = on_event
-        self.heard = False  # notifications arrive: one of our own did, over the connection that listens now
+        self.heard = False  # True if a notification of ours has arrived over the present connection
 
     async def listen(self) -> None:
-        """Listen until cancelled, over a new connection whenever one is lost."""
+        """Listen until cancelled; replace a lost connection."""
         pause = FIRST_PAUSE
         while True:
             try:
@@ -70,67 +70,67 @@ class Notifications:
             pause = min(LONGEST_PAUSE, 2 * pause)
 
     async def _listen(self) -> None:
-        own = token_hex(16)
+        token = token_hex(16)
         async with connected(self._engine) as connection:
             driver = (await connection.get_raw_connection()).driver_connection
             assert isinstance(driver, psycopg.AsyncConnection)  # noqa: S101 - the ledger's driver
             try:
                 for channel in CHANNELS:
                     await driver.execute(f"LISTEN {channel}")
-                # Over another connection: a pooler may well bring back what the same one said.
+                # Over another connection, because a pooler may return a connection's own notifications.
                 async with connected(self._engine) as other:
-                    await other.execute(select(func.pg_notify(wire.BATCHES_CHANNEL, own)))
+                    await other.execute(select(func.pg_notify(wire.BATCHES_CHANNEL, token)))
                 async for notification in driver.notifies():
-                    if notification.payload == own:
+                    if notification.payload == token:
                         self.heard = True
                     else:
                         self._tell(notification)
             finally:
-                await connection.invalidate()  # else the pool would hand on a connection that listens
+                await connection.invalidate()  # else the pool would reuse a connection that listens
 
     def _tell(self, notification: psycopg.Notify) -> None:
         try:
             batch_id = UUID(notification.payload)
         except ValueError:
-            return  # another's token, or a foreign word: anybody may notify
+            return  # another process's token, or foreign text: any client may notify
         self._told(notification.channel, batch_id)
 
 
 class FollowedBatch:
-    """The items of one batch, each a future of its result; a future that is cancelled disturbs no other."""
+    """The items of one batch, each a future of its result; cancelling a future affects no other."""
 
     def __init__(self, batch_id: UUID, items: int, now: float) -> None:
         loop = asyncio.get_running_loop()
         self.id = batch_id
         self.results: list[asyncio.Future[CallResult]] = [loop.create_future() for _ in range(items)]
-        self.since = now  # by the loop's clock, as all that follow
-        self.due = now  # when to look; at once: it may have ended while it was submitted
+        self.since = now  # by the loop's clock, as are the next fields
+        self.due = now  # time of the next read; at once, as the batch may have ended during its submission
         self.not_before = now
-        self.ask_why = now + HINDERED_AFTER  # when to see whether anything keeps it
-        self.told_to_wait = False  # it was said that no worker runs
-        self.halted = False  # it was paused or cancelled; its last call may still be to end
+        self.ask_why = now + HINDERED_AFTER  # time to look for a pause or a missing worker
+        self.told_to_wait = False  # True after the log line that no worker runs
+        self.halted = False  # True if paused or cancelled; its last call may still be in flight
 
     @property
     def pending(self) -> list[int]:
-        """The places of the items that are waited for."""
+        """The places of the pending items."""
         return [place for place, result in enumerate(self.results) if not result.done()]
 
     def end(self, results: dict[int, CallResult]) -> None:
-        """There are results, by their places."""
+        """Set results, by their places."""
         for place, result in results.items():
             if not self.results[place].done():
                 self.results[place].set_result(result)
 
     def fail(self, error: Exception) -> None:
-        """There will be no more results."""
+        """Fail the pending items with this error."""
         for result in self.results:
             if not result.done():
                 result.set_exception(error)
-                result.exception()  # whoever waits gets it; where nobody does, nothing is to be said
+                result.exception()  # for waiting callers; without any, it is not logged
 
 
 class CallResults:
-    """The results of one event loop's calls: it reads and listens while a batch is followed, and a while longer."""
+    """The results of one event loop's calls: it reads and listens while it follows a batch, and some time longer."""
 
     def __init__(self, connect: Callable[[], AsyncEngine]) -> None:
         """`connect` makes an engine that commits each statement by itself."""
@@ -144,7 +144,7 @@ class CallResults:
         self._clock = asyncio.get_running_loop().time
 
     def follow(self, batch_id: UUID, items: int) -> FollowedBatch:
-        """The batch, whose results are set as they come; where the ledger does not answer, its error."""
+        """Return the batch, whose results are set as they arrive; if the ledger does not answer, its error is set."""
         batch = FollowedBatch(batch_id, items, self._clock())
         self._followed[batch_id] = batch
         if self._task is None:
@@ -153,7 +153,7 @@ class CallResults:
         return batch
 
     async def waited_too_long(self, batch: FollowedBatch, within: float) -> WaitTimeout:
-        """Return the error for a result that did not come in time. Raises `LedgerUnavailable`."""
+        """Return the error for a late result. Raises `LedgerUnavailable`."""
         hindrance = await self._hindrance([batch.id])
         self._say_that_none_works(batch, hindrance)
         n = len(batch.results)
@@ -163,9 +163,10 @@ class CallResults:
         )
 
     def stop(self) -> None:
-        """Give the connections back; on the loop. What is followed fails.
+        """Close the connections, on the loop. Batches that are followed fail.
 
-        Without cancelling: the loop that ends just now does it too, and what is cancelled twice drops its connection.
+        It only wakes the task, without cancelling it: an ending loop cancels it too, and a second cancellation would
+        drop its connection.
         """
         self._stopped = True
         self._wake.set()
@@ -183,7 +184,7 @@ class CallResults:
                 batch.fail(LedgerUnavailable("the client was closed"))
             self._followed.clear()
             engine, self._engine = self._engine, None
-            if not listening.cancelling():  # a loop that ends did: twice, it would drop its connection
+            if not listening.cancelling():  # an ending loop has cancelled it already
                 listening.cancel()
             with suppress(asyncio.CancelledError):
                 await listening
@@ -200,16 +201,16 @@ class CallResults:
         self._wake.set()
 
     async def _something_is_due(self) -> bool:
-        """Return once something is; False where nothing was followed for long."""
+        """Return True when a batch is due; False if none was followed for long."""
         while not self._stopped:
             self._followed = {batch.id: batch for batch in self._followed.values() if batch.pending}
             until = min((batch.due for batch in self._followed.values()), default=None)
-            left = LINGER if until is None else until - self._clock()
-            if until is not None and left <= 0:
+            remaining = LINGER if until is None else until - self._clock()
+            if until is not None and remaining <= 0:
                 return True
             self._wake.clear()
             try:
-                async with asyncio.timeout(left):
+                async with asyncio.timeout(remaining):
                     await self._wake.wait()
             except TimeoutError:
                 if until is None and not self._followed:
@@ -220,13 +221,13 @@ class CallResults:
         now = self._clock()
         due = [batch for batch in self._followed.values() if batch.due <= now]
         for batch in due:
-            batch.due = math.inf  # what is told from here on, this look may not see
+            batch.due = math.inf  # this read may miss later notifications
         try:
             await self._read(due)
         except LedgerUnavailable:
-            try:  # over a new connection: the old one may have been lost while nothing was read
+            try:  # over a new connection: the old one may have been lost while idle
                 await self._read(due)
-            except Exception as error:  # whoever waits gets it; the others are waited for
+            except Exception as error:  # its callers get the error; the other batches are still followed
                 for batch in due:
                     batch.fail(error)
         now = self._clock()
@@ -246,9 +247,9 @@ class CallResults:
                 results = await connection.run_sync(read_call_results, {batch.id: batch.pending for batch in due})
         for batch in due:
             batch.end({place: result for (batch_id, place), result in results.items() if batch_id == batch.id})
-        late = [batch for batch in due if batch.pending and batch.ask_why <= self._clock()]
-        if late:
-            self._say_why(late, await self._hindrance([batch.id for batch in late]))
+        overdue = [batch for batch in due if batch.pending and batch.ask_why <= self._clock()]
+        if overdue:
+            self._say_why(overdue, await self._hindrance([batch.id for batch in overdue]))
 
     async def _hindrance(self, batch_ids: list[UUID]) -> Hindrance:
         engine = self._engine or self._connect()

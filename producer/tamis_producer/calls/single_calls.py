@@ -1,4 +1,4 @@
-"""Single calls: what many callers of a process ask at the same time goes together, and each gets its own answer."""
+"""Single calls: simultaneous calls of a process share a batch, and each caller gets its own answer."""
 
 import asyncio
 from collections import Counter
@@ -21,37 +21,37 @@ from ..submission.new_batch import rows_of
 from .call_results import CallResults, FollowedBatch
 
 LARGEST_SHARD = 5000  # items, as for TAMIS_SHARD_SIZE: a chord holds all of its messages in Redis
-CONVERTED_AT_ONCE = 200  # items; then other coroutines have their turn
-GATHER = 0.005  # s for others to join, while a call of the same question is under way
-MOST_TOGETHER = 100  # calls in one batch; the next one begins another
+CONVERTED_AT_ONCE = 200  # items, after which other coroutines have their turn
+GATHER = 0.005  # s for other calls to join, while a call of the same question is under way
+MOST_TOGETHER = 100  # calls in one batch; the next call begins another
 
 Submit = Callable[["CallQuestion", list[dict[str, Any]], int], Awaitable[UUID]]
 
 
 @dataclass(frozen=True)
 class CallQuestion:
-    """A question about an item, and its terms; equal ones may share a batch."""
+    """A question about an item, and its terms; equal questions may share a batch."""
 
     operation: Operation
-    service: str  # whose call it is, as the ledger shows it
-    model: str | None = None  # None: the one of the settings, else the workers' own
+    service: str  # service that calls, as the ledger shows it
+    model: str | None = None  # None: the model of the settings, else the workers' model
     steering: Steering = NO_STEERING
-    fresh: bool = False  # past the answers that are kept
+    fresh: bool = False  # ignore cached answers
     api_key_id: str | None = None
-    idempotency_key: str | None = None  # of the one call that it is for, which shares its batch with no other
+    idempotency_key: str | None = None  # for one call, which shares its batch with no other
 
     @cached_property
     def key(self) -> Hashable:
-        """Equal for what may share a batch."""
+        """A key that is equal for calls that may share a batch."""
         operation, steering = self.operation.model_dump_json(), self.steering.model_dump_json()
         return (operation, self.service, self.model, steering, self.fresh, self.api_key_id, self.idempotency_key)
 
 
 class CallGroups:
-    """The calls of one event loop: the first goes at once, those that come while it is under way go together."""
+    """The calls of one event loop: the first starts at once, and calls that arrive during it share a batch."""
 
     def __init__(self, submit: Submit, results: CallResults) -> None:
-        """`submit` writes and dispatches a batch: question, items, items in flight at most."""
+        """`submit` writes and dispatches a batch: question, items, most items in flight."""
         self.results = results
         self._submit = submit
         # The items of calls that become one batch.
@@ -59,14 +59,14 @@ class CallGroups:
         self._under_way: Counter[Hashable] = Counter()
 
     async def call(self, question: CallQuestion, item: dict[str, Any], within: float | None) -> CallResult:
-        """Return the result of one item; raises what submitting raises, and `WaitTimeout`."""
+        """Return the result of one item; raises the errors of the submission, and `WaitTimeout`."""
         key = question.key
         self._under_way[key] += 1
         try:
             items, submitted = self._joined(question, key)
             items.append(item)
             place = len(items) - 1
-            # Shielded: others wait for the same, and a batch that is being written is written.
+            # Shielded, because other calls share the batch, and its submission must finish.
             batch = await asyncio.shield(submitted)
             (result,) = await self._results(batch, [batch.results[place]], within)
             return result
@@ -78,7 +78,7 @@ class CallGroups:
     async def batch(
         self, question: CallQuestion, items: list[dict[str, Any]], at_once: int, within: float | None
     ) -> list[CallResult]:
-        """Return the result of each item, in order, from a batch of their own; raises as `call`."""
+        """Return the result of each item, in order, from a separate batch; raises as `call`."""
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
 
@@ -112,18 +112,18 @@ class CallGroups:
         self, batch: FollowedBatch, results: list[asyncio.Future[CallResult]], within: float | None
     ) -> list[CallResult]:
         try:
-            _, late = await asyncio.wait(results, timeout=within)
-            if late:
+            _, pending = await asyncio.wait(results, timeout=within)
+            if pending:
                 assert within is not None  # noqa: S101 - else it would still wait
                 raise await self.results.waited_too_long(batch, within)
         finally:
             for result in results:
-                result.cancel()  # of those that nobody waits for any more
+                result.cancel()  # for items without waiting callers
         return [result.result() for result in results]
 
 
 class SubmittedBatch(Protocol):
-    """A batch that was submitted, as far as single calls need it."""
+    """A submitted batch, as single calls use it."""
 
     @property
     def id(self) -> str:
@@ -131,7 +131,7 @@ class SubmittedBatch(Protocol):
 
 
 class SingleCalls:
-    """The single calls of one client; may be used in any thread and any event loop."""
+    """The single calls of one client; safe in any thread and any event loop."""
 
     def __init__(self, settings: ProducerSettings, submit: Callable[..., SubmittedBatch]) -> None:
         """`submit` submits a batch as `Client.submit` does."""
@@ -141,10 +141,10 @@ class SingleCalls:
         self._lock = Lock()
 
     async def ask(self, question: CallQuestion, source: object, *, within: float | None = None) -> CallResult:
-        """Return the result of one item, or of an object for `to_item`; as `ask_all`, which may share its batch."""
+        """Return the result of one item, or of an object for `to_item`; as `ask_all`, but it may share its batch."""
         (item,) = await _items([source])
         with rows_of([item], bounds=SubmissionBounds.of(self._settings), operations=[question.operation]):
-            pass  # it is one that may be submitted, and so together with others
+            pass  # it can be submitted, so it may share a batch
         return await self._here().call(question, item, within)
 
     async def ask_all(
@@ -155,22 +155,22 @@ class SingleCalls:
         max_concurrent: int = LARGEST_SHARD,
         within: float | None = None,
     ) -> list[CallResult]:
-        """Return the result of each item in order, once all have ended, or their batch cannot go on. No source: [].
+        """Return the result of each item in order, when all have ended or their batch is stopped. No source: [].
 
         Args:
-            question: what to ask of every item.
-            sources: items, or what `to_item` makes items of.
-            max_concurrent: items in flight at most; the workers' own limits hold as well. One shard of so many items is
-                in flight at a time, and the next one starts when its last item is done.
-            within: seconds to wait at most; None waits as long as it takes.
+            question: the question about every item.
+            sources: items, or objects for `to_item`.
+            max_concurrent: most items in flight, within the workers' own limits. One shard of this size is in flight at
+                a time; the next one starts after its last item.
+            within: longest wait in seconds. None: no limit.
 
-        A call that is cancelled, or waits too long, leaves its items to the workers. A batch that was paused because it
-        could not go on stays paused, to be resumed or cancelled by whoever puts the reason right.
+        After a cancellation or a timeout, the workers finish the items. A batch that paused itself stays paused until a
+        person corrects the cause and resumes it, or cancels it.
 
         Raises:
-            InvalidParameters: an item that cannot be one, or `max_concurrent` below 1. Nothing is written.
+            InvalidParameters: an invalid item, or `max_concurrent` below 1. Nothing is written.
             LedgerUnavailable: the ledger does not answer.
-            WaitTimeout: it took longer than that; the message names the batch.
+            WaitTimeout: the time is over; the message names the batch.
         """
         if isinstance(max_concurrent, bool) or not isinstance(max_concurrent, int) or max_concurrent < 1:
             raise InvalidParameters(f"max_concurrent: {max_concurrent!r} is no whole number from 1")
@@ -180,7 +180,7 @@ class SingleCalls:
         return await self._here().batch(question, items, min(max_concurrent, LARGEST_SHARD), within)
 
     def close(self) -> None:
-        """Give the connections back; a later call connects anew."""
+        """Close the connections; a later call connects again."""
         with self._lock:
             groups, self._groups = self._groups, {}
         for loop, group in groups.items():
@@ -214,7 +214,7 @@ class SingleCalls:
 
 
 async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:
-    """Converted here, on the caller's thread: objects of a session must not be read in another one."""
+    """Return the sources as items, converted on the caller's thread: a session's objects belong to it."""
     if isinstance(sources, str | bytes | dict) or not isinstance(sources, Iterable):
         raise InvalidParameters(f"items: a {type(sources).__name__}, not a list of items")
     items: list[dict[str, Any]] = []

@@ -1,7 +1,7 @@
-"""The asynchronous client: what `Client` and `Batch` do, without blocking the event loop.
+"""The asynchronous client: `Client` and `Batch` without blocking the event loop.
 
-What a call does is written once, in the synchronous classes. Here it runs in a greenlet on the caller's event loop,
-over connections of psycopg's asyncio driver. What publishes to the broker, or reads whole batches, runs on a thread.
+Each call is written once, in the synchronous classes. Here it runs in a greenlet on the caller's event loop, over
+connections of psycopg's asyncio driver. Publishing to the broker and reading whole batches run on a thread.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from ..process.waiting import BesideLoop, OnLoop
 from .batch import Batch
 from .client import Client, Retried
 
-THREADS = 4  # that publish, or compute for long; more calls take turns
+THREADS = 4  # for publishing and long computations; more calls wait for a free thread
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -40,7 +40,7 @@ U = TypeVar("U")
 
 
 class LoopClient(Client):
-    """A client whose engine belongs to one event loop; its methods are to be called in a greenlet."""
+    """A client whose engine belongs to one event loop; call its methods in a greenlet."""
 
     def __init__(self, bridge: "Bridge") -> None:
         super().__init__(bridge.blocking.settings)
@@ -50,15 +50,15 @@ class LoopClient(Client):
         event.listen(self.engine, "connect", lambda dbapi, _: self._drivers.add(dbapi.driver_connection))
 
     def dispatch(self, batch_id: UUID) -> None:
-        """Do as `Client.dispatch`, on a thread: publishing blocks."""
+        """Run `Client.dispatch` on a thread, because publishing blocks."""
         await_only(self._bridge.on_thread(self._bridge.blocking.dispatch, batch_id))
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Do as `Client.request_summary`, on a thread: publishing blocks."""
+        """Run `Client.request_summary` on a thread, because publishing blocks."""
         await_only(self._bridge.on_thread(self._bridge.blocking.request_summary, batch_id))
 
     def abandon(self) -> None:
-        """Hang up without the loop, which is closed."""
+        """Close the connections without their loop, which is already closed."""
         for driver in self._drivers:
             driver.pgconn.finish()
 
@@ -68,7 +68,7 @@ class LoopClient(Client):
 
 
 class Bridge:
-    """Runs what is written for a thread: on the caller's event loop, or on one of a few threads."""
+    """A runner of synchronous code: on the caller's event loop, or on one of a few threads."""
 
     _threads: ThreadPoolExecutor
 
@@ -79,7 +79,7 @@ class Bridge:
         begin_anew_after_a_fork(self)
 
     def here(self) -> LoopClient:
-        """The client of the running event loop; the connections of loops that were closed are given up."""
+        """Return the client of the running event loop; drop the connections of closed loops."""
         with self._lock:
             self._abandon_closed()
             here = self._clients.get(asyncio.get_running_loop())
@@ -88,18 +88,18 @@ class Bridge:
             return here
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the function's result; its waits are awaited here."""
+        """Return the function's result; await its waits on the event loop."""
         return await greenlet_spawn(lambda: function(*args, **kwargs))
 
     async def on_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the function's result, from another thread; a caller who is cancelled leaves it to its end there."""
+        """Return the function's result from another thread; it runs to its end even if the caller is cancelled."""
         context = contextvars.copy_context()
         return await asyncio.get_running_loop().run_in_executor(
             self._threads, lambda: context.run(function, *args, **kwargs)
         )
 
     async def close(self) -> None:
-        """Give every connection back, once what is being published is; a later call connects anew."""
+        """Close every connection when publishing has ended; a later call connects again."""
         with self._lock:
             self._abandon_closed()
             here = self._clients.pop(asyncio.get_running_loop(), None)
@@ -114,7 +114,7 @@ class Bridge:
             self._clients.pop(loop).abandon()
 
     def forget(self) -> object:
-        """Begin anew in the child of a fork, whose loops and threads are others; returns what is the parent's."""
+        """Start afresh in the child of a fork, with its own loops and threads; return the parent's."""
         theirs = (self._clients, self._threads)
         self._begin()
         return theirs
@@ -134,22 +134,22 @@ class _End(Enum):
 
 
 class Mirror(Protocol):
-    """An asynchronous object that stands for a synchronous one."""
+    """An asynchronous counterpart of a synchronous object."""
 
     _bridge: Bridge
 
     def _blocking(self, client: Client) -> Any:
-        """The synchronous object, over this client."""
+        """Return the synchronous object, over this client."""
 
     async def run_sync(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a function makes of the synchronous object, on this event loop.
+        """Return the function's result for the synchronous object, on this event loop.
 
         For functions of `tamis_review`: `await batch.run_sync(override, 3, "include", reviewer="Reviewer A")`.
         """
         return await self._bridge.run(function, self._blocking(self._bridge.here()), *args, **kwargs)
 
     async def run_on_thread(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what a function makes of the synchronous object, on a thread: for one that computes for long."""
+        """Return the function's result for the synchronous object, on a thread: for long computations."""
         return await self._bridge.on_thread(function, self._blocking(self._bridge.blocking), *args, **kwargs)
 
 
@@ -157,7 +157,7 @@ Awaited = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
 
 
 def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
-    """The method, run on the caller's event loop."""
+    """Return the method as a coroutine on the caller's event loop."""
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -167,7 +167,7 @@ def awaited(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
 
 def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge, T], U]) -> Awaited[P, U]:
-    """The same, where it gives what has an asynchronous form of its own."""
+    """Return the method as a coroutine whose result is converted to its asynchronous form."""
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> U:
@@ -177,7 +177,7 @@ def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge
 
 
 def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
-    """The method, run on a thread: it reads whole batches, or asks a server that has no asynchronous client here."""
+    """Return the method as a coroutine on a thread: it reads whole batches, or its server has no asyncio client."""
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -187,7 +187,7 @@ def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
 
 def iterated(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
-    """The values of a generator; it is closed with the iteration, and where that is cancelled."""
+    """Yield the values of a generator; close it when the iteration ends or is cancelled."""
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
@@ -196,15 +196,15 @@ def iterated(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Conca
             while (value := await self._bridge.run(next, values, _End.END)) is not _End.END:
                 yield value
         finally:
-            cast(Generator[T, None, None], values).close()  # it holds no connection where it stands
+            cast(Generator[T, None, None], values).close()  # between two values it holds no connection
 
     return run
 
 
 class AsyncBatch(Mirror, Generic[V_co]):
-    """A `Batch` whose methods are awaited; `results` and `watch` are iterated over with `async for`.
+    """A `Batch` whose methods are awaited; iterate over `results` and `watch` with `async for`.
 
-    Arguments, results and errors are those of `Batch`. A call that is cancelled leaves the batch as it is.
+    Arguments, results and errors are the same as for `Batch`. A cancelled call leaves the batch unchanged.
     """
 
     def __init__(self, bridge: Bridge, batch_id: UUID) -> None:
@@ -225,10 +225,10 @@ class AsyncBatch(Mirror, Generic[V_co]):
     cancel = awaited(Batch.cancel)
     set_priority = awaited(Batch.set_priority)
     retry = awaited(Batch.retry)
-    if TYPE_CHECKING:  # what is mirrored does not know the type of a batch's values
+    if TYPE_CHECKING:  # the mirrored class does not know the type of a batch's values
 
         def results(self, places: Collection[int] | None = None) -> AsyncIterator[ItemResult[V_co]]:
-            """Yield what `Batch.results` does."""
+            """Yield the results of `Batch.results`."""
     else:
         results = iterated(Batch.results)
     item_ids = on_thread(Batch.item_ids)
@@ -243,7 +243,7 @@ class AsyncBatch(Mirror, Generic[V_co]):
 
 
 def async_batch(bridge: Bridge, batch: Batch[V_co]) -> AsyncBatch[V_co]:
-    """The same batch, its methods awaited."""
+    """Return the same batch with awaited methods."""
     return AsyncBatch(bridge, UUID(batch.id))
 
 
@@ -254,8 +254,8 @@ def _retried(bridge: Bridge, done: list[Retried[Batch]]) -> list[Retried[AsyncBa
 class AsyncClient(Mirror):
     """A `Client` whose methods are awaited. Holds connections until `close`.
 
-    Arguments, results and errors are those of `Client`. Any number of calls may run at once, in any event loop; each
-    loop has connections of its own. One that was made before a fork works in the parent and in every child.
+    Arguments, results and errors are the same as for `Client`. Any number of calls may run at once, in any event loop;
+    each loop has its own connections. A client made before a fork works in the parent and in every child.
 
     >>> async with AsyncClient() as client:
     ...     batch = await client.submit(Filter(criteria="Is this about oncology?"), items)
@@ -265,12 +265,12 @@ class AsyncClient(Mirror):
     """
 
     def __init__(self, settings: ProducerSettings | None = None) -> None:
-        """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
+        """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""
         self._bridge = Bridge(settings)
 
     @property
     def settings(self) -> ProducerSettings:
-        """The settings that the client was made with."""
+        """The client's settings."""
         return self._bridge.blocking.settings
 
     @property
@@ -292,12 +292,12 @@ class AsyncClient(Mirror):
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncConnection]:
-        """A connection whose every statement sees the same moment."""
+        """Yield a connection whose statements all see the same moment."""
         async with connected(self.engine) as connection:
             yield await connection.execution_options(isolation_level="REPEATABLE READ")
 
     async def close(self) -> None:
-        """Give every connection of this event loop back; a later call connects anew."""
+        """Close every connection of this event loop; a later call connects again."""
         await self._bridge.close()
 
     async def __aenter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""A batch as its submitter holds it."""
+"""A batch as its submitter uses it."""
 
 from __future__ import annotations
 
@@ -29,19 +29,20 @@ if TYPE_CHECKING:
 
 
 View = TypeVar("View", BatchView, ReviewView)
-MaybeNone: TypeAlias = Any  # None before there is one: who has waited need not ask
+MaybeNone: TypeAlias = Any  # None before there is a summary; after `wait` there always is
 
 
 class Batch(Generic[V_co]):
     """A handle on a batch in the ledger; any number may exist for one batch, in any process.
 
-    A type checker knows what was submitted: a `Filter` makes a `Batch[bool]`, whose rows have a `value` of that type.
+    A type checker knows the type of the results: a `Filter` makes a `Batch[bool]`, whose rows have a `value` of that
+    type.
     """
 
     def __init__(self, session: Session, batch_id: UUID, *, replayed: bool = False) -> None:
-        self.session = session  # of the client that made it
+        self.session = session  # session of the client that made it
         self.uuid = batch_id
-        self.replayed = replayed  # whether its submission found it: the idempotency key was used before
+        self.replayed = replayed  # True if the idempotency key had been used before
 
     @property
     def id(self) -> str:
@@ -49,7 +50,7 @@ class Batch(Generic[V_co]):
         return str(self.uuid)
 
     def operation(self) -> Operation:
-        """Return the operation that every item is put to. Raises `LedgerUnavailable`."""
+        """Return the operation on every item. Raises `LedgerUnavailable`."""
         with self.session.reading() as connection:
             return ledger.read_operation(connection, self.uuid)
 
@@ -59,24 +60,24 @@ class Batch(Generic[V_co]):
             return ledger.read_views(connection, batch_id=self.uuid)[0]
 
     def wait(self, timeout: float | None = None) -> Counts:
-        """The counts, once the batch is completed, or cancelled and its last call has ended.
+        """Wait until the batch is completed (or cancelled and its last call has returned), and return the counts.
 
-        A batch that somebody paused is waited for: somebody will resume it.
+        Keeps waiting while a person has paused the batch, because it can be resumed.
 
         Args:
-            timeout: seconds to wait at most; None waits as long as it takes.
+            timeout: longest wait in seconds. None: no limit.
 
         Raises:
-            BatchPaused: it cannot go on before somebody puts the reason right: a wrong key, a budget that is used up.
-            WaitTimeout: it took longer; the batch goes on.
+            BatchPaused: the batch needs a correction before it can continue: a wrong key, a budget that is used up.
+            WaitTimeout: the time is over; the batch continues.
             LedgerUnavailable: the ledger does not answer.
         """
         return deque(self.watch(timeout), maxlen=1).pop().counts
 
     def watch(self, timeout: float | None = None) -> Iterator[BatchView]:
-        """Yield the batch's state again and again (at first quickly, then every second), until `wait` would return.
+        """Yield the batch's state repeatedly (at first quickly, then every second), until `wait` would return.
 
-        Raises as `wait` does.
+        Raises the errors of `wait`.
         """
         return watch_to_end(
             self.session,
@@ -90,22 +91,23 @@ class Batch(Generic[V_co]):
         )
 
     def pause(self) -> None:
-        """Begin no further item. Calls in flight are finished; what waits is pending again within seconds.
+        """Start no further item. Calls in flight finish; waiting items are pending again within seconds.
 
-        Raises `IllegalTransition` where the batch is completed or cancelled, and `LedgerUnavailable`.
+        Raises `IllegalTransition` if the batch is completed or cancelled, and `LedgerUnavailable`.
         """
         with self.session.writing() as connection:
             runs.pause(connection, self.uuid)
 
     def resume(self, max_cost: Decimal | None = None) -> None:
-        """Go on where the batch was paused; a batch that runs goes on as it is.
+        """Resume a paused batch; do nothing if it is running.
 
         Args:
-            max_cost: a new budget in dollars, of a batch that has one.
+            max_cost: a new budget in dollars, if the batch has one.
 
         Raises:
-            InvalidParameters: the batch has no budget, or has used it up and gets no larger one; or no amount.
-            NotAllowed: the gateway's key that it was submitted with leaves it no larger budget, or not its model.
+            InvalidParameters: the batch has no budget, or its budget is used up and the new one is no larger; or
+                `max_cost` is not an amount.
+            NotAllowed: the batch's gateway key does not allow the larger budget, or its model.
             IllegalTransition: the batch is completed or cancelled.
             LedgerUnavailable: the ledger does not answer.
         """
@@ -114,19 +116,19 @@ class Batch(Generic[V_co]):
         self.session.dispatch(self.uuid)
 
     def cancel(self) -> None:
-        """End the batch: what is pending is cancelled at once, calls in flight are finished and their results kept.
+        """Cancel the pending items at once; calls in flight finish, and their results are kept.
 
-        Raises `IllegalTransition` where the batch is completed, and `LedgerUnavailable`.
+        Raises `IllegalTransition` if the batch is completed, and `LedgerUnavailable`.
         """
         with self.session.writing() as connection:
             runs.cancel(connection, self.uuid)
         self.session.request_summary(self.uuid)
 
     def set_priority(self, priority: Priority | str) -> None:
-        """Go before, or behind, other batches from now on; effective on all workers within seconds.
+        """Change the batch's priority; all workers follow within seconds.
 
-        Raises `InvalidParameters` for a priority that there is not, `IllegalTransition` where the batch is completed or
-        cancelled, and `LedgerUnavailable`.
+        Raises `InvalidParameters` for an unknown priority, `IllegalTransition` if the batch is completed or cancelled,
+        and `LedgerUnavailable`.
         """
         named = runs.priority_of(priority)
         with self.session.writing() as connection:
@@ -140,17 +142,17 @@ class Batch(Generic[V_co]):
         cancelled: bool = False,
         max_cost: Decimal | None = None,
     ) -> int:
-        """Begin a new round with exactly the failed items; how many. What is decided stays as it is.
+        """Start a new round with the failed items only, and return their number. Decided items stay unchanged.
 
         Args:
-            kinds: only items that failed with one of these kinds of error; None: all.
-            cancelled: with the items that were cancelled as well.
-            max_cost: a new budget in dollars, of a batch that has one.
+            kinds: only items that failed with one of these kinds of error. None: all.
+            cancelled: also retry the cancelled items.
+            max_cost: a new budget in dollars, if the batch has one.
 
         Raises:
             IllegalTransition: the batch is neither completed nor cancelled, or its last calls are still in flight.
-            InvalidRequest: there is no such item; the message names what there is.
-            InvalidParameters: an unknown kind; or a budget that is none, or used up.
+            InvalidRequest: there is no such item; the message lists the kinds that exist.
+            InvalidParameters: an unknown kind; or a budget that is not an amount, or is used up.
             LedgerUnavailable: the ledger does not answer.
         """
         with self.session.writing() as connection:
@@ -159,30 +161,30 @@ class Batch(Generic[V_co]):
         return count
 
     def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult[V_co]]:
-        """Every item in item order, or those at some places; an item that is not terminal has no result yet.
+        """Yield every item in item order, or the items at some places; an item that is not terminal has no result yet.
 
-        They are read in pages, as the reader comes to them, and nothing is held between two pages: each item is as it
-        stands when its page is read, so while a batch runs a later page may be further than an earlier one.
+        Pages are read as the reader reaches them, and nothing is kept between two pages. So while a batch runs, a later
+        page may show a newer state than an earlier one.
 
         Raises `LedgerUnavailable`.
         """
         return ledger.page_results(self.session.engine, self.uuid, places)
 
     def item_ids(self) -> list[str]:
-        """The ids of the items, in their order. Raises `LedgerUnavailable`."""
+        """Return the ids of the items, in item order. Raises `LedgerUnavailable`."""
         with self.session.reading() as connection:
             return ledger.read_item_ids(connection, self.uuid)
 
     def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere
-        """The summary of a round, or of the latest finished one; None before there is one. Raises `LedgerUnavailable`.
+        """Return the summary of a round, or of the latest finished round; None without one. Raises `LedgerUnavailable`.
 
-        A summary counts the whole batch as it stood when its round ended; its bill is that of all rounds so far.
+        A summary counts the whole batch at the end of its round; its bill covers all rounds so far.
         """
         with self.session.reading() as connection:
             return ledger.read_summary(connection, self.uuid, round)
 
     def summaries(self) -> list[Summary]:
-        """The summaries of all finished rounds, the first one first. Raises `LedgerUnavailable`."""
+        """Return the summaries of all finished rounds, first round first. Raises `LedgerUnavailable`."""
         with self.session.reading() as connection:
             return ledger.read_summaries(connection, self.uuid)
 
@@ -198,16 +200,16 @@ def watch_to_end(
     stage: Callable[[View], BatchView],
     late: Callable[[View], str],
 ) -> Iterator[View]:
-    """Yield what `look` sees again and again (at first quickly, then every second), until nothing more happens.
+    """Yield the result of `look` repeatedly (at first quickly, then every second), until the batch has ended.
 
     Args:
-        session: whose way of waiting is used.
-        look: the present state.
-        timeout: seconds to wait at most; None waits as long as it takes.
-        stage: the batch of a view that may keep it from going on.
+        session: supplies the way of waiting.
+        look: reads the present state.
+        timeout: longest wait in seconds. None: no limit.
+        stage: the batch of a view that may be paused.
         late: the message of `WaitTimeout`.
 
-    Raises `BatchPaused`, `WaitTimeout`, and what `look` raises.
+    Raises `BatchPaused`, `WaitTimeout`, and the errors of `look`.
     """
     for view in poll(look, timeout, session.waiting.sleep):
         yield view

@@ -1,6 +1,6 @@
-"""The client: submit a batch, find one again.
+"""The client: submits a batch and finds it again.
 
-What reads and writes the ledger is imported when the ledger is first used: to import the client takes no SQLAlchemy.
+The ledger's code is imported on first use, so importing the client does not import SQLAlchemy.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class Retried(Generic[Retriable]):
     """The outcome of retrying a batch together with others."""
 
     batch: Retriable
-    items: int  # asked about again
-    refused: str | None = None  # why there are none
+    items: int  # items that are asked again
+    refused: str | None = None  # reason why there are none
 
 
 class Client(Session):
-    """Enqueues batches and reads them back; holds connections until `close`.
+    """A client that submits batches and reads them; it holds connections until `close`.
 
-    Thread-safe. One that was made before a fork works in the parent and in every child.
+    Thread-safe. A client made before a fork works in the parent and in every child.
 
     >>> with Client() as client:
     ...     batch = client.submit(Filter(criteria="Is this about oncology?"), items)
@@ -78,7 +78,7 @@ class Client(Session):
     """
 
     def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
-        """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
+        """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""
         super().__init__(settings, pool=pool)
         self._calls: SingleCalls | None = None
         begin_anew_after_a_fork(self)
@@ -106,46 +106,45 @@ class Client(Session):
         api_key_id: str | None = None,
         service: str | None = None,
     ) -> Batch[V_co]:
-        """The batch, once it is in the ledger as a whole; its first shards are dispatched.
+        """Submit a batch, dispatch its first shards, and return it. All of it is in the ledger by then.
 
         Args:
-            operation: what to ask of every item.
-            items: dicts of JSON values, or a data frame of pandas, Polars or Arrow; their order is the order of the
-                results. An iterator is read once, and to its end before anything is written: it may be slow, and larger
-                than memory.
-            model: the model to ask; None: the one of the settings, else the workers' own.
-            panel: the models to ask in the place of one, and how one decision is made of their words: of an `Inclusion`
-                or a `Filter`, whose own `panel` it sets.
+            operation: the question about every item.
+            items: dicts of JSON values, or a data frame of pandas, Polars or Arrow; results have the same order. An
+                iterator is read once and to its end before anything is written: it may be slow, and larger than memory.
+            model: the model to ask. None: the model of the settings, else the workers' model.
+            panel: several models and the rule that combines their answers, instead of `model`. Sets `panel` of an
+                `Inclusion` or a `Filter`; no other operation takes it.
             idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
-            label: what people call the batch, for example a file's name.
-            use_cache: take answers to the same questions from the ledger, at no cost. Without it every question is
-                asked anew; the new answers are kept in the place of older ones.
-            shard_size: items of one shard; None: as in the settings.
-            window: shards in flight at once, so `shard_size * window` items at most; None: as in the settings.
-            exclusions: the places, from 0, of items that no model is asked about, and why (duplicates, tier 1). They
-                stand in the batch all the same, as `excluded_by_filter`.
-            source: the database, register or other place from which the items come. Of several the items stand in the
-                order of the sources, from each as many as its `records`.
-            updates: the batch, or the review, whose search this one brings up to date; reports count what both found.
-            priority: who goes first where several batches wait.
-            max_cost: dollars that the batch may cost; the workers pause it before a call that could cost more than is
-                left, and what is not asked by then stays pending. None: no budget.
-            steering: reasoning effort, further fields and headers, and the tier, over what the workers are set to.
-                It is kept in the ledger, values of headers too: secrets belong into the workers' settings.
-            callback: whom to tell of its end; None: nobody.
-            on_complete: a Celery signature that names its queue, in the place of a callback: the task is sent once the
-                batch is complete, or cancelled and at its end, with what came of it as its first argument.
-            api_key_id: the gateway's key on whose behalf it is submitted; None: no key.
-            service: whose single calls the batch holds; such batches are shown together. None: one that people follow.
+            label: a name for people, for example of a file.
+            use_cache: reuse answers to the same questions from the ledger, at no cost. If False, every question is
+                asked again, and the new answers replace older ones.
+            shard_size: items of one shard. None: as in the settings.
+            window: shards in flight at once, so at most `shard_size * window` items. None: as in the settings.
+            exclusions: the places, from 0, of items that no model is asked about, with reasons (duplicates, tier 1).
+                They are part of the batch, as `excluded_by_filter`.
+            source: the database, register or other source of the items. With several, the items follow the order of the
+                sources, `records` of them from each.
+            updates: the batch or review whose search this batch updates; reports count the records of both.
+            priority: the order among waiting batches.
+            max_cost: budget in dollars. Workers pause the batch before a call that could exceed the rest; the other
+                items stay pending. None: no budget.
+            steering: reasoning effort, further fields and headers, and the tier; overrides the workers' settings. The
+                ledger keeps it with the values of headers, so put secrets into the workers' settings instead.
+            callback: receives the end of the batch. None: no callback.
+            on_complete: a Celery signature that names its queue, instead of a callback. When the batch is complete, or
+                cancelled and finished, the task is sent with the outcome as its first argument.
+            api_key_id: the gateway's key that submits the batch. None: no key.
+            service: the service whose single calls the batch holds; such batches are shown together. None: a batch that
+                people follow.
 
-        Where the broker does not answer, the batch is in the ledger all the same and the workers dispatch it later.
+        If the broker does not answer, the batch is still in the ledger, and the workers dispatch it later.
 
         Raises:
-            InvalidParameters: an item that JSON or Postgres cannot hold, items or parameters larger than the settings
-                allow, no item at all, an exclusion of an item that is not there, several sources that do not say whose
-                the items are, a shard size or window below 1, a budget for a model whose price is not known, or a
-                panel beside a model, or for an operation that decides nothing.
-                Nothing is written.
+            InvalidParameters: JSON or Postgres cannot hold an item; items or parameters are larger than the settings
+                allow; there is no item; an exclusion names a missing item; several sources do not say how many items
+                each has; a shard size or window is below 1; a budget comes with a model without a known price; or a
+                panel comes with a model, or with an operation that decides nothing. Nothing is written.
             IdempotencyConflict: the key was used for other content, or for a batch that may cost more than `max_cost`.
             NotAllowed: `api_key_id` may not ask this model, or has no money left this month. Nothing is written.
             InputError: TAMIS_PRICES names a file that cannot be read.
@@ -157,14 +156,14 @@ class Client(Session):
         bounds = SubmissionBounds.of(self.settings)
         if callback is not None and on_complete is not None:
             raise InvalidParameters("on_complete: there is a callback, too; of the two a batch has one")
-        asked = with_panel(self.with_examples(cast(Operation, operation)), panel)
-        asked_of = batch_model(asked, model, self.settings.batch_model)
-        params = parameters(asked, bounds=bounds)
+        question = with_panel(self.with_examples(cast(Operation, operation)), panel)
+        models = batch_model(question, model, self.settings.batch_model)
+        params = parameters(question, bounds=bounds)
         sources = as_sources(source)
         batch = NewBatch(
             operation=params["operation"],
             params=params,
-            model=asked_of,
+            model=models,
             shard_size=_at_least_one("shard_size", shard_size, self.settings.shard_size),
             window=_at_least_one("window", window, self.settings.shard_window),
             label=label,
@@ -173,24 +172,24 @@ class Client(Session):
             sources=sources,
             updates=None if updates is None else self.first_batch(updates).uuid,
             priority=Priority(priority),
-            max_cost=budget_of(max_cost, models_of(asked, asked_of), self.settings.prices),
+            max_cost=budget_of(max_cost, models_of(question, models), self.settings.prices),
             steering=steering,
             callback=callback if on_complete is None else sent_on_completion(on_complete, bounds=bounds),
             api_key_id=api_key_id,
             service=service,
-            items=rows_of(  # last: it takes a while
-                items, exclusions, sources=sources, bounds=bounds, operations=[asked], waiting=self.waiting
+            items=rows_of(  # last, because it takes a while
+                items, exclusions, sources=sources, bounds=bounds, operations=[question], waiting=self.waiting
             ),
         )
         return self.write(batch, lambda connection, traced, _: ledger.insert_batch(connection, traced))
 
     def write(self, batch: NewBatch, insert: Callable[[Connection, NewBatch, tracing.Span], UUID]) -> Batch[V_co]:
-        """Return the batch that `insert` writes, within the span of its submission; its first shards are dispatched.
+        """Return the batch that `insert` writes; dispatch its first shards. A trace span covers both.
 
-        `insert` runs in a transaction. Raises what it raises, and `LedgerUnavailable`.
+        `insert` runs in a transaction. Raises its errors, and `LedgerUnavailable`.
         """
         about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
-        # The root of the batch's trace, unless the caller has one that it belongs to.
+        # A new trace, unless the caller already has one.
         with batch.items, tracing.span("tamis.submit", about, kind=tracing.SpanKind.PRODUCER) as submitted:
             with self.writing() as connection:
                 batch_id = insert(connection, replace(batch, traceparent=tracing.traceparent()), submitted)
@@ -204,14 +203,14 @@ class Client(Session):
             return Batch(self, ledger.find_first_batch(connection, of))
 
     def with_examples(self, operation: Operation) -> Operation:
-        """An inclusion that names a batch to take examples from, with them; any other operation as it is.
+        """Return an inclusion with the examples from the batch that it names, or any other operation unchanged.
 
-        Submitting does it too, and what is submitted keeps its examples, whatever people decide later.
+        `submit` calls it too. A submitted batch keeps its examples when people later decide otherwise.
 
         Raises:
             UnknownBatch: there is no such batch.
-            InvalidParameters: it is no inclusion of the same question, or nobody included one of its records and
-                excluded another; or the criteria bring examples of their own.
+            InvalidParameters: the batch asks another question; or people have not both included and excluded records of
+                it; or the criteria already have examples.
             LedgerUnavailable: the ledger does not answer.
         """
         if not isinstance(operation, Inclusion) or operation.examples_from is None:
@@ -222,23 +221,23 @@ class Client(Session):
         return with_examples(operation, batch.operation(), batch.id, batch.results(places))
 
     def batch(self, batch_id: str) -> Batch:
-        """The batch of this id, or of the only id that begins so. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        """Return the batch with this id, or with this unique prefix. Raises `UnknownBatch`, `LedgerUnavailable`."""
         with self.reading() as connection:
             return Batch(self, ledger.find_batch(connection, batch_id))
 
     def batches(self, limit: int = 20) -> list[BatchView]:
-        """The latest batches, newest first, without those of services. Raises `LedgerUnavailable`."""
+        """Return the latest batches, newest first, without services' batches. Raises `LedgerUnavailable`."""
         with self.reading() as connection:
             return ledger.read_views(connection, limit=limit)
 
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
-        """The single calls of services in the last hours, counted by service and hour. Raises `LedgerUnavailable`."""
+        """Return the number of services' single calls by service and hour. Raises `LedgerUnavailable`."""
         with self.reading() as connection:
             return ledger.read_service_traffic(connection, hours=hours)
 
     @property
     def calls(self) -> SingleCalls:
-        """The single calls of this client; a caller that only submits need not wait for asyncio to be imported."""
+        """The client's single calls, created on first use so that submitting does not import asyncio."""
         with self._lock:
             if self._calls is None:
                 from ..calls.single_calls import SingleCalls
@@ -247,19 +246,19 @@ class Client(Session):
             return self._calls
 
     def retryable(self, kinds: Collection[ErrorKind | str] | None = None) -> list[runs.Retryable]:
-        """Every completed batch with failed items, of these kinds where some are given; the oldest first.
+        """Return the completed batches with failed items (of these kinds, if any), oldest first.
 
-        Without those of services, whose callers have had their errors.
-        Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
+        Services' batches are omitted: their callers already have the errors. Raises `InvalidParameters` for an unknown
+        kind, and `LedgerUnavailable`.
         """
         with self.reading() as connection:
             return runs.find_retryable(connection, kinds)
 
     def retry_all_failed(self, kinds: Collection[ErrorKind | str] | None = None) -> list[Retried[Batch]]:
-        """A new round of every completed batch with failed items, of these kinds where some are given.
+        """Retry every completed batch with failed items (of these kinds, if any).
 
-        What refuses (a budget that is used up, a batch that somebody else retried meanwhile) says why, and does not
-        stop the others. Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
+        If a batch refuses (budget used up, or already retried), its entry has the reason, and the others continue.
+        Raises `InvalidParameters` for an unknown kind, and `LedgerUnavailable`.
         """
         done = []
         for candidate in self.retryable(kinds):
@@ -271,14 +270,14 @@ class Client(Session):
         return done
 
     def workers(self) -> list[WorkerView]:
-        """The workers that are there, the longest there first; while the ledger is away, as they say in Redis.
+        """Return the present workers, longest first; while the ledger is away, from their reports in Redis.
 
-        Raises `LedgerUnavailable` where neither answers.
+        Raises `LedgerUnavailable` if neither answers.
         """
         return runs.read_workers(self.engine, self._broker)
 
     def close(self) -> None:
-        """Give every connection back."""
+        """Close every connection."""
         with self._lock:
             calls, self._calls = self._calls, None
         if calls is not None:
@@ -286,7 +285,7 @@ class Client(Session):
         super().close()
 
     def forget(self) -> object:
-        """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
+        """Start with new connections in the child of a fork; return the parent's."""
         calls, self._calls = self._calls, None
         return (calls, super().forget())
 

@@ -1,7 +1,7 @@
-"""A glance at the ledger: how batches stand, over one connection, without all that submitting needs.
+"""A quick read of the state of batches, over one connection, without the imports that submitting needs.
 
-It gives what a `Client` gives. Where a URL is more than the driver alone reads, or people decided about records, the
-client itself is asked.
+It returns the same as a `Client`. For URLs that the driver cannot read alone, and for batches with people's decisions,
+it uses the client itself.
 """
 
 from collections.abc import Iterator
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def glance() -> "Iterator[Client | Glance]":
-    """A glance at the ledger that the settings name; all that it tells is read while it lasts.
+    """Yield a reader of the configured ledger, valid inside the block.
 
-    Raises `ConfigurationError`, `LedgerUnavailable` and `UnknownBatch` as a `Client` does.
+    Raises `ConfigurationError`, `LedgerUnavailable` and `UnknownBatch`, as a `Client` does.
     """
     settings = ProducerSettings.load()
     arguments = driver_arguments(settings.database)
@@ -82,11 +82,11 @@ class BatchGlance:
         return read_summaries(self._connection, self._id)
 
     def human_counts(self) -> "HumanCounts | None":
-        """None where nobody has decided about a record."""
+        """Return None if there are no decisions by people."""
         decided = "SELECT 1 AS one FROM overrides WHERE batch_id = %(batch_id)s LIMIT 1"
         if not list(self._connection.exec_driver_sql(decided, {"batch_id": self._id})):
             return None
-        from .client import Client  # a human's decision is set beside the software's, by a statement of SQLAlchemy
+        from .client import Client  # it compares people's decisions with the software's, in a statement of SQLAlchemy
 
         with Client(self._settings) as client, client.reading() as connection:
             return ledger.read_human_counts(connection, self._id)

@@ -1,4 +1,4 @@
-"""The connections of a client: to the ledger, and to the broker once something is published."""
+"""A client's connections: to the ledger, and to the broker when something is first published."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from ..transport.dispatch import Dispatcher
 import time
 
-LASTS = 5.0  # s; meanwhile the workers dispatch what is submitted
+LASTS = 5.0  # s; until then only the workers dispatch new batches
 log = logging.getLogger(__name__)
 
 
 class BrokerAbsence:
-    """The broker's absence, as far as one process knows of it.
+    """The last failure of the broker, as this process saw it.
 
-    A broker that was away a moment ago is taken to be away still: not every call waits to find it out.
+    A broker that was away a moment ago is assumed to be away still, so that not every call waits for its timeout.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -37,20 +37,20 @@ class BrokerAbsence:
         self._until: float | None = None
 
     def begins(self) -> None:
-        """Note that the broker did not answer just now."""
+        """Note that the broker has just failed to answer."""
         self._until = self._clock() + LASTS
 
     @property
     def lasts(self) -> bool:
-        """Whether it did not answer within the last `LASTS` seconds."""
+        """True if it failed to answer within the last `LASTS` seconds."""
         return self._until is not None and self._clock() < self._until
 
 
 class Closable(Protocol):
-    """Something with resources of its own."""
+    """An object with resources to close."""
 
     def close(self) -> None:
-        """Give them back."""
+        """Release the resources."""
 
 
 C = TypeVar("C", bound=Closable)
@@ -60,7 +60,7 @@ class Session:
     """The settings and connections that a client shares with its batches and reviews."""
 
     def __init__(self, settings: ProducerSettings | None = None, *, pool: PoolKind = CLIENT) -> None:
-        """Raises `ConfigurationError` where no broker or ledger is named; connects on first use."""
+        """Connect on first use. Raise `ConfigurationError` if no broker or ledger is configured."""
         self.settings = settings or ProducerSettings.load()
         self._pool = pool
         self.engine: Engine = self._connect()
@@ -73,68 +73,68 @@ class Session:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to the ledger. Raises `LedgerUnavailable`."""
+        """Yield a connection to the ledger. Raises `LedgerUnavailable`."""
         with ledger.ledger_errors(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """A connection whose every statement sees the same moment. Raises `LedgerUnavailable`."""
+        """Yield a connection whose statements all see the same moment. Raises `LedgerUnavailable`."""
         with self.reading() as connection:
             yield connection.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction: committed at its end, rolled back where it raises. Raises `LedgerUnavailable`."""
+        """Yield a transaction: committed at its end, rolled back if it raises. Raises `LedgerUnavailable`."""
         with ledger.ledger_errors(), self.engine.begin() as connection:
             yield connection
 
     def attached(self, kind: type[C], make: Callable[[], C]) -> C:
-        """Return what a layer above keeps with this client: made at the first call, closed with the client."""
+        """Return an object of a higher layer: made at the first call, closed with the client."""
         with self._lock:
             if kind not in self._attached:
                 self._attached[kind] = make()
             return cast(C, self._attached[kind])
 
     def ready(self) -> None:
-        """Import now what the first submission would import: Celery takes half a second."""
+        """Import now the modules that the first submission needs: Celery takes half a second."""
         self._dispatcher()
 
     def close(self) -> None:
-        """Give every connection back."""
+        """Close every connection."""
         with self._lock:
-            made, self._made = self._made, None
+            dispatcher, self._made = self._made, None
             attached, self._attached = self._attached, {}
-        for one in attached.values():
-            one.close()
+        for resource in attached.values():
+            resource.close()
         self.engine.dispose()
-        if made is not None:
-            made.close()
+        if dispatcher is not None:
+            dispatcher.close()
 
     def dispatch(self, batch_id: UUID) -> None:
-        """Fill a batch's window; the workers do it where the broker does not answer. Raises `LedgerUnavailable`."""
+        """Fill a batch's window; if the broker does not answer, the workers do it. Raises `LedgerUnavailable`."""
         message = "batch %s is in the ledger; the workers will dispatch it: %s"
         self._publish(message, batch_id, lambda: self._dispatcher().fill_window(batch_id))
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Have a cancelled batch summarised; the workers see to it where the broker does not answer."""
+        """Request the summary of a cancelled batch; if the broker does not answer, the workers write it."""
         message = "batch %s is cancelled; the workers will summarise it: %s"
         self._publish(message, batch_id, lambda: self._dispatcher().request_summary(batch_id))
 
     def forget(self) -> object:
-        """Begin anew with connections of its own, in the child of a fork; returns what is the parent's."""
-        made = None if self._made is None else self._made.forget()
-        theirs = (self.engine.pool, self._attached, self._made, made)
+        """Start with new connections in the child of a fork; return the parent's."""
+        publisher = None if self._made is None else self._made.forget()
+        parents = (self.engine.pool, self._attached, self._made, publisher)
         self.engine.dispose(close=False)
         self._made, self._lock, self._absence = None, Lock(), BrokerAbsence()
         self._attached = {}
-        return theirs
+        return parents
 
     def _connect(self) -> Engine:
         return ledger.connect(self.settings.database, self._pool)
 
     def _publish(self, message: str, batch_id: UUID, publish: Callable[[], object]) -> None:
-        """Publish, unless the broker was away a moment ago; where it does not answer, the workers publish later."""
+        """Publish, unless the broker was away a moment ago; if it does not answer, the workers publish later."""
         if self._absence.lasts:
             log.warning(message, batch_id, "the broker did not answer a moment ago")
             return
@@ -145,7 +145,7 @@ class Session:
             log.warning(message, batch_id, error)
 
     def _dispatcher(self) -> Dispatcher:
-        """Made when something is published: who only reads need not wait for Celery to be imported."""
+        """Return the dispatcher, made on first use so that reading does not import Celery."""
         with self._lock:
             if self._made is None:
                 from ..transport.broker import PRODUCER_WAITS, make_app

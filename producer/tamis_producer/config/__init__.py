@@ -1,1 +1,1 @@
-"""Configuration: settings, the files they come from, and the secrets that never leave them."""
+"""Configuration: settings, their files, and the redaction of secrets."""

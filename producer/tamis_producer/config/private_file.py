@@ -1,4 +1,4 @@
-"""A file for its owner's eyes alone, such as one with a random secret."""
+"""Files that only their owner may read, such as a random secret."""
 
 import os
 import tempfile
@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def write_private(path: Path, text: str) -> None:
-    """Put a file in place in one step; at no moment may anybody else read it, whatever stood there before."""
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # of mode 0600, and nobody else's link
+    """Write a file in one step; only its owner may read it at any time, even if it replaces a public file."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600, and no other link
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
@@ -17,19 +17,19 @@ def write_private(path: Path, text: str) -> None:
 
 
 def read_private(path: Path) -> str:
-    """Return the text of a file, which from now on only its owner may read. Raises `OSError` as reading does."""
+    """Return the text of a file, and make it readable by its owner only. Raises `OSError` if it cannot be read."""
     with path.open(encoding="utf-8") as stream:
-        if os.fstat(stream.fileno()).st_mode & 0o077:  # copied, or taken out of an archive
+        if os.fstat(stream.fileno()).st_mode & 0o077:  # a copy, or a file from an archive
             os.fchmod(stream.fileno(), 0o600)
         return stream.read()
 
 
 def kept_secret(path: Path) -> str:
-    """The secret in `path`; made at the first call, the same ever after. Letters, digits, `-` and `_` only."""
+    """Return the secret in `path`, made at the first call. It has letters, digits, `-` and `_` only."""
     try:
         return read_private(path).strip()
     except FileNotFoundError:
-        from secrets import token_urlsafe  # most commands make no secret, and need not wait for it
+        from secrets import token_urlsafe  # imported here, as most commands make no secret
 
         path.parent.mkdir(parents=True, exist_ok=True)
         write_private(path, token_urlsafe(24))

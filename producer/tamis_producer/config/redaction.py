@@ -1,8 +1,7 @@
-"""Redaction: texts without the secrets of this process, whatever form somebody else put them into.
+"""Redaction: texts without the secrets of this process, in any encoding.
 
-Keys and passwords are handed to libraries and servers, and these may say them back: in an error answer, in the message
-of an exception. So what leaves a process as a log line, an error in the ledger or a message on a terminal goes through
-here.
+Libraries and servers receive keys and passwords, and may repeat them in an answer or an exception. So every log line,
+error in the ledger and message on a terminal is redacted here.
 """
 
 import base64
@@ -21,27 +20,27 @@ from .setting_files import SUFFIX, files_named, text_of
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-SHORTEST = 6  # characters; a shorter secret would be taken out of ordinary words
+SHORTEST = 6  # characters; a shorter secret would match ordinary words
 LEARNED = 4  # secrets that are renewed while the process runs
 HIDDEN = "[secret]"
-WEBHOOK_PREFIX = "whsec_"  # of a secret that webhooks are signed with; the key itself stands behind it
+WEBHOOK_PREFIX = "whsec_"  # prefix of a webhook secret; the key follows it
 HEADERS = "TAMIS_EXTRA_HEADERS"  # a JSON object; its values may be secrets
-VARIABLES = ("TAMIS_", "OPENAI_", "FLOWER_")  # how the names of our environment variables begin
+VARIABLES = ("TAMIS_", "OPENAI_", "FLOWER_")  # prefixes of our environment variables
 SECRET_NAMES = re.compile(r"password|passwd|secret|token|api[-_]?key|(^|_)key$|basic_auth", re.IGNORECASE)
 
-# Up to the last @: a password whose / or @ was not quoted is one all the same.
+# Up to the last @, so that a password with an unquoted / or @ is found.
 _USER = re.compile(r"://([^\s]*)@")
 
 
 class Redaction:
-    """Takes secrets out of texts.
+    """A redactor of texts.
 
     >>> Redaction(["hunter2-hunter2"])("no route to redis://:hunter2-hunter2@host")
     'no route to redis://:[secret]@host'
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        """Secrets of less than six characters are left alone."""
+        """Secrets of less than six characters are ignored."""
         self._secrets = tuple(secrets)
         self._learned: deque[str] = deque(maxlen=LEARNED)
         self._pattern = self._compiled()
@@ -55,7 +54,7 @@ class Redaction:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Return that of the secrets in our environment variables and the files they name, right or wrong."""
+        """Return the redaction of the secrets in our environment variables and their files, valid or not."""
         files = files_named(environment)
         texts = {
             name: value
@@ -63,14 +62,14 @@ class Redaction:
             if name.startswith(VARIABLES) and name.removesuffix(SUFFIX) not in files
         }
         for variable, path in files.items():
-            with suppress(OSError, UnicodeError):  # what cannot be read is said by whoever needs it
+            with suppress(OSError, UnicodeError):  # the reader of the setting reports an unreadable file
                 texts[variable] = text_of(path)
         secrets = [part for name, text in texts.items() if SECRET_NAMES.search(name) for part in (text, *_after(text))]
         secrets += _values(texts.get(HEADERS, ""))
         return cls([*secrets, *(secret for text in texts.values() for secret in secrets_in(text))])
 
     def learn(self, secret: str) -> None:
-        """Take one more secret out from now on, and the last few that were learned; older ones have expired."""
+        """Redact one more secret from now on; only the last few learned are kept, as older ones have expired."""
         if secret not in self._learned:
             self._learned.append(secret)
             self._pattern = self._compiled()
@@ -87,7 +86,7 @@ class Redaction:
 
 
 def secrets_in(url: str) -> Iterator[str]:
-    """Yield the passwords in what is, or should have been, a URL; nothing where it is none."""
+    """Yield the passwords in a URL, even an invalid one; nothing if there are none."""
     user = _USER.search(url)
     if user is not None:
         _, colon, password = user[1].partition(":")
@@ -99,14 +98,14 @@ def secrets_in(url: str) -> Iterator[str]:
 
 
 def shown_url(url: str) -> str:
-    """Return a URL as people may see it: without user, password, query and fragment."""
+    """Return a URL for people: without user, password, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 @lru_cache(maxsize=64)
 def forms_of(secret: str) -> frozenset[str]:
-    """Return the texts that a secret may appear as: itself, quoted for URLs, escaped, in base64 wherever it begins."""
+    """Return the forms of a secret: itself, quoted for URLs, escaped, in base64 at any offset."""
     raw = unquote(secret)
     forms = {secret, raw, secret.removeprefix(WEBHOOK_PREFIX)}
     for text in (secret, raw):
@@ -119,7 +118,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 
 def _in_base64(secret: bytes) -> Iterator[str]:
-    """Yield the characters that are the same whatever stands around the secret, for each place where it may begin."""
+    """Yield the base64 characters that do not depend on the surrounding bytes, for each offset of the secret."""
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + secret).decode()
         first, last = -(-before * 8 // 6), (before + len(secret)) * 8 // 6
@@ -127,7 +126,7 @@ def _in_base64(secret: bytes) -> Iterator[str]:
 
 
 def _keys(values: Iterable[object]) -> Iterator[str]:
-    from pydantic import SecretStr  # there are none without settings, which are pydantic's
+    from pydantic import SecretStr  # imported here, as secret settings imply pydantic
 
     for value in values:
         if isinstance(value, SecretStr):
@@ -137,7 +136,7 @@ def _keys(values: Iterable[object]) -> Iterator[str]:
 
 
 def _values(text: str) -> Iterator[str]:
-    """Yield the texts in a JSON object; nothing where it is none."""
+    """Yield the texts in a JSON object; nothing if it is not an object."""
     with suppress(ValueError, RecursionError):
         parsed = json.loads(text)
         if isinstance(parsed, dict):

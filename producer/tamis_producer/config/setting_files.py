@@ -1,7 +1,6 @@
 """Settings as texts: from variables `TAMIS_<NAME>`, or from the files that variables `TAMIS_<NAME>_FILE` name.
 
-Files are for secrets, which compose and Kubernetes hand over so: a container's variables are shown to whoever inspects
-it.
+Files are for the secrets of compose and Kubernetes, as a container's variables are visible to anyone who inspects it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,11 +10,11 @@ from tamis_schemas import ConfigurationError
 
 PREFIX = "TAMIS_"
 SUFFIX = "_FILE"
-LARGEST = 65_536  # bytes; it is a password or a URL
+LARGEST = 65_536  # bytes, for a password or a URL
 
 
 def files_named(environment: Mapping[str, str]) -> dict[str, Path]:
-    """Return the files that stand for variables, by the variable's name; one that is set itself needs no file."""
+    """Return the files for variables, by the variable's name; a variable that is set needs no file."""
     return {
         variable: Path(value)
         for name, value in environment.items()
@@ -39,12 +38,12 @@ def text_of(path: Path) -> str:
 
 
 def settings_of(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Return the texts of these settings by their names; one whose variable or file is missing or empty is not set.
+    """Return the texts of these settings by name; a setting with a missing or empty variable and file is omitted.
 
-    A variable goes before the file of the same setting, and its name may be written in small letters.
+    A variable overrides the file of the same setting, and its name may be in small letters.
 
     Raises:
-        ConfigurationError: naming the variable whose file cannot be read.
+        ConfigurationError: a file cannot be read; the message names its variable.
     """
     variables = {name.upper(): value for name, value in environment.items()}
     files = files_named(environment)
@@ -61,5 +60,5 @@ def _text_for(variable: str, path: Path) -> str:
     try:
         return text_of(path)
     except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise ConfigurationError(f"{variable}{SUFFIX}: {str(path)!r} cannot be read: {why}") from error
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ConfigurationError(f"{variable}{SUFFIX}: {str(path)!r} cannot be read: {reason}") from error

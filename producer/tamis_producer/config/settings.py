@@ -1,8 +1,7 @@
-"""The settings of a producer: where broker and ledger are, and how batches are cut.
+"""The settings of a producer: the addresses of broker and ledger, and the sizes of batches.
 
-Read once from `TAMIS_*` environment variables, or from the files that `TAMIS_*_FILE` name. Where broker and ledger are
-not set, the embedded stack that `tamis up` runs from this folder is used: it writes where it listens into
-`.tamis/stack.json`.
+They are read once from `TAMIS_*` environment variables, or from the files that `TAMIS_*_FILE` name. Without broker and
+ledger, the embedded stack that `tamis up` runs from this folder is used: its addresses are in `.tamis/stack.json`.
 """
 
 import os
@@ -29,36 +28,36 @@ class ProducerSettings(BaseModel):
         frozen=True,
         extra="ignore",
         validate_default=True,
-        hide_input_in_errors=True,  # a URL that is wrong holds a password all the same
+        hide_input_in_errors=True,  # an invalid URL may still hold a password
     )
 
-    home: Path = Path(".tamis")  # where the embedded stack keeps its data
-    # URLs hold passwords: never in a repr.
+    home: Path = Path(".tamis")  # folder of the embedded stack's data
+    # URLs hold passwords: never show them in a repr.
     broker_url: str | None = Field(default=None, repr=False)
     result_backend_url: str | None = Field(default=None, repr=False)  # unset: the broker's server, next database
     database_url: str | None = Field(default=None, repr=False)
-    flower_url: str | None = Field(default=None, repr=False)  # where people find Flower; unset: the embedded stack's
-    model: str | None = None  # unset: the worker's own
+    flower_url: str | None = Field(default=None, repr=False)  # for people; unset: the embedded stack's
+    model: str | None = None  # unset: the worker's model
     shard_size: int = Field(default=500, ge=1, le=5000)  # items in one chord
     shard_window: int = Field(default=4, ge=1, le=100)  # shards of a batch in flight at once
     visibility_timeout: int = Field(default=900, ge=1)  # s; a message not acknowledged by then is delivered again
-    max_items: int = Field(default=1_000_000, ge=1)  # of a batch
-    max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # of an item as JSON
-    max_item_depth: int = Field(default=20, ge=1, le=100)  # of values inside a field
-    max_parameter_bytes: int = Field(default=100_000, ge=1_000)  # of an operation as JSON, sent with every item
-    max_schema_depth: int = Field(default=10, ge=1, le=10)  # of fields inside fields; strict modes take no more
-    max_schema_properties: int = Field(default=1_000, ge=1, le=1_000)  # that a schema asks for
-    max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # of a file of records
-    http_wait_seconds: int = Field(default=60, ge=1, le=300)  # s; that a request over HTTP waits for its results
-    prices: Path | None = None  # a file with prices of models, before those that are part of Tamis
+    max_items: int = Field(default=1_000_000, ge=1)  # in a batch
+    max_item_bytes: int = Field(default=1_000_000, ge=1_000)  # in an item as JSON
+    max_item_depth: int = Field(default=20, ge=1, le=100)  # levels of values inside a field
+    max_parameter_bytes: int = Field(default=100_000, ge=1_000)  # in an operation as JSON, sent with every item
+    max_schema_depth: int = Field(default=10, ge=1, le=10)  # levels of fields inside fields, the limit of strict modes
+    max_schema_properties: int = Field(default=1_000, ge=1, le=1_000)  # properties that a schema requests
+    max_file_bytes: int = Field(default=500_000_000, ge=1_000)  # in a file of records
+    http_wait_seconds: int = Field(default=60, ge=1, le=300)  # s that an HTTP request waits for its results
+    prices: Path | None = None  # file with prices of models, which override Tamis's
 
     def __init__(self, **values: Any) -> None:
-        """Keywords go before variables, and these before the files that variables name."""
+        """Keywords override variables, and these override files that variables name."""
         super().__init__(**(settings_of(os.environ, type(self).model_fields) | values))
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        """Flower alone needs no ledger, so a missing one is said by whoever does."""
+        """Require a broker with a ledger; `database` reports a missing ledger, because Flower needs none."""
         if self.broker_url is None and self.database_url is not None:
             raise ValueError(f"TAMIS_BROKER_URL {NOT_SET}")
         return self
@@ -74,7 +73,7 @@ class ProducerSettings(BaseModel):
     )
     @classmethod
     def _readable(cls, url: str | None) -> str | None:
-        """Libraries repeat what they cannot read, with the password in it."""
+        """Check the URLs here, because libraries repeat an invalid URL with its password."""
         try:
             _ = None if url is None else urlsplit(url).port
         except ValueError:
@@ -87,7 +86,7 @@ class ProducerSettings(BaseModel):
     @field_validator("flower_url")
     @classmethod
     def _for_browsers(cls, url: str | None) -> str | None:
-        """It becomes a link: nothing that a browser would run."""
+        """Check that the link cannot run code in a browser."""
         if url is not None and not url.startswith(("http://", "https://")):
             raise ValueError("cannot be opened: an address begins with http:// or https://")
         return url
@@ -97,7 +96,7 @@ class ProducerSettings(BaseModel):
         """Return the settings of this process.
 
         Raises:
-            ConfigurationError: naming the variable that is wrong.
+            ConfigurationError: a variable is wrong; the message names it.
         """
         try:
             return cls()
@@ -109,20 +108,20 @@ class ProducerSettings(BaseModel):
 
     @cached_property
     def stack(self) -> StackFile | None:
-        """Where the embedded stack listens; None where real servers are named, or none is running."""
+        """The addresses of the embedded stack; None if real servers are configured, or it is not running."""
         return None if self.broker_url else StackFile.read(self.home)
 
     @property
     def batch_model(self) -> str | None:
-        """The model that a batch asks for unless it names one; None: the workers' own.
+        """The model for batches that name none; None: the workers' model.
 
-        Where the embedded model serves, it answers whatever is asked for, so what is set here says nothing.
+        The embedded model answers under any name, so the setting has no effect there.
         """
         return None if self.stack is not None and self.stack.llm_embedded else self.model
 
     @property
     def broker(self) -> str:
-        """The broker's URL. Raises `ConfigurationError` where there is none."""
+        """The broker's URL. Raises `ConfigurationError` if there is none."""
         return verified(self.broker_url) if self.broker_url else self._embedded().broker_url
 
     @property
@@ -134,13 +133,13 @@ class ProducerSettings(BaseModel):
 
     @property
     def database(self) -> str:
-        """The ledger's URL. Raises `ConfigurationError` where there is none."""
+        """The ledger's URL. Raises `ConfigurationError` if there is none."""
         if self.database_url is None and self.broker_url is not None:
             raise ConfigurationError(f"TAMIS_DATABASE_URL {NOT_SET}")
         return self.database_url or self._embedded().database_url
 
     def _beside_broker(self, offset: int, name: str) -> str:
-        """Return another database of the broker's server by URL. Raises `ConfigurationError` where that is no Redis."""
+        """Return another database of the broker's server as a URL. Raises `ConfigurationError` if it is not Redis."""
         if urlsplit(self.broker).scheme not in REDIS_SCHEMES:
             raise ConfigurationError(
                 f"TAMIS_{name.upper()}_URL is not set: the broker is no Redis server, and what is counted there needs "
@@ -161,11 +160,11 @@ def next_database(url: str, offset: int) -> str:
     """Return the URL of the same Redis server, `offset` databases on; a URL without a number counts as database 0.
 
     Raises:
-        ConfigurationError: where the URL's path is no database number.
+        ConfigurationError: the URL's path is not a database number.
     """
     parts = urlsplit(url)
     number = parts.path.strip("/") or "0"
-    if not number.isdigit():  # what stands there may be a password whose / was not quoted: it is not repeated
+    if not number.isdigit():  # it may be a password with an unquoted /, so the message omits it
         raise ConfigurationError(
             "a Redis URL ends in the number of a database and looks like redis://:password@host:6379/0; a / or @ in a "
             "password is written %2F or %40"
@@ -174,7 +173,7 @@ def next_database(url: str, offset: int) -> str:
 
 
 def verified(url: str) -> str:
-    """Return a Redis URL that asks for a certificate, unless it says otherwise; not all libraries ask by themselves."""
+    """Return a Redis URL that checks certificates, unless it says otherwise; not all libraries do by default."""
     parts = urlsplit(url)
     if parts.scheme != "rediss" or "ssl_cert_reqs=" in parts.query:
         return url

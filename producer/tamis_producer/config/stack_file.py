@@ -1,4 +1,4 @@
-"""`.tamis/stack.json`: where the embedded stack listens, for processes beside it."""
+"""`.tamis/stack.json`: the addresses of the embedded stack, for other processes."""
 
 from pathlib import Path
 from typing import Self
@@ -21,14 +21,14 @@ class StackFile(BaseModel):
     database_url: str
     flower_url: str | None = None
     page_url: str | None = None  # of the gateway
-    llm_base_url: str | None = None  # of the endpoint that the workers ask, without user, password and query
-    llm_embedded: bool = False  # it is the small model on this machine: it is free, and answers whatever name is asked
-    model: str | None = None  # the model that workers use unless a batch names one
-    servers: dict[str, str] = {}  # the program that serves each embedded part, its version, and why that one
+    llm_base_url: str | None = None  # of the workers' endpoint, without user, password and query
+    llm_embedded: bool = False  # True for the small model on this machine: free, and the same under any name
+    model: str | None = None  # the workers' model for batches that name none
+    servers: dict[str, str] = {}  # program, version and reason for each embedded part
 
     @classmethod
     def read(cls, home: Path) -> Self | None:
-        """Return the stack that runs from `home`, or None. Raises `ConfigurationError` where the file is damaged."""
+        """Return the stack that runs from `home`, or None. Raises `ConfigurationError` if the file is damaged."""
         path = home / NAME
         try:
             return cls.model_validate_json(read_private(path))
@@ -38,7 +38,7 @@ class StackFile(BaseModel):
             raise ConfigurationError(f"{path} is damaged: delete it and start `tamis up` again") from error
 
     def write(self, home: Path) -> None:
-        """Put the file in place in one step; only its owner may read it (the URLs may hold passwords)."""
+        """Write the file in one step; only its owner may read it (the URLs may hold passwords)."""
         write_private(home / NAME, self.model_dump_json(indent=2))
 
     @staticmethod

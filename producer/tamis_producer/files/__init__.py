@@ -1,1 +1,1 @@
-"""Files that people write by hand: their text, their YAML, the prices in them."""
+"""Files that people write by hand: their text, YAML and prices."""

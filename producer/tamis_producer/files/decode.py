@@ -1,8 +1,7 @@
-"""Bytes to text, whatever program wrote them, without losing a character.
+"""Bytes to text, in any encoding, without losing a character.
 
-Databases export UTF-8, Windows programs UTF-16 or cp1252, and files that passed through several hands are UTF-8
-with single cp1252 bytes in between. The last kind is why strict decoding is not enough: one stray byte among 500
-records must cost neither the file nor the record.
+Databases export UTF-8, Windows programs UTF-16 or cp1252, and files that several programs changed are UTF-8 with single
+cp1252 bytes. Strict decoding cannot read these: a stray byte among 500 records must cost neither file nor record.
 """
 
 import codecs
@@ -16,11 +15,11 @@ from pathlib import Path
 from tamis_schemas import InputError
 from tamis_schemas.extras import needs
 
-# A file is read as a whole, and takes several times its size in memory until its records are made.
+# A file is read as a whole, and needs several times its size in memory until its records are made.
 MAX_FILE_BYTES = 500_000_000
-WRITTEN_BYTES = 5_000_000  # of criteria, plans, schemas, guidelines and prices
+WRITTEN_BYTES = 5_000_000  # for criteria, plans, schemas, guidelines and prices
 
-# Longer marks first: the mark of UTF-32 (LE) begins with that of UTF-16 (LE).
+# Longer marks first: the mark of UTF-32 (LE) begins with the mark of UTF-16 (LE).
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -37,11 +36,11 @@ BINARY_BEGINNINGS = (
     (b"PAR1", "a Parquet file"),
     (b"{\\rtf", "an RTF document"),
 )
-# Above this share of bytes beyond ASCII a text is not in a Latin script with accents here and there.
+# A text with a larger share of bytes beyond ASCII is not Latin script with some accents.
 LATIN_SHARE = 0.1
 WITHOUT_CHARACTER = b"\x81\x8d\x8f\x90\x9d"  # in cp1252
-# What `surrogateescape` makes of a stray byte -> the character it has in cp1252. Five bytes have none there; they
-# become the control character of the same number, as in every browser.
+# `surrogateescape`'s character for a stray byte -> its character in cp1252. Five bytes have none; they become the
+# control character of the same number, as in every browser.
 STRAY_BYTES = {
     0xDC00 + byte: bytes([byte]).decode("cp1252" if byte not in WITHOUT_CHARACTER else "latin-1")
     for byte in range(0x80, 0x100)
@@ -50,40 +49,40 @@ STRAY_BYTES = {
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\ufffe\uffff]")
 LINE_END = re.compile(r"\r\n|\r|\n")
-# Of the bytes at one place of each pair, in UTF-16 without its mark, at least this share are NUL: blanks, digits,
-# line ends and the tags of every format are ASCII, whatever the language.
+# In UTF-16 without a mark, at least this share of the bytes at one place of each pair are NUL: blanks, digits, line
+# ends and the tags of every format are ASCII, in any language.
 ASCII_SHARE = 0.2
 
 
 @dataclass(frozen=True)
 class Replaced:
-    """A byte that was not valid where it stood."""
+    """An invalid byte, and its replacement."""
 
-    line: int  # counted from 1
-    at: int  # its character's place in the text, counted from 0
+    line: int  # from 1
+    at: int  # place of its character in the text, from 0
     byte: int
-    character: str  # what it was read as
+    character: str  # replacement
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """A text, and how it was got."""
+    """A text, and how it was decoded."""
 
-    text: str  # line ends as they stand, byte order mark removed
+    text: str  # with the line ends of the file, without a byte order mark
     encoding: str
     replaced: tuple[Replaced, ...]
     sha256: str  # of the bytes
 
 
 def read_text(path: Path | str) -> str:
-    """The text of a file that a person writes, of 5 MB at most; else as `read_decoded`."""
+    """Return the text of a file that a person wrote, of 5 MB at most; else as `read_decoded`."""
     return read_decoded(path, max_bytes=WRITTEN_BYTES).text
 
 
 def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decoded:
-    """The text of a file, and how it was got. No more than `max_bytes` are ever read.
+    """Return the text of a file, and how it was decoded; read at most `max_bytes`.
 
-    Raises `InputError` where there is no such file, it may not be read, is empty, too large, or is no text.
+    Raises `InputError` if the file is missing, unreadable, empty, too large, or not text.
     """
     try:
         with Path(path).open("rb") as file:
@@ -96,7 +95,7 @@ def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decode
         raise InputError("the file may not be read: its permissions forbid it", path=path) from error
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from error
-    if raw is None or len(raw) > max_bytes:  # a pipe says no size beforehand
+    if raw is None or len(raw) > max_bytes:  # a pipe has no size beforehand
         remedy = "" if max_bytes == WRITTEN_BYTES else " (TAMIS_MAX_FILE_BYTES): split it, or raise the setting"
         raise InputError(f"the file has more than {max_bytes:,} bytes, the most that is read{remedy}", path=path)
     if kind := _binary_kind(raw):
@@ -122,16 +121,16 @@ def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decode
 
 
 def decode(raw: bytes) -> Decoded:
-    """The text in `raw`: by its byte order mark, else UTF-8, UTF-16 or cp1252, UTF-8 with stray bytes, else a guess.
+    """Return the text in `raw`: by byte order mark, else UTF-8, UTF-16, cp1252, UTF-8 with stray bytes, else a guess.
 
-    No byte is lost: each stands in the text as a character, and each that was not valid in `encoding` in `replaced`.
-    A text none of whose bytes beyond ASCII is UTF-8 is cp1252, and only bytes without a character there are replaced.
+    No byte is lost: each is a character of the text, and each byte that was invalid in `encoding` is in `replaced`. If
+    no byte beyond ASCII is UTF-8, the text is cp1252, and only bytes without a character there are replaced.
 
-    Raises `UnicodeDecodeError` where a byte order mark promises what does not follow.
+    Raises `UnicodeDecodeError` if the bytes contradict their byte order mark.
     """
     sha256 = hashlib.sha256(raw).hexdigest()
     unmarked = raw
-    while unmarked.startswith(codecs.BOM_UTF8):  # Excel puts the mark before anything
+    while unmarked.startswith(codecs.BOM_UTF8):  # Excel puts a mark before any text
         unmarked = unmarked.removeprefix(codecs.BOM_UTF8)
     for mark, encoding in BYTE_ORDER_MARKS:
         if unmarked.startswith(mark):
@@ -145,9 +144,9 @@ def decode(raw: bytes) -> Decoded:
     stray = [(at, ord(character) - 0xDC00) for at, character in enumerate(mixed) if "\udc80" <= character <= "\udcff"]
     beyond_ascii = sum(byte >= 0x80 for byte in unmarked)
     if len(stray) > beyond_ascii / 2 and beyond_ascii > LATIN_SHARE * len(unmarked):
-        # Hardly any valid UTF-8 and dense: Cyrillic, Greek, Chinese ... in an encoding of its own.
+        # Many bytes beyond ASCII and little valid UTF-8: Cyrillic, Greek, Chinese ... in another encoding.
         with needs("files"):
-            from charset_normalizer import from_bytes  # loads for a while, and few files need it
+            from charset_normalizer import from_bytes  # slow to import, and few files need it
 
         guess = from_bytes(unmarked).best()
         if guess is not None:
@@ -163,7 +162,7 @@ def decode(raw: bytes) -> Decoded:
 
 
 def _as_utf16(raw: bytes) -> tuple[str, str] | None:
-    """Encoding and text, where `raw` is UTF-16 without its mark beyond doubt."""
+    """Return encoding and text if `raw` is certainly UTF-16 without its mark."""
     if len(raw) % 2 or b"\0" not in raw:
         return None
     pairs = len(raw) // 2

@@ -1,4 +1,4 @@
-"""A user's own prices: a YAML or JSON file that adds models to those known, or says of one what it really costs."""
+"""A user's prices: a YAML or JSON file that adds models, or corrects the price of a known model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from tamis_schemas import ModelPrice, Prices, PriceTable, TierPrice, packaged_prices
 
-if TYPE_CHECKING:  # YAML loads for a while, and few have a file of their own
+if TYPE_CHECKING:  # YAML is slow to import, and few users have such a file
     from .yaml_file import Location, YamlFile
 
 EXAMPLE = """\
@@ -23,16 +23,16 @@ models:
 
 
 def known_prices(own: Path | None) -> Prices:
-    """The prices that are part of Tamis, and before them those of a user's file.
+    """Return Tamis's prices, overridden by a user's file.
 
-    Raises `InputError` naming file, line and field, where the file cannot be read or says what is no price.
+    Raises `InputError` with file, line and field if the file cannot be read or has an invalid price.
     """
     packaged = Prices(packaged_prices().models)
     return packaged if own is None else packaged.before(read_prices(own).models)
 
 
 def read_prices(path: Path | str) -> PriceTable:
-    """The prices in a file; raises as `known_prices` does."""
+    """Return the prices in a file; raises as `known_prices` does."""
     from .yaml_file import read_yaml
 
     file = read_yaml(path, what="the prices of models", example=EXAMPLE)
@@ -49,7 +49,7 @@ def read_prices(path: Path | str) -> PriceTable:
         file.check_names(ModelPrice.model_fields, location)
         if "tiers" in prices:
             _check_tiers(file, prices["tiers"], (*location, "tiers"))
-    file.check_names(models, ("models",))  # none stands twice
+    file.check_names(models, ("models",))  # no name occurs twice
     try:
         return PriceTable.model_validate(file.values)
     except ValidationError as error:
@@ -59,7 +59,7 @@ def read_prices(path: Path | str) -> PriceTable:
 def _check_tiers(file: "YamlFile", tiers: object, location: "Location") -> None:
     if not isinstance(tiers, dict) or not all(isinstance(name, str) for name in tiers):
         raise file.wrong("takes tiers by their names, flex for example, each with what it costs", location)
-    file.check_names(tiers, location)  # none stands twice
+    file.check_names(tiers, location)  # no name occurs twice
     for name, price in tiers.items():
         if not isinstance(price, dict):
             raise file.wrong("takes a factor of the standard prices, or input and output of its own", (*location, name))

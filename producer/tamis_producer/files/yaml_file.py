@@ -1,4 +1,4 @@
-"""A YAML (or JSON) file that a person writes by hand: its values, and the line of each, so a mistake has a place."""
+"""A YAML (or JSON) file that a person wrote: its values, and their lines for error messages."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,38 +12,38 @@ from tamis_schemas import InputError
 
 from .decode import read_text
 
-Location = tuple[int | str, ...]  # the way to a value: names of fields, places in lists from 0
+Location = tuple[int | str, ...]  # path to a value: names of fields, places in lists from 0
 
 
 @dataclass(frozen=True)
 class YamlFile:
-    """A file whose top is a mapping, as plain values; where each stands is asked of `line`."""
+    """A file with a mapping at its top, as plain values; `line` returns the line of each."""
 
     path: Path
     values: dict[str, Any]
     root: yaml.MappingNode
 
     def at(self, location: Location) -> Any:
-        """The value at a location that is there."""
+        """Return the value at a location that exists."""
         value: Any = self.values
         for part in location:
             value = value[part]
         return value
 
     def line(self, location: Iterable[int | str] = ()) -> int:
-        """The line, from 1, of the value at a location, or of the innermost one around it that is there."""
+        """Return the line, from 1, of the value at a location, or of the innermost existing one around it."""
         return _line_of(_node_at(self.root, location))
 
     def wrong(self, message: str, location: Location = ()) -> InputError:
-        """The error that says what is wrong with the value at a location."""
+        """Return the error about the value at a location."""
         return InputError(message, path=self.path, line=self.line(location), field=dotted(location) or None)
 
     def check_names(self, names: Iterable[str], location: Location = ()) -> None:
-        """Refuse names that stand twice in the mapping at a location, or are not known there.
+        """Raise `InputError` for repeated or unknown names in the mapping at a location.
 
-        Raises `InputError` naming line and field, and what was probably meant.
+        The message has line and field, and a suggestion.
         """
-        listed = list(names)
+        allowed = list(names)
         node = _node_at(self.root, location)
         seen: dict[str, int] = {}
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -54,16 +54,16 @@ class YamlFile:
                     f"stands twice; the first is in line {seen[name]}", path=self.path, line=line, field=field
                 )
             seen[name] = line
-            if name not in listed:
-                near = get_close_matches(name.lower().replace(" ", "_").replace("-", "_"), listed, n=1)
-                hint = f"did you mean {near[0]!r}?" if near else f"the fields are {', '.join(listed)}"
+            if name not in allowed:
+                near = get_close_matches(name.lower().replace(" ", "_").replace("-", "_"), allowed, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"the fields are {', '.join(allowed)}"
                 raise InputError(f"unknown field; {hint}", path=self.path, line=line, field=field)
 
 
 def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
-    """The mapping in a YAML or JSON file; `what` it holds and an `example` of it are for the messages.
+    """Return the mapping in a YAML or JSON file; `what` it contains and an `example` are for the messages.
 
-    Raises `InputError` naming the line, where the file cannot be read, is no YAML, or holds no mapping.
+    Raises `InputError` with the line if the file cannot be read, is not YAML, or has no mapping.
     """
     path = Path(path)
     root = _parsed(read_text(path), path, what, example)
@@ -77,13 +77,13 @@ def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
         values = _Loader("").construct_document(root)
     except yaml.MarkedYAMLError as error:
         _raise_syntax(error, path)
-    except ValueError as error:  # 2024-13-45 has the form of a date and is none
+    except ValueError as error:  # 2024-13-45 has the form of a date, but is not one
         raise InputError(f"a value cannot be read: {error}", path=path) from error
     return YamlFile(path, values, root)
 
 
 def dotted(location: Location) -> str:
-    """`inclusion_criteria[2]`, counted from 1 as a reader counts."""
+    """Return the location as `inclusion_criteria[2]`, counted from 1."""
     text = ""
     for part in location:
         text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part
@@ -91,7 +91,7 @@ def dotted(location: Location) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe, and without aliases: who writes by hand needs none, and a few lines of them can stand for gigabytes."""
+    """A safe loader without aliases: people do not need them, and a few lines of them can expand to gigabytes."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -104,7 +104,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _whole_characters(node: yaml.ScalarNode) -> str:
-    """JSON writes a character beyond 16 bits as an escaped pair; YAML reads the halves and leaves them apart."""
+    """Return the text with joined surrogate pairs, as JSON escapes a character beyond 16 bits in two halves."""
     try:
         return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:
@@ -118,7 +118,7 @@ def _parsed(text: str, path: Path, what: str, example: str) -> yaml.Node:
         root = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         _raise_syntax(error, path)
-    except yaml.YAMLError as error:  # a control character, found before any line is counted
+    except yaml.YAMLError as error:  # a control character, found before lines are counted
         raise InputError(f"not YAML: {str(error).splitlines()[0]}", path=path) from error
     except RecursionError as error:
         raise InputError(f"nested far deeper than {what} can be", path=path) from error

@@ -1,1 +1,1 @@
-"""The HTTP gateway: what the client can do, for programs and pages that speak HTTP."""
+"""The HTTP gateway: the client's functions for programs and pages that use HTTP."""

@@ -1,4 +1,4 @@
-"""Authorisation: the key of a request, and the scope that a route demands."""
+"""Authorisation: the key of a request, and the scope that a route requires."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -16,14 +16,14 @@ _bearer = HTTPBearer(auto_error=False, description="A key made by `tamis keys cr
 
 
 def client_of(request: Request) -> Client:
-    """The client that the application was made with."""
+    """Return the client of the application."""
     client: Client = request.app.state.client
     return client
 
 
-@cache  # the same for each route, so that one request looks its key up once
+@cache  # so that a request looks its key up once
 def holder_of(scope: Scope) -> Callable[..., ApiKey]:
-    """A dependency: the key of the request, which has this scope. Answers 401 without a valid key, 403 without it."""
+    """Return a dependency: the request's key with this scope. Answers 401 without a valid key, 403 without the scope."""
 
     def holder(
         request: Request,

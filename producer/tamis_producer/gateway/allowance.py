@@ -1,4 +1,4 @@
-"""Checks of a key before it spends; the ledger keeps to its amount when the batch is written."""
+"""Checks of a key before it spends; the ledger enforces its amount when the batch is written."""
 
 from tamis_schemas import NotAllowed, Operation
 from tamis_schemas.operations import models_of
@@ -11,15 +11,15 @@ from .api_keys import ApiKey
 
 
 def check_price(key: ApiKey, operation: Operation, model: str | None, settings: ProducerSettings) -> None:
-    """Raises `InvalidParameters` where the key bounds money, and the price of a model is not known.
+    """Raise `InvalidParameters` if the key limits money, and the price of a model is unknown.
 
-    Its batch would get a budget, which the workers could not keep to: they would pause it before its first call.
+    The workers could not enforce its budget: they would pause the batch before its first call.
     """
     budget_of(key.monthly_cost, models_of(operation, model or settings.batch_model), settings.prices)
 
 
 def check_spending(key: ApiKey, batch: Batch) -> None:
-    """Raises `NotAllowed` where the key is restricted, and the batch another one's: its money is not this key's."""
+    """Raise `NotAllowed` if a restricted key asks for another key's batch, whose money it may not spend."""
     if key.restricted and _key_id(batch) != key.id:
         raise NotAllowed(
             f"the key {key.id} may ask certain models or spend a certain amount alone, so it retries its own batches "

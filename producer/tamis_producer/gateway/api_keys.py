@@ -1,7 +1,7 @@
 """API keys of the HTTP gateway: made once, shown once, kept as a hash.
 
-A key is `tamis_<id>_<secret>`. The secret has 256 random bits, so one SHA-256 of it is as hard to turn back as it is to
-guess; a slow hash is for words that people choose.
+A key is `tamis_<id>_<secret>`. The secret has 256 random bits, so its plain SHA-256 is as hard to invert as to guess;
+slow hashes are for words that people choose.
 """
 
 import hashlib
@@ -34,26 +34,26 @@ class Scope(StrEnum):
     """A permission of a key."""
 
     READ = "read"  # batches, results, decisions
-    SUBMIT = "submit"  # new batches: they cost money
+    SUBMIT = "submit"  # new batches, which cost money
     CONTROL = "control"  # pause, resume, cancel, retry
-    DECIDE = "decide"  # to override decisions
+    DECIDE = "decide"  # overrides of decisions
 
 
 class ApiKey(Frozen):
     """A key as it is known afterwards: without its secret."""
 
     id: str
-    label: str  # whose it is
+    label: str  # name of its holder
     scopes: frozenset[Scope]
     created_at: datetime
     revoked_at: datetime | None = None
-    models: tuple[str, ...] | None = None  # that its batches may ask; None: any
-    monthly_cost: Cost | None = None  # dollars that its batches of a calendar month (UTC) may cost; None: no bound
-    callback: Callback | None = None  # of its batches that name none
+    models: tuple[str, ...] | None = None  # models of its batches; None: any
+    monthly_cost: Cost | None = None  # dollars for its batches in a calendar month (UTC); None: no limit
+    callback: Callback | None = None  # for its batches that name none
 
     @property
     def restricted(self) -> bool:
-        """True where a bound is set on its models or its money."""
+        """True if its models or its money are limited."""
         return self.models is not None or self.monthly_cost is not None
 
 
@@ -65,7 +65,7 @@ class Restrictions(Frozen):
     callback: Callback | None = None
 
     def columns(self) -> Mapping[str, Any]:
-        """Return the ledger's columns for the fields that are given. Raises `InvalidParameters` for a wrong one."""
+        """Return the ledger's columns for the fields that are set. Raises `InvalidParameters` for a wrong value."""
         columns = {
             "models": null() if self.models is None else _models(self.models),
             "monthly_cost": None if self.monthly_cost is None else amount_of(self.monthly_cost, name="monthly_cost"),
@@ -75,9 +75,9 @@ class Restrictions(Frozen):
 
 
 def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: Restrictions | None = None) -> str:
-    """A new key, whole; it cannot be read again.
+    """Create a key and return it in full; it cannot be read again.
 
-    Raises `InvalidParameters` for a label or a restriction that is none.
+    Raises `InvalidParameters` for an invalid label or restriction.
     """
     label = label.strip()
     if not 0 < len(label) <= LONGEST_LABEL or not label.isprintable():
@@ -93,7 +93,7 @@ def create(engine: Engine, label: str, scopes: Collection[Scope], restrictions: 
 
 
 def find(engine: Engine, key: str) -> ApiKey | None:
-    """The key that this text is; None where it is none, or was revoked. Takes as long for one as for the other."""
+    """Return the key with this text; None if it is invalid or revoked. Takes the same time in both cases."""
     prefix, _, rest = key.partition("_")
     key_id, _, secret = rest.partition("_")
     if prefix != PREFIX or not secret or not set(key_id) <= set(hexdigits):
@@ -107,15 +107,15 @@ def find(engine: Engine, key: str) -> ApiKey | None:
 
 
 def read_all(engine: Engine) -> list[ApiKey]:
-    """All keys that were ever made, the oldest first."""
+    """Return all keys, revoked ones included, oldest first."""
     with ledger_errors(), engine.connect() as connection:
         return [_key(row) for row in connection.execute(select(api_keys).order_by(api_keys.c.created_at))]
 
 
 def change(engine: Engine, key_id: str, restrictions: Restrictions) -> ApiKey:
-    """The key with other restrictions, which hold from its next submission on.
+    """Change a key's restrictions from its next submission on, and return it.
 
-    Raises `InvalidRequest` where none with this id is valid, and `InvalidParameters` for one that is none.
+    Raises `InvalidRequest` if no valid key has this id, and `InvalidParameters` for an invalid restriction.
     """
     columns = restrictions.columns()
     if not columns:
@@ -129,7 +129,7 @@ def change(engine: Engine, key_id: str, restrictions: Restrictions) -> ApiKey:
 
 
 def revoke(engine: Engine, key_id: str) -> None:
-    """Let a key open nothing any more. Raises `InvalidRequest` where there is none with this id, or it was revoked."""
+    """Revoke a key. Raises `InvalidRequest` if no key has this id, or it is already revoked."""
     dead = update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None)).values(revoked_at=sql.now())
     with ledger_errors(), engine.begin() as connection:
         if connection.execute(dead).rowcount == 0:
@@ -141,7 +141,7 @@ def _unknown(key_id: str) -> InvalidRequest:
 
 
 def _models(names: Collection[str]) -> list[str]:
-    """Their names, each once. Raises `InvalidParameters` for a list that would allow nothing, or that is none."""
+    """Return the names without repetitions. Raises `InvalidParameters` for an invalid list, or if it allows nothing."""
     models = list(dict.fromkeys(name.strip() for name in names))
     if not 0 < len(models) <= MOST_MODELS or not all(name and name.isprintable() for name in models):
         raise InvalidParameters(f"models: 1 to {MOST_MODELS} names, each of printable characters")

@@ -1,4 +1,4 @@
-"""The application: its routes, how it tells errors, and whether it is there."""
+"""The application: its routes, its error responses, and its health."""
 
 import time
 from collections.abc import Callable
@@ -35,18 +35,18 @@ from .wrong_keys import WrongKeys
 _UNREADY = problems.described(HTTPStatus.SERVICE_UNAVAILABLE)
 KEYLESS = 2  # threads for callers without a key
 STUCK_AFTER = 60.0  # s
-LARGEST_BODY = 16_000_000  # bytes, of anything but a new batch: some thousands of abstracts
+LARGEST_BODY = 16_000_000  # bytes of any request except a new batch: some thousands of abstracts
 ROUTERS = (batch_routes.router, batch_routes.overview_router, services.router)
 
 
 def _called(route: APIRoute) -> str:
-    """What generated clients call a route: as its function is called."""
+    """Return the operation id for generated clients: the name of the route's function."""
     return route.name
 
 
 @cache
 def _routes(application: type[Application]) -> APIRouter:
-    """One for all applications of a process: what FastAPI makes of included routes is most of what one takes."""
+    """Return the routes for all applications of a process, as including them is the largest cost of one."""
     together = APIRouter(generate_unique_id_function=_called)
     for router in (*ROUTERS, *application.routers):
         together.include_router(router)
@@ -60,11 +60,11 @@ class Health(BaseModel):
 
 
 class PoolWatch:
-    """Watches an engine's pool. It is stuck where all its connections are lent, and for a minute none changed hands."""
+    """A watch on an engine's pool: it is stuck if all connections are in use, and none was returned for a minute."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
-        """`engine` has a pool of its own, with a bound."""
-        assert isinstance(engine.pool, QueuePool)  # noqa: S101 - as every engine for Postgres has
+        """`engine` has its own pool, with a limit."""
+        assert isinstance(engine.pool, QueuePool)  # noqa: S101 - true of every engine for Postgres
         self._pool = engine.pool
         self._clock = clock
         self._moved = clock()
@@ -73,7 +73,7 @@ class PoolWatch:
 
     @property
     def stuck(self) -> bool:
-        """True where nobody could have had a connection for that long."""
+        """True if no request could get a connection for that long."""
         lent = self._pool.checkedout() >= self._pool.size() + self._pool._max_overflow
         return lent and self._clock() - self._moved >= STUCK_AFTER
 
@@ -88,13 +88,13 @@ def create_app(
     largest_body: int = LARGEST_BODY,
     stops: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
-    """The gateway over one client, which stays open.
+    """Return the gateway over one client, which stays open.
 
     Args:
-        client: what answers.
-        application: its routes, and who may see what. There is no default: it would show what is read blind.
+        client: answers the requests.
+        application: its routes, and its rules for access. There is no default, because that would show blinded records.
         largest_body: bytes of a request.
-        stops: whether the server is about to stop; streams without an end of their own end then.
+        stops: returns whether the server is about to stop, which ends endless streams.
     """
     app = Described(
         title="Tamis",
@@ -103,7 +103,7 @@ def create_app(
         servers=SERVERS,
         routes=[*_routes(type(application)).routes],
         generate_unique_id_function=_called,
-        docs_url=None,  # they load scripts from elsewhere
+        docs_url=None,  # they load scripts from other sites
         redoc_url=None,
     )
     client.waiting = BesideLoop()
@@ -125,7 +125,7 @@ def create_app(
     app.add_middleware(Turns)
     app.add_middleware(metrics.measured)
 
-    # Who has no key is answered from the ledger, too: by two threads, however many ask.
+    # Requests without a key read the ledger too, on two threads for all of them.
     keyless = anyio.CapacityLimiter(KEYLESS)
 
     @app.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
@@ -158,6 +158,6 @@ def create_app(
 
 
 def _ask(client: Client) -> None:
-    """Return where the ledger answers. Raises `LedgerUnavailable`."""
+    """Return if the ledger answers. Raises `LedgerUnavailable`."""
     with ledger_errors(), client.engine.connect() as connection:
         connection.execute(text("SELECT 1"))

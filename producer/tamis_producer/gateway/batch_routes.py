@@ -1,4 +1,4 @@
-"""Routes of batches: submit, list, look, read, control; and of what a page shows first: its key, the latest batches."""
+"""Routes of batches: submit, list, read, control; and the first data of a page: its key and the latest batches."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,10 +38,10 @@ overview_router = APIRouter(prefix="/v1", tags=["overview"], responses=problems.
 
 MOST_LISTED = 500
 MOST_WATCHED = 100
-MOST_RESULTS = 1_000  # of a page
+MOST_RESULTS = 1_000  # in a page
 MOST_HOURS = 24 * 7
 
-Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
+Place = Annotated[int, Field(ge=0, lt=2**31)]  # the ledger's limit
 
 
 class NewBudget(BaseModel):
@@ -57,8 +57,8 @@ class Again(NewBudget):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"kinds": ["timeout"]}]})
 
-    kinds: list[ErrorKind] | None = None  # None: whatever they failed with
-    cancelled: StrictBool = False  # with the items that were cancelled
+    kinds: list[ErrorKind] | None = None  # None: any kind of error
+    cancelled: StrictBool = False  # also the cancelled items
 
 
 class NewPriority(BaseModel):
@@ -272,7 +272,7 @@ def get_service_traffic(
 
 
 def _changed(batch: Batch, change: Callable[[Batch], object]) -> BatchStatusView:
-    """How a batch stands after a change."""
+    """Return the batch's state after a change."""
     change(batch)
     return BatchStatusView.of(batch.status())
 

@@ -12,15 +12,15 @@ class BatchStatusView(Frozen):
     """One consistent read of a batch, with what follows from it."""
 
     batch: BatchView
-    finished: bool  # nothing more happens unless somebody asks for it
-    waits_for: str | None  # why nothing, or less than usual, goes on
+    finished: bool  # nothing more will happen without a request
+    waits_for: str | None  # reason why the batch is stopped or slow
     rate: float | None  # items per second
     eta_seconds: float | None
-    paid: str  # what it has cost up to now, in words
+    paid: str  # its cost up to now, in words
 
     @classmethod
     def of(cls, view: BatchView) -> Self:
-        """The standing of one read."""
+        """Return the view of one read."""
         return cls(
             batch=view,
             finished=view.finished,
@@ -32,6 +32,6 @@ class BatchStatusView(Frozen):
 
     @property
     def seen(self) -> tuple[str, BatchStatus, int, Counts, Pause | None, str | None]:
-        """The part of a view whose change is news; rate, cost and time go along with it."""
+        """The part of a view whose change is an event; rate, cost and time are sent with it."""
         view = self.batch
         return view.id, view.state, view.round, view.counts, view.pause, self.waits_for

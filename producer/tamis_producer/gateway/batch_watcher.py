@@ -1,6 +1,6 @@
-"""One look at batches for all who follow them: the ledger is read once a tick, however many they are.
+"""A watcher that reads batches for all followers: the ledger is read once a tick, for any number of them.
 
-Where nobody follows, nothing is asked. Each follower is told by server-sent events.
+Without followers it reads nothing. Followers receive server-sent events.
 """
 
 import asyncio
@@ -28,9 +28,9 @@ LIST_EVERY = 1.0  # s, while the latest batches are all that is followed
 Watched = TypeVar("Watched", bound=Hashable)
 View = TypeVar("View")
 log = logging.getLogger(__name__)
-SILENCE = 15.0  # s without news, after which a comment keeps proxies from hanging up
+SILENCE = 15.0  # s without an event, after which a comment keeps proxies from closing the connection
 LIST_SILENCE = 5.0  # s; of the latest batches
-END = "end"  # the last event of a batch
+END = "end"  # name of a batch's last event
 COMMENT = ": still there\n\n"
 EVENTS = "text/event-stream"
 STREAMED = {"X-Accel-Buffering": "no"}  # proxies that know it pass each event on at once
@@ -40,33 +40,33 @@ _standings = TypeAdapter(list[BatchStatusView])
 
 @dataclass(frozen=True)
 class Look:
-    """The batches that one look saw."""
+    """The batches in one read."""
 
-    asked: frozenset[UUID] = frozenset()  # batches that were asked for
+    asked: frozenset[UUID] = frozenset()  # ids of the requested batches
     batches: Mapping[UUID, BatchView] = field(default_factory=dict)
-    listed: int = 0  # the latest so many were asked for
+    listed: int = 0  # number of latest batches requested
     latest: tuple[BatchView, ...] = ()
-    unreviewed: int = 0  # the latest so many of no review were asked for
+    unreviewed: int = 0  # number of latest batches without a review requested
     of_no_review: tuple[BatchView, ...] = ()
 
 
 class BatchWatcher:
-    """Looks at the ledger for all who follow a batch, or the latest ones; on one event loop."""
+    """A reader of the ledger for all followers of batches, on one event loop."""
 
     def __init__(self, ask: Callable[[frozenset[UUID], int, int], Look], stops: Callable[[], bool]) -> None:
-        """`ask` looks, on a thread; whoever follows is let go where it `stops`: nobody is to be told any more."""
+        """`ask` reads, on a thread; when `stops` returns True, the followers' streams end."""
         self._ask = ask
         self._stops = stops
         self._batches: Counter[UUID] = Counter()  # followers
-        self._lists: Counter[int] = Counter()  # followers, by how many batches they want
-        self._unreviewed: Counter[int] = Counter()  # those who want batches of no review
+        self._lists: Counter[int] = Counter()  # followers, by the number of batches
+        self._unreviewed: Counter[int] = Counter()  # followers of batches without a review
         self._look = Look()
         self._looked = asyncio.Event()
         self._joined = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def batch(self, batch_id: UUID, *, silence: float) -> AsyncGenerator[BatchView | None]:
-        """Yield a batch's state at every change; None after so many seconds without. Ends where it is not there."""
+        """Yield a batch's state at every change; None after so many seconds without. End if it does not exist."""
         with self._follower(self._batches, batch_id):
             seen: Callable[[BatchView], object] = lambda view: BatchStatusView.of(view).seen  # noqa: E731
             async for view in self._changes(lambda look: look.batches.get(batch_id), seen, silence):
@@ -77,9 +77,9 @@ class BatchWatcher:
     async def latest(
         self, limit: int, *, silence: float, of_no_review: bool = False
     ) -> AsyncGenerator[tuple[BatchView, ...] | None]:
-        """Yield the latest batches, newest first, whenever one changed; None after so many seconds without.
+        """Yield the latest batches, newest first, at every change; None after so many seconds without.
 
-        With `of_no_review`, those of no review, whenever one of them, or of the latest of all, changed.
+        With `of_no_review`, the batches without a review, when they or the latest of all batches change.
         """
         unreviewed = limit if of_no_review else 0
 
@@ -111,7 +111,7 @@ class BatchWatcher:
 
     @contextmanager
     def _follower(self, followers: "Counter[Watched]", watched: Watched) -> Iterator[None]:
-        """One more of them, until the end of `with`; the next look is at once."""
+        """Count a follower until the end of `with`; the next read is at once."""
         followers[watched] += 1
         self._joined.set()
         if self._task is None:
@@ -124,7 +124,7 @@ class BatchWatcher:
                 del followers[watched]
 
     async def _look_out(self) -> None:
-        """Look until nobody follows."""
+        """Read until there are no followers."""
         try:
             while self._batches or self._lists:
                 self._joined.clear()
@@ -142,13 +142,13 @@ class BatchWatcher:
         try:
             self._look = await run_in_threadpool(self._ask, frozenset(self._batches), *limits)
         except TamisError:
-            pass  # the ledger is away: the next look may find it again
-        except Exception:  # a fault of ours: whoever follows is told what was seen last, and the next look may succeed
+            pass  # the ledger is away: the next read may succeed
+        except Exception:  # a bug: followers keep the last state, and the next read may succeed
             log.exception("batches could not be looked at")
 
 
 def look(client: Client, batch_ids: frozenset[UUID], limit: int, unreviewed: int) -> Look:
-    """Return the state of these batches, of the latest so many, and of no review. Raises `LedgerUnavailable`."""
+    """Return these batches, the latest ones, and the latest without a review. Raises `LedgerUnavailable`."""
     with ledger_errors(), client.engine.connect() as connection:
         views = read_views(connection, batch_ids=batch_ids) if batch_ids else []
         latest = read_views(connection, limit=limit) if limit else []
@@ -157,9 +157,9 @@ def look(client: Client, batch_ids: frozenset[UUID], limit: int, unreviewed: int
 
 
 def progress(watcher: BatchWatcher, batch_id: UUID) -> AsyncGenerator[str | bytes]:
-    """`event: progress`, then `event: end` once nothing more will happen by itself; data: a `BatchStatusView`.
+    """Yield `event: progress`, then `event: end` when the batch has ended; data: a `BatchStatusView`.
 
-    Where the gateway stops, the stream ends without an `end`: whoever follows asks another one.
+    If the gateway stops, the stream ends without `end`, and the follower asks another gateway.
     """
 
     def event(view: BatchView) -> tuple[str, str]:
@@ -170,7 +170,7 @@ def progress(watcher: BatchWatcher, batch_id: UUID) -> AsyncGenerator[str | byte
 
 
 def latest(watcher: BatchWatcher, limit: int, *, of_no_review: bool = False) -> AsyncGenerator[str | bytes]:
-    """`event: batches` with a list of `BatchStatusView` as JSON, the newest first, whenever one changed."""
+    """Yield `event: batches` with a list of `BatchStatusView` as JSON, newest first, at every change."""
 
     def event(views: tuple[BatchView, ...]) -> tuple[str, str]:
         return "batches", _standings.dump_json([BatchStatusView.of(view) for view in views]).decode()
@@ -181,13 +181,13 @@ def latest(watcher: BatchWatcher, limit: int, *, of_no_review: bool = False) -> 
 async def _events(
     looks: AsyncGenerator[View | None], event: Callable[[View], tuple[str, str]]
 ) -> AsyncGenerator[str | bytes]:
-    """Each look as a server-sent event of a name and its data, a comment where there is none; `END` is the last one."""
+    """Yield each state as a server-sent event with name and data, or a comment if there is none; `END` is last."""
     async with aclosing(looks):
-        async for seen in looks:
-            if seen is None:
+        async for view in looks:
+            if view is None:
                 yield COMMENT
                 continue
-            name, data = event(seen)
+            name, data = event(view)
             yield f"event: {name}\ndata: {data}\n\n"
             if name == END:
                 return

@@ -1,4 +1,4 @@
-"""The OpenAPI description: what FastAPI finds out of the routes, and the models that only requests or problems name."""
+"""The OpenAPI description: FastAPI's, and the models that occur only in requests or problems."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ SERVERS = [{"url": "/", "description": "The gateway that serves this description
 PLACE = "#/components/schemas/{model}"
 _named: dict[type[BaseModel], None] = {Problem: None}
 
-Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # as the ledger counts
+Index = Annotated[int, Path(ge=0, lt=2**31, description="The item's place in its batch.")]  # the ledger's limit
 BatchId = Annotated[str, Path(description="A batch's id, or its beginning.", examples=["3f2a"])]
 OfReview = Annotated[Literal["none"] | None, Query(description="none: batches of no review alone.")]
 
@@ -25,15 +25,15 @@ def component(model: type[BaseModel]) -> dict[str, str]:
 
 
 class Described(FastAPI):
-    """An application whose description holds those models, too."""
+    """An application whose description contains these models."""
 
     def openapi(self) -> dict[str, Any]:
-        """The description, made once: no parameter can be null, and what is neither JSON nor events is text."""
+        """Return the description, made once: no parameter is null, and content other than JSON and events is text."""
         if self.openapi_schema is None:
             described = super().openapi()
             _, models = models_json_schema([(model, "validation") for model in _named], ref_template=PLACE)
             described["components"]["schemas"] |= models["$defs"]
-            for operation in (one for methods in described["paths"].values() for one in methods.values()):
+            for operation in (entry for methods in described["paths"].values() for entry in methods.values()):
                 for parameter in operation.get("parameters", ()):
                     parameter["schema"] = _without_null(parameter["schema"])
                 for answer in operation["responses"].values():
@@ -44,7 +44,7 @@ class Described(FastAPI):
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A parameter's schema: it is left out, and never sent as null, though a route knows it as None then."""
+    """Return a parameter's schema without null: clients omit it, and the route sees None."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) != 1:
         return schema

@@ -1,8 +1,8 @@
-"""Tags of what is told about a batch, so that whoever asks again is told in a line that nothing changed.
+"""Entity tags of answers about a batch: an unchanged answer is a short 304.
 
-A tag is made of what every decision and every override changes: the batch's state, round and counts, and the last of
-people's decisions; and of what is asked for. The decided items of a round only grow in number: none goes unnoticed.
-It is weak (RFC 9110): what is told with equal tags means the same, and may be compressed or not.
+A tag depends on the request and on everything that a decision or an override changes: the batch's state, round and
+counts, and the latest decision by people. The number of decided items in a round only grows, so no change is missed. It
+is weak (RFC 9110): answers with equal tags mean the same, compressed or not.
 """
 
 import hashlib
@@ -34,13 +34,13 @@ from ..ledger.batch_view import BatchView
 from .access import Of, Reader
 from .description import BatchId
 
-# The last override, decision of an audit and remark; how many audits there are; a number that grows whenever a sample
-# of the stop rule does; the last override that the reading order knows; and the last screening mode that was set.
+# The last override, audit decision and remark; the number of audits; a number that grows with each sample of the stop
+# rule; the last override in the reading order; the last screening mode.
 Humans = tuple[int, ...]
 
 
 def tag_of(view: BatchView, humans: Humans, target: str) -> str:
-    """The tag of what is told of a batch that stands like this, where this is `target` for."""
+    """Return the tag of an answer about a batch in this state, for this `target`."""
     state = view.model_dump(mode="json", include={"id", "label", "state", "round", "counts", "cost", "budget", "pause"})
     content = json.dumps([version("tamis"), state, view.finished_at and str(view.finished_at), humans, target])
     return f'W/"{hashlib.sha256(content.encode()).hexdigest()[:32]}"'
@@ -53,26 +53,26 @@ def matches(tags: str, tag: str) -> bool:
 
 
 def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
-    """A dependency: tags the answer to a request about a batch; 304 where the caller has it already."""
+    """Tag the answer to a request about a batch, as a dependency; answer 304 if the caller has it already."""
     batch_uuid = UUID(client.batch(batch_id).id)
     with ledger_errors(), client.snapshot() as connection:
         (view,) = read_views(connection, batch_id=batch_uuid)
         humans = _humans(connection, batch_uuid)
-    # Asked for by its beginning or by its id, a batch is the same.
+    # The prefix and the id of a batch give the same tag.
     path = request.url.path.partition(batch_id)[2]
-    asked = f"{path}?{request.url.query}"
-    if humans[-1]:  # what is told may depend on whom it is told
-        asked += f" {key.label}"
-    tag = tag_of(view, humans, asked)
+    address = f"{path}?{request.url.query}"
+    if humans[-1]:  # the answer may depend on the key's holder
+        address += f" {key.label}"
+    tag = tag_of(view, humans, address)
     request.state.entity_tag = tag
     if matches(request.headers.get("if-none-match", ""), tag):
         raise HTTPException(HTTPStatus.NOT_MODIFIED)
 
 
 class EntityTags:
-    """An application whose answers bear the tags that `tagged` made.
+    """An application whose answers have the tags of `tagged`.
 
-    A program keeps what it was told, and asks with its tag; browsers are told to keep nothing (`no-store`).
+    A program keeps an answer and sends its tag; browsers must store nothing (`no-store`).
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -92,7 +92,7 @@ class EntityTags:
 
 
 def _humans(connection: Connection, batch_id: UUID) -> Humans:
-    """Return the marks of people's acts on a batch, or on another stage of its review, that can change an answer."""
+    """Return marks of people's acts on a batch, or on another stage of its review, that can change an answer."""
     review = select(batches.c.review_id).where(batches.c.id == batch_id).scalar_subquery()
     stages = select(batches.c.id).where((batches.c.id == batch_id) | (batches.c.review_id == review))
     override = select(func.coalesce(func.max(overrides.c.id), 0)).where(overrides.c.batch_id.in_(stages))
@@ -107,4 +107,4 @@ def _humans(connection: Connection, batch_id: UUID) -> Humans:
     )
     mode = select(func.coalesce(func.max(screening_modes.c.id), 0)).where(screening_modes.c.batch_id.in_(stages))
     marks = (override, decision, remark, drawn, samples, order, mode)
-    return tuple(connection.execute(select(*(one.scalar_subquery() for one in marks))).one())
+    return tuple(connection.execute(select(*(mark.scalar_subquery() for mark in marks))).one())

@@ -1,4 +1,4 @@
-"""What an application adds to the gateway: routes, and a say in who may see what of a batch."""
+"""The extension of the gateway by an application: routes, and rules for access to a batch."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
@@ -20,17 +20,17 @@ class Application(Protocol):
     routers: ClassVar[Sequence[APIRouter]]
 
     def largest_bodies(self, client: Client) -> Mapping[str, int]:
-        """Return the most bytes of a body, by path, of routes that take more than the others."""
+        """Return the largest body in bytes, by path, for routes that allow more than the default."""
         ...
 
     def prepare(self, app: FastAPI, client: Client) -> None:
-        """Put into `app.state` what its routes keep between requests."""
+        """Store in `app.state` the objects that its routes keep between requests."""
 
     def check_open(self, batch_id: str, client: Client, key: ApiKey) -> None:
-        """Raise `Blinded` where the holder of the key may not see all of a batch yet; else do nothing."""
+        """Raise `Blinded` if the holder of the key may not see all of a batch yet."""
 
 
 def check_open(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
-    """A dependency: 403 where the application says that the caller may not see all of the batch yet."""
+    """Answer 403, as a dependency, if the application says that the caller may not see all of the batch yet."""
     application: Application = request.app.state.application
     application.check_open(batch_id, client, key)

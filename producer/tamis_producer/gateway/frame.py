@@ -1,4 +1,4 @@
-"""Around every request: its turn, the size and the pace of its body, what every answer says of itself, and gzip."""
+"""The frame of every request: its turn, the size and pace of its body, common headers, and gzip."""
 
 import asyncio
 import re
@@ -16,20 +16,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from . import problems
 
 _BATCH = re.compile(r"(?<=^/v1/batches)/[^/]+/")
-PATIENCE = 30.0  # s that may be waited for a body's parts, and as much more as they would take at the slowest
+PATIENCE = 30.0  # s to wait for a body's parts, plus their time at the slowest rate
 SLOWEST = 10_000  # bytes a second
-AT_ONCE = 2  # requests that begin; more would only take the processor from each other
-DOWNLOADS_AT_ONCE = 1  # of those that read a whole batch
-DOWNLOADS = ("/results", "/report", "/records")  # how their paths end
-LONGEST_TURN = 0.1  # s; then the next one begins, whatever the one before still does
+AT_ONCE = 2  # requests that begin; more would only compete for the processor
+DOWNLOADS_AT_ONCE = 1  # requests that read a whole batch
+DOWNLOADS = ("/results", "/report", "/records")  # ends of their paths
+LONGEST_TURN = 0.1  # s; then the next request begins, even if this one still computes
 WITHOUT_TURN = frozenset({"/healthz", "/readyz", "/metrics"})  # probes, which have no key
-SMALLEST = 1_000  # bytes of a whole answer; a smaller one gains nothing by gzip
-LEVEL = 4  # results as JSON become a seventh smaller than with 1, and hardly larger than with 6, in a third of its time
-OFF_THE_LOOP = 65_536  # bytes that take about a millisecond: larger pieces are compressed on a thread
+SMALLEST = 1_000  # bytes of a whole answer; gzip gains nothing for a smaller one
+LEVEL = 4  # results as JSON are a seventh smaller than with 1, hardly larger than with 6, in a third of its time
+OFF_THE_LOOP = 65_536  # bytes, about a millisecond: larger pieces are compressed on a thread
 
 
 class RequestLimits:
-    """Refuses what is too large, or too slow; a batch is counted as it comes, and may be without a length."""
+    """Limits on the size and pace of bodies; a batch may come without a length, and is counted as it arrives."""
 
     def __init__(self, app: ASGIApp, *, largest: int, largest_of: Mapping[str, int | None]) -> None:
         """`largest`: bytes of a body; `largest_of`: by the path of a POST, `{batch_id}` in it, or None."""
@@ -64,7 +64,7 @@ class RequestLimits:
         if "transfer-encoding" in headers:
             detail = "a request says its content-length, and is not sent in chunks"
             return problems.problem(HTTPStatus.LENGTH_REQUIRED, "length-required", "The length is missing", detail)
-        if int(headers.get("content-length", 0)) > most:  # the server has seen to its being a number
+        if int(headers.get("content-length", 0)) > most:  # the server has checked that it is a number
             detail = f"a request has {most:,} bytes at most"
             return problems.problem(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large", detail
@@ -73,12 +73,12 @@ class RequestLimits:
 
 
 def _paced(receive: Receive) -> Receive:
-    """The same body, as long as it does not come too slowly. Time in which nobody asks for it does not count."""
+    """Return the same body, with a limit on its slowness. Time in which it is not read does not count."""
     waited, size, whole = 0.0, 0, False
 
     async def paced() -> Message:
         nonlocal waited, size, whole
-        if whole:  # all that can still come is the hang-up
+        if whole:  # after that, only the end of the connection can come
             return await receive()
         began = time.monotonic()
         try:
@@ -96,30 +96,30 @@ def _paced(receive: Receive) -> Receive:
 
 
 def allowed(size: int) -> float:
-    """The seconds that may be waited for a body of which so many bytes have come."""
+    """Return the longest wait in seconds for a body of which so many bytes have arrived."""
     return PATIENCE + size / SLOWEST
 
 
 class Compressed(GZipMiddleware):
-    """An application whose answers are compressed with gzip for callers who take it, piece by piece as they come.
+    """An application that compresses its answers with gzip, piece by piece, for callers that accept it.
 
-    A stream of events is left alone, and so is what is compressed already.
+    Streams of events and compressed answers pass unchanged.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app, SMALLEST, LEVEL, OFF_THE_LOOP)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, whose caller's word on gzip is told in the one form that Starlette looks for."""
+        """Answer one request; rewrite the caller's `Accept-Encoding` to the form that Starlette expects."""
         if scope["type"] == "http":
             headers = MutableHeaders(scope=scope)
-            taken = scope["method"] != "HEAD" and takes_gzip(headers.get("accept-encoding", ""))
-            headers["accept-encoding"] = "gzip" if taken else "identity"
+            accepted = scope["method"] != "HEAD" and takes_gzip(headers.get("accept-encoding", ""))
+            headers["accept-encoding"] = "gzip" if accepted else "identity"
         await super().__call__(scope, receive, send)
 
 
 def takes_gzip(accepted: str) -> bool:
-    """Return whether an `Accept-Encoding` names gzip, or anything, and does not rule it out with `q=0`."""
+    """Return whether an `Accept-Encoding` names gzip, or anything, and does not exclude it with `q=0`."""
     qualities: dict[str, float] = {}
     for part in accepted.lower().split(","):
         name, _, parameter = part.partition(";")
@@ -135,18 +135,18 @@ Queue = OrderedDict[str, deque["asyncio.Future[None]"]]
 
 
 class TurnQueue:
-    """A fair queue of so many turns at once: a caller's first request before others' next.
+    """A fair queue of so many turns at once: a caller's first request comes before others' next.
 
-    To be used on one event loop.
+    For one event loop.
     """
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once
-        self._fresh: Queue = OrderedDict()  # callers who had no turn since they wait
-        self._served: Queue = OrderedDict()  # who had one, in the order of their next
+        self._fresh: Queue = OrderedDict()  # callers without a turn since they wait
+        self._served: Queue = OrderedDict()  # callers with a turn, in the order of their next
 
     async def take(self, caller: str) -> None:
-        """Return once it is this caller's turn, which `give_back` ends."""
+        """Return at this caller's turn, which `give_back` ends."""
         if self._free:
             self._free -= 1
             return
@@ -167,7 +167,7 @@ class TurnQueue:
             turn = turns.popleft()
             if turns:
                 self._served[caller] = turns
-            if not turn.done():  # else whoever waited is gone
+            if not turn.done():  # else the waiting caller has gone
                 turn.set_result(None)
                 return
         self._free += 1
@@ -176,8 +176,8 @@ class TurnQueue:
 class Turns:
     """An application whose requests begin in turns.
 
-    A turn ends with the beginning of the answer, or where the request waits for its caller or for a batch: it is for
-    what computes, not for what lasts.
+    A turn ends at the beginning of the answer, or when the request waits for its caller or for a batch. It limits
+    computing, not long requests.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -190,7 +190,7 @@ class Turns:
             await self._app(scope, receive, send)
             return
         queue = self._downloads if scope["path"].endswith(DOWNLOADS) else self._others
-        # A caller is known by the key, right or wrong; without one, by the address.
+        # A caller is identified by the key, right or wrong, or without one by the address.
         await queue.take(Headers(scope=scope).get("authorization") or (scope["client"] or ("", 0))[0])
         turn = _Turn(queue)
         try:
@@ -207,14 +207,14 @@ class _Turn:
         self._latest = asyncio.get_running_loop().call_later(LONGEST_TURN, self.end)
 
     def end(self) -> None:
-        """Let the next request begin; nothing where it does already."""
+        """Let the next request begin; do nothing if the turn has ended."""
         self._latest.cancel()
         queue, self._queue = self._queue, None
         if queue is not None:
             queue.give_back()
 
     def receiving(self, receive: Receive) -> Receive:
-        """The same; whoever asks again, or has more to come, waits for the caller."""
+        """Return `receive` so that the turn ends if a read must wait for the caller."""
         asked_before = False
 
         async def received() -> Message:
@@ -230,7 +230,7 @@ class _Turn:
         return received
 
     def sending(self, send: Send) -> Send:
-        """The same."""
+        """Return `send` so that the turn ends with the beginning of the answer."""
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""The gateway's figures as Prometheus reads them: its requests, and how many batches stand how."""
+"""The gateway's metrics for Prometheus: its requests, and the number of batches in each state."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -29,17 +29,17 @@ __all__ = ["CONTENT_TYPE", "GatewayMetrics"]
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-OTHER = "other"  # a method or a path that nobody here knows: callers make them up
+OTHER = "other"  # any unknown method or path, because callers invent them
 
-# A second sample of each counter, which nobody here asks for.
+# A second sample of each counter, which is not needed here.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the package leaves it out
 
 
 class GatewayMetrics:
-    """Counts requests; no label has a value for each batch or item."""
+    """A counter of requests; no label has a value for each batch or item."""
 
     def __init__(self, engine: Engine) -> None:
-        """`engine` is asked for the batches at every scrape."""
+        """`engine` reads the batches at every scrape."""
         self.registry = registry = CollectorRegistry()
         self._requests = Counter(
             "tamis_http_requests", "Requests that were answered.", ["method", "route", "status"], registry=registry
@@ -55,7 +55,7 @@ class GatewayMetrics:
         registry.register(_Batches(engine))
 
     def measured(self, app: ASGIApp) -> ASGIApp:
-        """The same application, whose requests are counted."""
+        """Return the same application with counted requests."""
 
         async def counting(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
@@ -74,7 +74,7 @@ class GatewayMetrics:
         return counting
 
     def exposition(self) -> bytes:
-        """The figures as text."""
+        """Return the metrics as text."""
         return generate_latest(self.registry)
 
     @quietly
@@ -86,17 +86,17 @@ class GatewayMetrics:
 
 
 class _Batches(Collector):
-    """`tamis_batches`: absent while the ledger does not answer."""
+    """The metric `tamis_batches`: absent while the ledger does not answer."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def describe(self) -> Iterable[Metric]:
-        """Its name alone: at its registration nobody is asked."""
+        """Yield the name alone, so that registration needs no ledger."""
         return [self._family()]
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the counts of the ledger now."""
+        """Yield the present counts from the ledger."""
         family = self._family()
         counting = select(batches.c.state, func.count().label("n")).group_by(batches.c.state)
         with suppress(LedgerUnavailable), ledger_errors(), self._engine.connect() as connection:

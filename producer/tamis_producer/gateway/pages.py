@@ -1,7 +1,7 @@
-"""Results in pages: what a route sends is read portion by portion, and between two portions nothing is held.
+"""Results in pages: a route reads portion by portion, and holds nothing between two portions.
 
-A portion is as many items as make a piece of text of a certain size: whoever reads slowly, or not at all, costs that
-text, and neither a thread nor a connection to the ledger.
+A portion is the number of items in a piece of text of a certain size. A slow reader costs that text, but no thread and
+no connection to the ledger.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -16,14 +16,14 @@ from tamis_schemas import ItemResult
 
 from ..ledger import ledger_errors, read_results
 
-FIRST_ROWS = 20  # items; the largest allowed ones are 20 MB
+FIRST_ROWS = 20  # items; the largest possible ones are 20 MB
 MOST_ROWS = 500
-PIECE_BYTES = 131_072  # of a piece of text, about
-PAGE_BYTES = 4_000_000  # of a page that somebody asks for; then it ends, whatever its limit
-GROWTH = 4  # times, from one portion to the next
-READERS = 1  # thread: it competes with the loop for the processor
+PIECE_BYTES = 131_072  # of a piece of text, approximately
+PAGE_BYTES = 4_000_000  # of a requested page, which ends there even below its limit
+GROWTH = 4  # largest factor between two portions
+READERS = 1  # thread, as it competes with the loop for the processor
 
-Form = Callable[[list[ItemResult], bool], str]  # items as text; whether they are the first
+Form = Callable[[list[ItemResult], bool], str]  # items as text; the flag marks the first ones
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class ResultPage:
     """The answer to a request for a page."""
 
     items: list[ItemResult]
-    next_after: int | None  # the `after` of the next page; None: this is the last one
+    next_after: int | None  # the `after` of the next page; None: there is no next page
 
 
 class Pages:
-    """Reads the results of batches, with a few threads for all who read."""
+    """A reader of batch results, with a few threads for all requests."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -44,9 +44,9 @@ class Pages:
     async def pieces(
         self, batch_id: UUID, form: Form, *, after: int | None = None, places: list[int] | None = None
     ) -> AsyncGenerator[bytes]:
-        """The items behind the place `after`, or of them those at some places, as text in pieces.
+        """Yield the items after the place `after`, or only items at some places, as pieces of text.
 
-        Each portion is as the ledger is when it is read. Raises `LedgerUnavailable`.
+        Each portion is read when it is sent. Raises `LedgerUnavailable`.
         """
         rows, first = FIRST_ROWS, True
         while True:
@@ -63,13 +63,13 @@ class Pages:
     async def page(
         self, batch_id: UUID, *, after: int | None, limit: int, places: list[int] | None = None
     ) -> ResultPage:
-        """The next `limit` items behind the place `after`, fewer where they are large. Raises `LedgerUnavailable`."""
+        """Return at most `limit` items after the place `after`, fewer if large. Raises `LedgerUnavailable`."""
         return await to_thread.run_sync(self._page, batch_id, after, limit, places, limiter=self._readers)
 
     def _portion(
         self, batch_id: UUID, form: Form, after: int | None, rows: int, places: list[int] | None, first: bool
     ) -> tuple[bytes, int, int | None]:
-        """Return some items as text, how many they are, and the place of the last one; None where no items follow."""
+        """Return some items as text, their number, and the place of the last item; None if no items follow."""
         items, more = self._read(batch_id, after, rows, places)
         text = form(items, first).encode("utf-8", "surrogatepass")
         return text, len(items), items[-1].index if more else None
@@ -98,5 +98,5 @@ class Pages:
 
 
 def next_rows(rows: int, size: int) -> int:
-    """Return how many items to read next, where so many were so many bytes: a piece's worth, and not many more."""
+    """Return the number of items for the next piece, from the rows and bytes of this one; growth is limited."""
     return max(1, min(rows * PIECE_BYTES // max(size, 1), rows * GROWTH, MOST_ROWS))

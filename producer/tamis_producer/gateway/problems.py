@@ -1,6 +1,6 @@
 """Errors as RFC 9457 problem details: the error tree as HTTP statuses, in one table.
 
-`type` is a word of ours, `title` says the same to people, `detail` is the error's own message.
+`type` is a word of Tamis, `title` its text for people, `detail` the error's message.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from ..config.redaction import Redaction
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = 5  # s
 
-# The first that fits counts.
+# The first match counts.
 _KINDS: tuple[tuple[type[TamisError], HTTPStatus, str, str], ...] = (
     (UnknownBatch, HTTPStatus.NOT_FOUND, "unknown", "There is no such thing"),
     (IdempotencyConflict, HTTPStatus.CONFLICT, "idempotency-conflict", "The key was used for something else"),
@@ -126,7 +126,7 @@ def problem(
     errors: list[Complaint] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """A response that says what is wrong."""
+    """Return a response that describes the problem."""
     body = Problem(type=f"urn:tamis:problem:{kind}", title=title, status=status, detail=detail, errors=errors or [])
     more = dict(headers or {})
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
@@ -137,15 +137,15 @@ def problem(
 
 
 def unreadable(detail: str, errors: list[Complaint] | None = None) -> JSONResponse:
-    """A request that is not as the description says."""
+    """Return the response to a request that does not match the description."""
     title = "The request cannot be read"
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid-request", title, detail, errors=errors)
 
 
 def install(app: FastAPI, redact: Redaction) -> None:
-    """Have an application tell every error this way; no secret is in anything it says."""
+    """Make an application answer every error as a problem, without secrets."""
 
-    async def known(_: Request, error: Exception) -> JSONResponse:
+    async def of_tamis(_: Request, error: Exception) -> JSONResponse:
         for kind, status, word, title in _KINDS:
             if isinstance(error, kind):
                 return problem(status, word, title, redact(str(error)))
@@ -158,22 +158,22 @@ def install(app: FastAPI, redact: Redaction) -> None:
     async def invalid(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it alone
         errors = [
-            Complaint(pointer="/" + "/".join(str(part) for part in one["loc"]), detail=one["msg"])
-            for one in error.errors()
+            Complaint(pointer="/" + "/".join(str(part) for part in complaint["loc"]), detail=complaint["msg"])
+            for complaint in error.errors()
         ]
-        return unreadable("; ".join(f"{one.pointer}: {one.detail}" for one in errors[:3]), errors)
+        return unreadable("; ".join(f"{complaint.pointer}: {complaint.detail}" for complaint in errors[:3]), errors)
 
     async def of_http(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 - registered for it alone
         status = HTTPStatus(error.status_code)
         if status is HTTPStatus.NOT_MODIFIED:
             return Response(status_code=status)
-        if status is HTTPStatus.BAD_REQUEST:  # of a body that is no text
+        if status is HTTPStatus.BAD_REQUEST:  # for a body that is not text
             return unreadable(str(error.detail))
         word = status.phrase.lower().replace(" ", "-")
         return problem(status, word, status.phrase, str(error.detail), headers=error.headers)
 
-    app.add_exception_handler(TamisError, known)
+    app.add_exception_handler(TamisError, of_tamis)
     app.add_exception_handler(Exception, fault)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, of_http)

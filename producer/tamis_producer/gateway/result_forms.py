@@ -1,4 +1,4 @@
-"""The forms in which results are sent, as a whole or in pages."""
+"""The forms of results, as a whole or in pages."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -16,7 +16,7 @@ from .submission_body import NDJSON
 
 
 class ResultForm(StrEnum):
-    """The form in which results are written."""
+    """The form of results."""
 
     NDJSON = "ndjson"
     JSON = "json"  # {"results": [...], "next": null}
@@ -24,7 +24,7 @@ class ResultForm(StrEnum):
 
 
 class TableForm(StrEnum):
-    """The form of an answer that is a table as well."""
+    """The form of an answer that can also be a table."""
 
     JSON = "json"
     CSV = "csv"
@@ -44,7 +44,7 @@ ENDING = {ResultForm.JSON: '],"next":null}\n'}
 async def result_pieces(
     pages: Pages, batch_id: UUID, form: ResultForm, *, after: int | None, places: list[int] | None = None
 ) -> AsyncGenerator[str | bytes]:
-    """All results behind the place `after`, or of them those at some places, in pieces."""
+    """Yield all results after the place `after`, or only results at some places, in pieces."""
     if begins := BEGINNING.get(form):
         yield begins
     async with aclosing(pages.pieces(batch_id, _FORMS[form], after=after, places=places)) as pieces:
@@ -55,7 +55,7 @@ async def result_pieces(
 
 
 def page_text(page: ResultPage, form: ResultForm) -> bytes:
-    """One page; as JSON it names the `after` of the next one."""
+    """Return one page; as JSON it names the `after` of the next one."""
     text = BEGINNING.get(form, "") + _FORMS[form](page.items, True)
     if form is ResultForm.JSON:
         text += f'],"next":{"null" if page.next_after is None else page.next_after}}}\n'
@@ -63,22 +63,22 @@ def page_text(page: ResultPage, form: ResultForm) -> bytes:
 
 
 def link(url: URL, after: int) -> str:
-    """The header that leads to the next page of the same request."""
+    """Return the header with the link to the next page of the same request."""
     following = url.include_query_params(after=after)
     return f'<{following.path}?{following.query}>; rel="next"'
 
 
 def _lines(items: list[ItemResult], _: bool) -> str:
-    return "".join(one.model_dump_json() + "\n" for one in items)
+    return "".join(item.model_dump_json() + "\n" for item in items)
 
 
 def _elements(items: list[ItemResult], first: bool) -> str:
-    text = ",\n".join(one.model_dump_json() for one in items)
+    text = ",\n".join(item.model_dump_json() for item in items)
     return text if first or not text else ",\n" + text
 
 
 def _table(items: list[ItemResult], first: bool) -> str:
-    return "".join(islice(csv_lines(items), 0 if first else 1, None))  # the first line has the names of the columns
+    return "".join(islice(csv_lines(items), 0 if first else 1, None))  # the first line has the column names
 
 
 _FORMS = {ResultForm.NDJSON: _lines, ResultForm.JSON: _elements, ResultForm.CSV: _table}

@@ -1,4 +1,4 @@
-"""The gateway as a process: uvicorn around the application, until it is told to stop."""
+"""The gateway as a process: uvicorn with the application, until a signal stops it."""
 
 import asyncio
 import gc
@@ -22,16 +22,16 @@ from .app import create_app
 from .extension import Application
 
 SPEAK_WITHIN = 10.0  # s for the headers of a request, and for the rest of a body that was answered before its end
-SPREAD = 0.1  # of it more at the most, so that callers who came together are not all hung up on in one moment
-READ_WITHIN = 60.0  # s in which a caller takes something of what waits for it; else it is hung up on
-# Bytes that the machine keeps for a caller. Left to itself it takes some 4 MB, and all of that would be read from the
-# ledger and written for each caller who then reads none of it.
+SPREAD = 0.1  # largest random addition, so that callers who came together are not all disconnected at once
+READ_WITHIN = 60.0  # s in which a caller must read some of its answer, else it is disconnected
+# Bytes of the socket's send buffer. The default of some 4 MB would be read from the ledger and written for each caller,
+# even one that reads nothing.
 UNSENT = 131_072
 REASON = HTTPStatus.REQUEST_TIMEOUT
 
 
 class PatientProtocol(H11Protocol):
-    """One connection."""
+    """A connection with time limits for the caller."""
 
     _speaking: asyncio.TimerHandle | None = None
     _reading: asyncio.TimerHandle | None = None
@@ -65,11 +65,11 @@ class PatientProtocol(H11Protocol):
         self._stop_reading()
 
     def _attend(self) -> None:
-        """Have a caller who owes something owe it for a while only; whatever else comes meanwhile changes nothing."""
+        """Start the caller's timer if it owes data; other events do not restart it."""
         if self.transport.is_closing() or not self._owes:
             self._stop_speaking()
         elif self._speaking is None:
-            patience = SPEAK_WITHIN * (1 + SPREAD * random())  # noqa: S311 - nothing is kept secret by it
+            patience = SPEAK_WITHIN * (1 + SPREAD * random())  # noqa: S311 - not for security
             self._speaking = self.loop.call_later(patience, self._give_up)
 
     @property
@@ -79,8 +79,8 @@ class PatientProtocol(H11Protocol):
         return headers or rest
 
     def _give_up(self) -> None:
-        said_something = bool(self.conn.trailing_data[0])
-        if self.conn.our_state is h11.IDLE and said_something and not self.transport.is_closing():
+        received = bool(self.conn.trailing_data[0])
+        if self.conn.our_state is h11.IDLE and received and not self.transport.is_closing():
             close = [(b"content-length", b"0"), (b"connection", b"close")]
             response = h11.Response(status_code=REASON.value, headers=close, reason=REASON.phrase.encode())
             for event in (response, h11.EndOfMessage()):
@@ -89,7 +89,7 @@ class PatientProtocol(H11Protocol):
 
     def _hang_up(self) -> None:
         connection = self.transport.get_extra_info("socket")
-        if connection is not None:  # else the machine would keep what was written for a caller who does not read
+        if connection is not None:  # else the buffer would keep data for a caller who does not read
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
 
@@ -105,52 +105,52 @@ class PatientProtocol(H11Protocol):
 
 
 STOP_WITHIN = 10  # s, for requests that are being answered
-# s for which a thread may compute while others wait; the usual 5 ms would be waited several times in each request while
-# bodies are read and results written.
+# s of computing before other threads have their turn. With the default of 5 ms, each request would wait several times
+# while bodies are read and results written.
 TURN = 0.0005
-ACCEPTED = 32  # callers who are taken in one round of the event loop: others have their turn between two rounds
-WAITING = 2_048  # callers who may wait to be taken
+ACCEPTED = 32  # callers accepted in one round of the event loop, so that others have their turn between rounds
+WAITING = 2_048  # callers who may wait to be accepted
 
 
 class _Server(uvicorn.Server):
-    """One that takes few callers in a round and turns nobody away; asyncio knows one number for both."""
+    """A server that accepts few callers in a round and refuses none; asyncio has one number for both."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
             listening.listen(WAITING)
         gc.collect()
-        gc.freeze()  # what stands now stands to the end; to look through it again took 150 ms at a time
+        gc.freeze()  # these objects stay to the end; scanning them took 150 ms each time
 
 
 def serve(client: Client, *, host: str, port: int, ready: Callable[[], None], application: Application) -> None:
-    """Answer until SIGTERM or Ctrl-C; on the main thread. `ready` is called once requests are taken.
+    """Answer requests until SIGTERM or Ctrl-C; on the main thread. `ready` is called when the server accepts requests.
 
-    `application`: as `create_app` takes it.
+    `application`: as for `create_app`.
 
-    Behind a proxy that speaks TLS, where requests come from other machines.
+    Requests from other machines need a proxy with TLS in front.
 
-    Raises `ConfigurationError`: nobody can listen there.
+    Raises `ConfigurationError` if the address cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)
     except OSError as error:
-        why = (error.strerror or str(error)).partition(" (")[0]  # behind it the address, once more
+        reason = (error.strerror or str(error)).partition(" (")[0]  # after it comes the address again
         raise ConfigurationError(
-            f"the gateway cannot listen at {host}:{port}: {why}; say another --host or --port"
+            f"the gateway cannot listen at {host}:{port}: {reason}; say another --host or --port"
         ) from error
     sys.setswitchinterval(TURN)
     with listening:
         ready()
         app = create_app(client, application=application, stops=lambda: server.should_exit)
-        # Its log lines go where those of the command line go, and through the same filter.
+        # Its log lines use the same output and filter as the command line's.
         config = uvicorn.Config(
             app,
             http=PatientProtocol,
             ws="none",
             backlog=ACCEPTED,
-            loop="asyncio",  # it takes whoever waits at once; uvloop takes one caller in each round of the loop
+            loop="asyncio",  # it accepts all waiting callers at once; uvloop accepts one in each round of the loop
             log_config=None,
             server_header=False,
             timeout_graceful_shutdown=STOP_WITHIN,

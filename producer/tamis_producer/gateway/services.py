@@ -1,4 +1,4 @@
-"""Routes that answer at once what others ask of the queue: the services of specs 1 and 2, over HTTP."""
+"""Routes for waiting callers: the services of specs 1 and 2, over HTTP."""
 
 import asyncio
 import re
@@ -38,7 +38,7 @@ from .access import Of, Submitter
 from .allowance import check_price
 from .submission_body import EXAMPLE_ITEM, Dollars
 
-HUNG_UP = 499  # what logs and figures call it; nobody reads the answer
+HUNG_UP = 499  # nginx's status, for logs and metrics; no caller reads the answer
 _WAIT = re.compile(r'(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])', re.IGNORECASE)
 _ASYNC = re.compile(r"(?:^|[,;\s])respond-async\s*(?:$|[,;])", re.IGNORECASE)
 Items = Annotated[list[dict[str, Any]], Field(min_length=1)]
@@ -66,8 +66,8 @@ ACCEPTED: dict[int | str, dict[str, Any]] = {
 class Rows:
     """The results of a batch."""
 
-    rows: list[ItemResult]  # every item with its result, in the order given
-    pause: Pause | None = None  # why the batch went no further; its other items are pending
+    rows: list[ItemResult]  # every item with its result, in the order of the request
+    pause: Pause | None = None  # reason why the batch was paused; its other items are pending
 
     def call(self, place: int) -> CallResult:
         """Return the result of one item."""
@@ -76,7 +76,7 @@ class Rows:
 
 
 def seconds_of(prefer: str, most: int) -> int:
-    """Return the seconds that a request waits: those of `Prefer` (RFC 7240: `wait=10`, `respond-async`), or `most`."""
+    """Return the seconds that a request waits: from `Prefer` (RFC 7240: `wait=10`, `respond-async`), at most `most`."""
     waits = _WAIT.search(prefer)
     if waits is not None:
         return min(int(waits[1]), most)
@@ -84,10 +84,10 @@ def seconds_of(prefer: str, most: int) -> int:
 
 
 class WaitingRequest:
-    """A dependency: submits a batch with the request's key, and waits for it, for so long at most.
+    """A dependency that submits a batch with the request's key, and waits for it, up to a limit.
 
-    Whoever waited as long as the gateway lets a request wait is told where the results will be. Whoever hung up reads
-    nothing, so what is not asked yet is not asked: the batch is cancelled, and what is paid for is kept.
+    After the limit, the answer names the place of the results. If the caller disconnects, the batch is cancelled: no
+    further item is asked, and paid results are kept.
     """
 
     def __init__(
@@ -112,9 +112,9 @@ class WaitingRequest:
         model: str | None = None,
         max_cost: Decimal | None = None,
     ) -> Rows | Response:
-        """Every item with its result, in the order given; or, where they have not come in time, where they will be.
+        """Return every item with its result, in order; or, after the limit, a response with the place of the results.
 
-        Raises what `Client.submit` raises.
+        Raises the errors of `Client.submit`.
         """
         check_price(self._key, operation, model, self._client.settings)
         batch = await run_in_threadpool(
@@ -128,45 +128,45 @@ class WaitingRequest:
             api_key_id=self._key.id,
             service=service,
         )
-        gone = asyncio.ensure_future(_gone(self._request))
+        left = asyncio.ensure_future(_gone(self._request))
         try:
-            rows = await self._ended(batch, gone)
+            rows = await self._ended(batch, left)
         finally:
-            gone.cancel()
+            left.cancel()
         if rows is not None:
             return rows
-        if gone.done() and not gone.cancelled():
+        if left.done() and not left.cancelled():
             await _cancel(batch)
             return Response(status_code=HUNG_UP)
         results = f"/v1/batches/{batch.id}/results"
         accepted = Accepted(batch=batch.id, results=results).model_dump()
         return JSONResponse(accepted, HTTPStatus.ACCEPTED, {"Location": results} | self._applied)
 
-    async def _ended(self, batch: Batch, gone: "asyncio.Future[None]") -> Rows | None:
-        """Return its results; None where the caller is gone, or nothing came in time."""
+    async def _ended(self, batch: Batch, left: "asyncio.Future[None]") -> Rows | None:
+        """Return its results; None if the caller is gone, or the time is over."""
         pauses = poll_pauses(self._seconds)
         while True:
             view = await run_in_threadpool(batch.status)
             if view.finished or view.stuck is not None:
                 rows = Rows(await run_in_threadpool(lambda: list(batch.results())), view.stuck)
-                if not view.finished:  # the caller is told why; paused, it would hold its key's money for nobody
+                if not view.finished:  # the caller gets the reason; a paused batch would hold its key's money
                     await _cancel(batch)
                 return rows
             pause = next(pauses, None)
             if pause is None or self._request.app.state.stops():
                 return None
-            await asyncio.wait([gone], timeout=pause)
-            if gone.done():
+            await asyncio.wait([left], timeout=pause)
+            if left.done():
                 return None
 
 
 async def _cancel(batch: Batch) -> None:
-    with suppress(IllegalTransition):  # it ended meanwhile
+    with suppress(IllegalTransition):  # it has ended already
         await run_in_threadpool(batch.cancel)
 
 
 async def _gone(request: Request) -> None:
-    """Return when the caller has hung up; the body was read before."""
+    """Return when the caller has disconnected; the body was read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -262,29 +262,29 @@ async def extract_from_items(request: ExtractRequest, waits: Waits) -> Results |
 )
 async def generate_answer(request: GenerateAnswerRequest, waits: Waits) -> GenerateAnswerResponse | Response:
     operation = parse_operation({"operation": "answer"} | request.model_dump(exclude={"model", "max_cost"}))
-    came = await waits.rows(
+    rows = await waits.rows(
         operation, [{"id": ITEM_ID}], service="lab answer", model=request.model, max_cost=request.max_cost
     )
-    if isinstance(came, Response):
-        return came
-    if came.pause is not None:
-        raise HTTPException(HTTPStatus.CONFLICT, came.call(0).reason)
-    return GenerateAnswerResponse(**dict(answer_of(came.call(0))))
+    if isinstance(rows, Response):
+        return rows
+    if rows.pause is not None:
+        raise HTTPException(HTTPStatus.CONFLICT, rows.call(0).reason)
+    return GenerateAnswerResponse(**dict(answer_of(rows.call(0))))
 
 
 async def _results(
     waits: WaitingRequest, request: FilterRequest | ExtractRequest, params: dict[str, object], service: str
 ) -> Results | Response:
-    came = await waits.rows(parse_operation(params), request.items, service=service, max_cost=request.max_cost)
-    if isinstance(came, Response):
-        return came
+    rows = await waits.rows(parse_operation(params), request.items, service=service, max_cost=request.max_cost)
+    if isinstance(rows, Response):
+        return rows
     results = [
-        Evaluated(item_id=resolve_item_id(item), **_result(came, place).model_dump())
+        Evaluated(item_id=resolve_item_id(item), **_result(rows, place).model_dump())
         for place, item in enumerate(request.items)
     ]
     return Results(results=results)
 
 
-def _result(came: Rows, place: int) -> EvaluationResult:
-    call = came.call(place)
+def _result(rows: Rows, place: int) -> EvaluationResult:
+    call = rows.call(place)
     return call.result if isinstance(call.result, EvaluationResult) else EvaluationResult(error=call.reason)

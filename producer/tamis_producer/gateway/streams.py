@@ -1,4 +1,4 @@
-"""Answers that take as long as their reader likes: how many a key may have open, and what ends with them."""
+"""Long answers, as slow as their readers: a limit for each key, and the release of their resources."""
 
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -17,7 +17,7 @@ RETRY_AFTER = 5  # s
 
 
 class OpenStreams:
-    """The streams that are open, by key."""
+    """The open streams, by key."""
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
@@ -27,7 +27,7 @@ class OpenStreams:
 
     @contextmanager
     def one_more(self, key: ApiKey) -> Iterator[bool]:
-        """Yield whether the key may have one more, which is open until the end of `with`."""
+        """Yield whether the key may have one more stream, which is open until the end of `with`."""
         if self._open[key.id] >= MOST_OF_A_KEY:
             yield False
             return
@@ -41,7 +41,7 @@ class OpenStreams:
 
 
 class Stream(StreamingResponse):
-    """An answer in pieces; 429 where its key has as many as it may. What it reads from is closed with it."""
+    """An answer in pieces; 429 if its key has too many open. Its source is closed with it."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Stream(StreamingResponse):
         self._key = key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, to its end or until its reader hangs up."""
+        """Send the answer to its end, or until the reader disconnects."""
         with self._streams.one_more(self._key) as granted:
             if not granted:
                 await _too_many(scope, receive, send)
@@ -66,7 +66,7 @@ class Stream(StreamingResponse):
             try:
                 await super().__call__(scope, receive, send)
             finally:
-                # Also where it is cancelled: nothing that was opened for it waits for the garbage collector.
+                # On cancellation too, so that its resources do not wait for the garbage collector.
                 with anyio.CancelScope(shield=True):
                     await self._pieces.aclose()
 

@@ -1,4 +1,4 @@
-"""A new batch out of a request: one JSON object, or NDJSON, whose first line says what to ask of the others."""
+"""The body of a submission: one JSON object, or NDJSON with the terms of the batch in its first line."""
 
 import codecs
 import json
@@ -28,7 +28,7 @@ from ..submission.budget import MOST, amount_of
 
 NDJSON = "application/x-ndjson"
 ITEMS = "items"
-IN_MEMORY = 131_072  # bytes of a body; a longer one goes to disk, so many at a time
+IN_MEMORY = 131_072  # bytes of a body in memory; a longer one goes to disk in such parts
 LONGEST_ESCAPE = 6  # characters: \\u0041
 SPACE = 65_536  # characters
 
@@ -46,7 +46,7 @@ EXAMPLE_ITEM: JsonDict = {"id": "31", "title": "A trial of something", "abstract
 EXAMPLE: JsonDict = {**EXAMPLE_TERMS, "items": [EXAMPLE_ITEM]}
 EXAMPLE_LINES = f"{json.dumps(EXAMPLE_TERMS)}\n{json.dumps(EXAMPLE_ITEM)}\n"
 WINDOW = 65_536  # bytes
-GOES_ON = 2  # characters behind a number that may be its own without more to come: 1e+
+GOES_ON = 2  # characters after a number that may still belong to it: 1e+
 BODY = "the body"
 _SPACE = re.compile(r"[ \t\n\r]*")
 _value = json.JSONDecoder().raw_decode
@@ -77,14 +77,14 @@ class Submission(Terms):
 
 @asynccontextmanager
 async def read_submission(request: Request, settings: ProducerSettings) -> AsyncIterator[tuple[Terms, Iterator[Any]]]:
-    """The terms of the batch that a request asks for, and its items, which are read as they are taken.
+    """Yield the terms of the requested batch and its items, which are read one by one.
 
-    The body is kept on disk until the end of `with`, whatever comes first in it: nobody waits for its sender but this
-    request, and neither a thread nor a connection is held meanwhile. Items are to be taken on a thread.
+    The body stays on disk until the end of `with`, with its members in any order. A slow sender delays this request
+    only, and occupies neither a thread nor a connection. Take the items on a thread.
 
     Raises:
         HTTPException: 413 for more than TAMIS_MAX_FILE_BYTES, 415 for another media type.
-        InvalidParameters: what is not as it should be, with its line or field; of an item when it is taken.
+        InvalidParameters: invalid content, with its line or field; for an item, when it is taken.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/json", NDJSON):
@@ -96,7 +96,7 @@ async def read_submission(request: Request, settings: ProducerSettings) -> Async
 
 
 async def _keep(request: Request, body: IO[bytes], *, largest: int) -> None:
-    """Write a request's body to a file, on threads, many parts at a time."""
+    """Write a request's body to a file, on threads, in large parts."""
     size, parts = 0, bytearray()
     try:
         async for part in request.stream():
@@ -116,7 +116,7 @@ async def _keep(request: Request, body: IO[bytes], *, largest: int) -> None:
 
 
 def _of_object(body: IO[bytes], bounds: SubmissionBounds) -> tuple[Terms, Iterator[Any]]:
-    """Read a JSON object, whose members come in any order: it is gone through twice."""
+    """Read a JSON object with its members in any order, in two passes."""
     longest, terms, items = _longest(bounds), dict[str, Any](), False
     for member in BesideLoop().in_turns(members(body, streamed=ITEMS, longest=longest)):
         if member.number is not None:
@@ -167,12 +167,12 @@ def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
 
 
 def _longest(bounds: SubmissionBounds) -> int:
-    """Return the longest an item or terms may be as text: no escape is longer than this, and white space is free."""
+    """Return the longest text of an item or terms: the longest escapes, plus an allowance for white space."""
     return LONGEST_ESCAPE * max(bounds.max_item_bytes, bounds.max_parameter_bytes) + SPACE
 
 
 def decoded(text: bytes | str, place: str) -> Any:
-    """The JSON value of a text. Raises `InvalidParameters` naming the place where it is none."""
+    """Return the JSON value of a text. Raises `InvalidParameters` with the place if it is invalid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -180,7 +180,7 @@ def decoded(text: bytes | str, place: str) -> Any:
 
 
 def validated(model: type[Any], data: object, place: str) -> Any:
-    """The model of some data. Raises `InvalidParameters` naming place and field where it is not as it should be."""
+    """Return the data as the model. Raises `InvalidParameters` with place and field if it is invalid."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -189,26 +189,26 @@ def validated(model: type[Any], data: object, place: str) -> Any:
 
 @dataclass(frozen=True)
 class Member:
-    """A member of the object, or one element of the list that is streamed."""
+    """A member of the object, or one element of the streamed list."""
 
     name: str
     value: Any
-    number: int | None = None  # the element's, from 0; None: it is no element. A list begins with a member of its own
+    number: int | None = None  # the element's, from 0; None: a member. A list begins with a member of its own
 
 
 def members(file: IO[bytes], *, streamed: str, longest: int) -> Iterator[Member]:
-    """The members of the object that `file` holds from its beginning, in their order; one at a time is in memory.
+    """Yield the members of the object in `file`, in order; one at a time is in memory.
 
-    Each value is read by `json` itself, so numbers, doubled names and characters are what they are everywhere else.
-    A list under the name `streamed` comes as a member with the value None, and then element by element.
+    `json` reads each value, so numbers, repeated names and characters have their usual meaning. A list under the name
+    `streamed` is a member with the value None, followed by its elements.
 
     Args:
-        file: UTF-8, with a byte order mark or without.
+        file: UTF-8, with or without a byte order mark; read from its beginning.
         streamed: the name of the list.
-        longest: characters of a value, white space in it included.
+        longest: characters of a value, with its white space.
 
     Raises:
-        InvalidParameters: it is no JSON, no object, or has a value that is longer; with the place.
+        InvalidParameters: invalid JSON, not an object, or too long a value; with the place.
     """
     text = _Text(file, longest)
     if text.ahead(BODY) != "{":
@@ -246,7 +246,7 @@ def _of_list(text: "_Text", name: str) -> Iterator[Member]:
 
 
 class _Text:
-    """The part of a file of text that is ahead; the part behind is forgotten."""
+    """The text ahead in a file; the text behind is dropped."""
 
     def __init__(self, file: IO[bytes], longest: int) -> None:
         file.seek(0)
@@ -259,7 +259,7 @@ class _Text:
         self._ended = False
 
     def ahead(self, place: str) -> str:
-        """The next character that is no white space; empty at the end."""
+        """Return the next character other than white space; empty at the end."""
         while True:
             space = _SPACE.match(self._text, self._at)
             self._at = space.end() if space else self._at
@@ -269,27 +269,27 @@ class _Text:
                 return ""
 
     def skip(self) -> None:
-        """Go past the character that is ahead."""
+        """Skip the next character."""
         self._at += 1
 
     def expect(self, character: str, place: str) -> None:
-        """Go past this character. Raises `InvalidParameters` where another one is ahead."""
+        """Skip this character. Raises `InvalidParameters` if the next one is another."""
         if self.ahead(place) != character:
             self.refuse(place, f"Expecting '{character}' delimiter")
         self.skip()
 
     def value(self, place: str) -> Any:
-        """The value that is ahead. Raises `InvalidParameters` where there is none."""
+        """Return the next value. Raises `InvalidParameters` if there is none."""
         self.ahead(place)
         while True:
             try:
                 value, end = _value(self._text, self._at)
             except RecursionError as error:
                 raise InvalidParameters(f"{place} is no JSON: {error}") from error
-            except json.JSONDecodeError as error:  # it may be half of a value
-                # Not the error itself: it keeps the text, until garbage is collected.
+            except json.JSONDecodeError as error:  # the text may end within the value
+                # Not the error itself, which keeps the text until garbage collection.
                 message, at = error.msg, error.pos
-            except ValueError as error:  # of a number, which may have its point still ahead
+            except ValueError as error:  # for a number, whose point may come later
                 message, at = str(error), self._at
             else:
                 if len(self._text) - end > GOES_ON or not self._more(place):
@@ -302,12 +302,15 @@ class _Text:
                 self.refuse(place, message, at)
 
     def refuse(self, place: str, message: str, at: int | None = None) -> None:
-        """Raise `InvalidParameters`, with the character of the file, from 0."""
+        """Raise `InvalidParameters` with the position in the file, from 0."""
         character = self._behind + (self._at if at is None else at)
         raise InvalidParameters(f"{place} is no JSON: {message} (char {character})")
 
     def _more(self, place: str) -> bool:
-        """Read on, and return whether there was more: as much as is ahead, so that no long value is tried too often."""
+        """Read on, and return whether there was more.
+
+        The text ahead doubles, so that a long value is parsed only a few times.
+        """
         if self._ended:
             return False
         rest = self._text[self._at :]

@@ -1,4 +1,4 @@
-"""A batch with the key of a request; headers of the answer say where it is, and whether it was there already."""
+"""Submission with the key of a request; headers of the answer name the batch, and whether it existed already."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
@@ -17,7 +17,7 @@ from .submission_body import Terms
 
 REPLAYED = "Idempotency-Replayed"
 
-# Of a submitting route, for its description.
+# For the description of a submitting route.
 SUBMITTED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.CREATED.value: {
         "headers": {
@@ -44,7 +44,10 @@ def submit_terms(
     source: Sequence[Source] = (),
     updates: str | None = None,
 ) -> BatchStatusView:
-    """The batch that the terms ask for; `label` goes before theirs. Raises as `Client.submit` and `check_price` do."""
+    """Submit the batch with these terms; `label` overrides theirs.
+
+    Raises the errors of `Client.submit` and `check_price`.
+    """
     check_price(key, terms.operation, terms.model, client.settings)
     batch = client.submit(
         terms.operation,
@@ -66,7 +69,7 @@ def submit_terms(
 
 
 def answer(batch: Batch[Any], response: Response, *, replayed: bool) -> BatchStatusView:
-    """The state of a submitted batch; headers of the answer say where it is, and whether it was there already."""
+    """Return the state of a submitted batch; set headers with its address, and whether it existed already."""
     response.headers["Location"] = f"/v1/batches/{batch.id}"
     if replayed:
         response.headers[REPLAYED] = "true"

@@ -1,4 +1,4 @@
-"""Wrong keys: how many of them are looked up. Whoever has a right one does not wait for who guesses."""
+"""A limit on the look-ups of wrong keys, which does not delay callers with right keys."""
 
 import hashlib
 import os
@@ -14,24 +14,24 @@ from fastapi import HTTPException, Request
 
 from .api_keys import ApiKey
 
-BURST = 20  # wrong keys of an address, at once
-A_SECOND = 1.0  # further ones, a second
-BURST_OF_ALL = 200  # of all addresses together
+BURST = 20  # wrong keys at once, from an address
+A_SECOND = 1.0  # further wrong keys a second
+BURST_OF_ALL = 200  # wrong keys at once, from all addresses
 A_SECOND_OF_ALL = 10.0
-ADDRESSES = 65_536  # places for addresses: two that share one share what they may
+ADDRESSES = 65_536  # slots for addresses: two in the same slot share its limit
 MOST_PROVEN = 4_096  # keys
 
 
 class WrongKeys:
-    """Counts wrong keys by address and altogether, in memory that does not grow with who calls.
+    """A counter of wrong keys, by address and in total, in bounded memory.
 
-    A key that opened something here before is always looked up; so is the key of an address that gave no wrong one
-    lately, whatever others do.
+    A key that was right here before is always looked up; so is a key from an address without recent wrong keys,
+    whatever other addresses do.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._salt = os.urandom(16)  # nobody chooses whose place to share
+        self._salt = os.urandom(16)  # so that callers cannot choose a slot
         self._lock = Lock()
         self._spent = array("d", bytes(8 * ADDRESSES))
         self._since = array("d", bytes(8 * ADDRESSES))
@@ -40,7 +40,7 @@ class WrongKeys:
         self._proven: OrderedDict[bytes, None] = OrderedDict()
 
     def key_for(self, request: Request, key: str, look_up: Callable[[], ApiKey | None]) -> ApiKey | None:
-        """Return the key that `look_up` returns; answers 429 without a look where too many wrong keys came."""
+        """Return the key from `look_up`; answer 429 without a look-up after too many wrong keys."""
         address, digest = request.client.host if request.client else "", self._digest(key)
         if (wait := self.wait(address, digest)) is not None:
             raise HTTPException(
@@ -56,7 +56,7 @@ class WrongKeys:
         return api_key
 
     def wait(self, address: str, digest: bytes) -> float | None:
-        """Seconds until a key may be looked up; None: now."""
+        """Return the seconds until a key may be looked up; None: now."""
         now, place = self._clock(), self._place(address)
         with self._lock:
             if digest in self._proven:
@@ -70,7 +70,7 @@ class WrongKeys:
             return None
 
     def wrong(self, address: str, digest: bytes) -> None:
-        """Count a key that opens nothing."""
+        """Count a wrong key."""
         now, place = self._clock(), self._place(address)
         with self._lock:
             self._proven.pop(digest, None)  # it was revoked
@@ -80,7 +80,7 @@ class WrongKeys:
             self._of_all_since = now
 
     def right(self, digest: bytes) -> None:
-        """Remember a key that opened something; those that were used least lately are forgotten first."""
+        """Remember a right key; forget the least recently used first."""
         with self._lock:
             self._proven[digest] = None
             self._proven.move_to_end(digest)

@@ -1,4 +1,4 @@
-"""The producer's side of the ledger: write a batch, read how it stands, stream what came out."""
+"""The producer's side of the ledger: write a batch, read its state, stream its results."""
 
 from tamis_schemas.lazy import exports
 

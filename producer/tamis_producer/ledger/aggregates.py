@@ -1,4 +1,4 @@
-"""Aggregates over one batch's rows, which summaries and reports take alike; asynchronous callers use `run_sync`."""
+"""Aggregates over the rows of a batch, for summaries and reports; asynchronous callers use `run_sync`."""
 
 from typing import Any
 from uuid import UUID
@@ -11,14 +11,14 @@ from tamis_schemas.ledger import items, results, tallies
 PAID = func.coalesce(func.sum(results.c.cost), 0)  # dollars, as far as prices are known
 UNPRICED = func.count().filter(results.c.cost.is_(None), results.c.calls > 0)  # items without a known price
 
-UNANSWERED = func.coalesce(func.sum(results.c.unanswered), 0)  # calls that were sent and never answered
+UNANSWERED = func.coalesce(func.sum(results.c.unanswered), 0)  # calls that were sent and not answered
 LOST_CLAIMS = func.coalesce(func.sum(items.c.lost_claims), 0)  # claims whose worker died; over `items`
-# Dollars that an item cost which something was paid for; 0 where calls are free. NULL: no item's cost is known.
+# Dollars of an item with a paid call; 0 if calls are free. NULL: no item's cost is known.
 MEAN_PAID = func.coalesce(
     func.avg(results.c.cost).filter(results.c.cost > 0),
     func.min(results.c.cost).filter(results.c.calls > results.c.unanswered),
 )
-# Dollars that an item without an error cost, over `tallies`: what another one may cost. NULL: none has a known price.
+# Dollars of an item without an error, over `tallies`: the estimate for a further item. NULL: no price is known.
 TALLIED_LIKELY_COST = func.sum(tallies.c.decided_cost) / func.nullif(func.sum(tallies.c.decided_priced), 0)
 
 
@@ -31,7 +31,7 @@ def read_counts(connection: Connection, batch_id: UUID, n_items: int) -> Counts:
 def count_values(
     connection: Connection, batch_id: UUID, column: Any, *where: Any, table: Table = results, most_first: bool = False
 ) -> dict[str, int]:
-    """Count each value of a column in a batch's rows, but for NULL; by value, or the most frequent first."""
+    """Return the number of each value of a column in a batch's rows, without NULL; by value, or most frequent first."""
     n = func.count().label("n")
     statement = select(column.label("name"), n).where(table.c.batch_id == batch_id, *where).group_by("name")
     ordered = statement.order_by(*([n.desc()] if most_first else []), "name")
@@ -39,7 +39,7 @@ def count_values(
 
 
 def read_totals(connection: Connection, batch_id: UUID) -> dict[str, Any]:
-    """Return the sums of a batch's results in calls, tokens, money and time: fields of a `Summary`, by their names."""
+    """Return the sums of a batch's calls, tokens, money and time, as fields of a `Summary`."""
     latency = results.c.latency_ms
     unverified = results.c.detail.op("->>")("uncertain_reason") == UncertainReason.UNVERIFIED.value
     sums = ("prompt_tokens", "completion_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens", "calls")

@@ -1,9 +1,8 @@
-"""The allowance of a gateway's key: the models that its batches may name, and the money they may cost in a month.
+"""The allowance of a gateway's key: the models that its batches may name, and their cost in a month.
 
-A key that may spend an amount of money a month gives each of its batches a budget, so that the workers keep to it. What
-is left of the month is the amount less what its ended batches cost, and less the whole budgets of the others: they may
-use them up. A batch counts in the month (UTC) in which it was submitted, whenever its calls are paid; a review's
-further stage in that in which it begins.
+If a key has a monthly amount, each of its batches gets a budget, which the workers enforce. The rest of the month is
+the amount minus the cost of ended batches and minus the whole budgets of the others. A batch counts in the month (UTC)
+of its submission, and a review's further stage in the month of its beginning. When the calls are paid does not matter.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from tamis_schemas.operations import models_in, models_of
 from ..submission.budget import has_none
 from ..submission.new_batch import NewBatch
 
-ALLOWANCES = 7_264_950  # the first number of their advisory locks; the second tells the key
+ALLOWANCES = 7_264_950  # first number of the advisory locks; the second one is the key's
 
 
 @dataclass(frozen=True)
@@ -36,50 +35,50 @@ class _Key:
 
 @dataclass(frozen=True)
 class Allowance:
-    """The money that a key may spend on its batches of one month, as far as other batches leave it."""
+    """The money that other batches leave to a key in one month."""
 
     amount: Decimal  # dollars
     cost: Decimal  # of batches that ended
-    held: Decimal  # budgets of batches that have not
-    unbounded: UUID | None  # one that has not ended and has no budget: it may cost anything
+    held: Decimal  # budgets of other batches
+    unbounded: UUID | None  # a batch that has not ended and has no budget: its cost is unlimited
     ends_at: datetime
 
     @property
     def left(self) -> Decimal:
-        """Dollars; 0 where a batch without a budget may take all of it."""
+        """Dollars; 0 if a batch without a budget may use all of it."""
         return Decimal(0) if self.unbounded else max(Decimal(0), self.amount - self.cost - self.held)
 
     def refusal(self) -> AllowanceSpent:
-        """Return the error for a larger budget: why there is none, and when one may be."""
-        why = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
+        """Return the error for a larger budget: the reason, and when a larger one is possible."""
+        reasons = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
         if self.held:
-            why.append(f"{dollars(self.held)} are held by batches that have not ended")
+            reasons.append(f"{dollars(self.held)} are held by batches that have not ended")
         if self.unbounded:
-            why.append(f"batch {self.unbounded} was submitted without a budget and has not ended")
-        return AllowanceSpent(f"{', '.join(why)}; the month ends at {self.ends_at:%Y-%m-%d %H:%M} UTC")
+            reasons.append(f"batch {self.unbounded} was submitted without a budget and has not ended")
+        return AllowanceSpent(f"{', '.join(reasons)}; the month ends at {self.ends_at:%Y-%m-%d %H:%M} UTC")
 
 
 def read_key_id(connection: Connection, batch_id: UUID) -> str | None:
-    """Return the id of the gateway's key that a batch was submitted with; None: with none."""
+    """Return the id of the gateway's key that submitted a batch; None: no key."""
     key_id: str | None = connection.execute(select(batches.c.api_key_id).where(batches.c.id == batch_id)).scalar_one()
     return key_id
 
 
 def check_plan(connection: Connection, key_id: str | None, plan: ReviewPlan) -> None:
-    """Raises `NotAllowed` where the key may not ask the model of a stage: when that one begins, nobody is there."""
+    """Raise `NotAllowed` if the key may not ask the model of a stage; when the stage begins, no user is present."""
     key = _key(connection, key_id)
     if key is not None:
         plan.each(lambda stage: _check_models(key, models_of(stage.operation, stage.model)))
 
 
 def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
-    """The batch with the budget that its key leaves it; as it is where no key bounds it.
+    """Return the batch with the budget that its key allows, or unchanged if the key has no limit.
 
-    Of two submissions with one key the second waits here until the first is committed. A further stage of a review,
-    which workers begin, is not refused, for nobody is there: it is paused, and has no money until it is resumed.
+    A second submission with the same key waits here until the first is committed. A further stage of a review, which
+    workers begin, is not refused, as no user is present: it is paused without money until it is resumed.
 
     Raises:
-        NotAllowed: the key may not ask this model, or one of the panel's.
+        NotAllowed: the key may not ask this model, or a model of the panel.
         AllowanceSpent: the key has nothing left this month.
     """
     key = _key(connection, batch.api_key_id)
@@ -96,16 +95,16 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
 
 
 def check_models(connection: Connection, batch: Row[Any]) -> None:
-    """Raises `NotAllowed` where the key of a batch that is there may not ask its model any more."""
+    """Raise `NotAllowed` if the key of an existing batch may not ask its model any more."""
     key = _key(connection, batch.api_key_id)
     if key is not None:
         _check_models(key, models_in(batch.params, batch.model))
 
 
 def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> Decimal:
-    """The budget that a batch which goes on gets where `wanted` is asked for.
+    """Return the budget of a resumed batch for which `wanted` is requested.
 
-    Raises `AllowanceSpent` where its key leaves it no more than it has.
+    Raises `AllowanceSpent` if its key allows no more than the present budget.
     """
     key = _key(connection, batch.api_key_id)
     if key is None or key.monthly_cost is None:
@@ -117,28 +116,28 @@ def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> D
 
 
 def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal | None) -> Decimal | None:
-    """The budget of a batch's next round: the one asked for, else the one it has, as far as its key leaves it.
+    """Return the budget of a batch's next round: the requested or the present one, within the limit of its key.
 
-    An ended batch counts with its cost alone, so others may hold by now what it had left.
+    An ended batch counts with its cost only, so other batches may use the rest of its budget by now.
 
     Raises:
         NotAllowed: its key may not ask its model any more.
-        AllowanceSpent: its key leaves it no more than it has cost.
-        InvalidParameters: its key bounds money, and the batch was submitted without a budget.
+        AllowanceSpent: its key allows no more than it has cost.
+        InvalidParameters: its key limits money, and the batch was submitted without a budget.
     """
-    key, wanted = _key(connection, batch.api_key_id), batch.max_cost if requested is None else requested
+    key, budget = _key(connection, batch.api_key_id), batch.max_cost if requested is None else requested
     if key is None:
         return requested
     _check_models(key, models_in(batch.params, batch.model))
     if key.monthly_cost is None:
         return requested
-    if wanted is None:
+    if budget is None:
         raise has_none(batch.id)
     allowance = _allowance(connection, key, key.monthly_cost, batch.created_at, but=batch.id)
-    gone = select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)
-    if allowance.left < wanted and allowance.left <= connection.execute(gone).scalar_one():
+    spent = select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)
+    if allowance.left < budget and allowance.left <= connection.execute(spent).scalar_one():
         raise allowance.refusal()
-    return _smaller(wanted, allowance.left)
+    return _smaller(budget, allowance.left)
 
 
 def _key(connection: Connection, key_id: str | None) -> _Key | None:
@@ -163,14 +162,14 @@ def _check_models(key: _Key, models: Sequence[str | None]) -> None:
     refused = [] if key.models is None else [model for model in models if model not in key.models]
     if key.models is None or not refused:
         return
-    named = "a batch that names no model" if refused[0] is None else f"the model {refused[0]!r}"
-    raise NotAllowed(f"the key {key.id} may not submit {named}: name one of {', '.join(key.models)}")
+    subject = "a batch that names no model" if refused[0] is None else f"the model {refused[0]!r}"
+    raise NotAllowed(f"the key {key.id} may not submit {subject}: name one of {', '.join(key.models)}")
 
 
 def _allowance(
     connection: Connection, key: _Key, amount: Decimal, at: datetime, *, but: UUID | None = None
 ) -> Allowance:
-    """Return the month's allowance without one batch; nobody else's submission changes it before the commit."""
+    """Return the month's allowance without one batch; a lock stops other submissions until the commit."""
     connection.execute(select(func.pg_advisory_xact_lock(ALLOWANCES, func.hashtext(key.id))))
     begins, ends = connection.execute(select(*_month(at))).one()
     ended = batches.c.finished_at.is_not(None)
@@ -195,7 +194,7 @@ def _allowance(
 
 
 def _month(at: datetime) -> tuple[Any, Any]:
-    """The beginning of its month and of the next one, by the calendar of UTC."""
+    """Return the beginning of the month and of the next one, by the calendar of UTC."""
     begins = func.date_trunc("month", func.timezone("UTC", at))
     return func.timezone("UTC", begins), func.timezone("UTC", begins + func.make_interval(0, 1))
 

@@ -1,4 +1,4 @@
-"""Audits in the ledger: samples as they were drawn, and what people said of their records, the last word counting."""
+"""Audits in the ledger: the samples as drawn, and people's decisions on their records; the latest decision counts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ def insert_audit(
     population: int,
     places: Sequence[int],
 ) -> None:
-    """Write a sample; `places` in the order in which they were drawn."""
+    """Write a sample; `places` in the order of the draw."""
     row = {"id": audit_id, "batch_id": batch_id, "seed": seed, "stratum": stratum.value, "population": population}
     connection.execute(insert(audits).values(row))
     rows = [{"audit_id": audit_id, "idx": idx, "drawn": drawn} for drawn, idx in enumerate(places)]
@@ -28,35 +28,35 @@ def insert_audit(
 
 
 def read_audits(connection: Connection, batch_id: UUID) -> list[Audit]:
-    """All audits of a batch, the first one first."""
+    """Return all audits of a batch, oldest first."""
     rows = connection.execute(select(audits).where(audits.c.batch_id == batch_id).order_by(audits.c.created_at))
     return [_audit(connection, row) for row in rows.all()]
 
 
 def read_audit(connection: Connection, audit_id: UUID) -> Audit:
-    """The audit of this id, which is there."""
+    """Return the audit of this id, which must exist."""
     return _audit(connection, connection.execute(select(audits).where(audits.c.id == audit_id)).one())
 
 
 def find_reading_audit(connection: Connection, batch_id: UUID) -> UUID | None:
-    """The audit that people read: of those with unjudged records the last one, else the last one; None without any."""
+    """Return the audit that people read: the latest with unjudged records, else the latest; None without audits."""
     open_first = exists().where(audit_items.c.audit_id == audits.c.id, ~_judged()).desc()
     statement = select(audits.c.id).where(audits.c.batch_id == batch_id)
-    found: UUID | None = connection.execute(
+    audit_id: UUID | None = connection.execute(
         statement.order_by(open_first, audits.c.created_at.desc()).limit(1)
     ).scalar()
-    return found
+    return audit_id
 
 
 def read_unjudged(connection: Connection, batch_id: UUID) -> list[int]:
-    """Places of the records that nobody has judged yet, of the audit that people read, in the order of the draw."""
+    """Return the places of the unjudged records of the audit that people read, in the order of the draw."""
     audit_id = find_reading_audit(connection, batch_id)
     statement = select(audit_items.c.idx).where(audit_items.c.audit_id == audit_id, ~_judged())
     return list(connection.execute(statement.order_by(audit_items.c.drawn)).scalars())
 
 
 def _judged() -> Exists:
-    """The condition that somebody has judged a record of a sample."""
+    """Return the condition that a record of a sample has been judged."""
     here = (audit_decisions.c.audit_id == audit_items.c.audit_id) & (audit_decisions.c.idx == audit_items.c.idx)
     return exists().where(here)
 

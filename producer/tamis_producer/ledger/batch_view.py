@@ -24,8 +24,8 @@ class Budget(Frozen):
     """The money that a batch may cost, and the part of it that is gone."""
 
     max_cost: Cost
-    spent: Cost  # by calls that were answered, those of items without a result yet among them
-    reserved: Cost  # for calls in flight, and for calls whose end nobody knows
+    spent: Cost  # for answered calls, also of items without a result yet
+    reserved: Cost  # for calls in flight, and for calls with an unknown end
 
 
 class BatchView(PossiblyUnbilled):
@@ -33,9 +33,9 @@ class BatchView(PossiblyUnbilled):
 
     id: str
     label: str | None
-    submitted_by: str | None = None  # whose key of the gateway; None: a program's, or a person's at a terminal
+    submitted_by: str | None = None  # label of the gateway's key; None: a program, or a person at a terminal
     operation: str
-    model: str | None  # None: the worker's own
+    model: str | None  # None: the worker's model
     steering: SteeringView | None = None  # None: as the workers are set
     state: BatchStatus
     round: int
@@ -49,45 +49,45 @@ class BatchView(PossiblyUnbilled):
     started_at: datetime | None
     finished_at: datetime | None
     elapsed_seconds: float | None  # since the round's first dispatch, by the database's clock
-    live_workers: int  # of the whole installation
-    not_working: tuple[NotWorking, ...] = ()  # those of them that begin nothing at the moment
-    review_id: str | None = None  # None: it is of no review
+    live_workers: int  # number in the whole installation
+    not_working: tuple[NotWorking, ...] = ()  # live workers that start nothing at the moment
+    review_id: str | None = None  # None: it belongs to no review
     stage: int | None = None  # place in its review, from 0
     pause: Pause | None = None  # None: it is not paused
     priority: Priority = Priority.NORMAL
     ended_in_round: int | None = None  # items with a result of the present round; None: not counted
-    pace: float | None = None  # items that ended, a second, in the last minutes of work; None: nothing can be said
+    pace: float | None = None  # items that ended, a second, in the last minutes of work; None: unknown
 
     @property
     def finished(self) -> bool:
-        """True where nothing more will happen unless somebody asks for it; a cancelled batch may have calls to end."""
+        """True if nothing more will happen without a request; a cancelled batch may still have calls in flight."""
         return self.state.terminal and not (self.counts.pending or self.counts.running)
 
     @property
     def lacks_decisions(self) -> bool:
-        """True where the batch is completed, and some of its items failed."""
+        """True if the batch is completed and some of its items failed."""
         return self.state is BatchStatus.COMPLETED and self.counts.failed > 0
 
     @property
     def stuck(self) -> Pause | None:
-        """The pause that somebody must put right: the batch paused itself, and its last call has ended."""
+        """The pause that needs a correction: the batch paused itself, and its last call has ended."""
         return self.pause if self.pause is not None and self.pause.by_itself and not self.counts.running else None
 
     @property
     def waits_for(self) -> str | None:
-        """The reason why nothing, or less than usual, goes on, in one line; None where nothing keeps the batch."""
+        """The reason, in one line, why the batch is stopped or slow; None if there is none."""
         if self.state.terminal or self.pause is not None:
             return None
         return why_waiting(self.live_workers, self.not_working)
 
     @property
     def rate(self) -> float | None:
-        """Items per second in the last minutes of work; None where nothing goes on, or nothing can be said."""
+        """Items per second in the last minutes of work; None if the batch does not run, or the rate is unknown."""
         return None if self.state.terminal or self.pause is not None else self.pace
 
     @property
     def eta_seconds(self) -> float | None:
-        """Seconds to go at the present rate; None where nothing can be said, and while the batch is paused."""
+        """Seconds left at the present rate; None if unknown, or while the batch is paused."""
         if not self.rate:
             return None
         return (self.counts.pending + self.counts.running) / self.rate
@@ -97,10 +97,10 @@ class ServiceTraffic(Frozen):
     """The single calls of one service in one hour; each is an item in a batch, which can be read by its id."""
 
     service: str
-    hour: datetime  # its beginning, by the database's clock
+    hour: datetime  # beginning of the hour, by the database's clock
     calls: int
     failed: int
-    open: int  # that have not ended yet
+    open: int  # calls that have not ended yet
     cost: Cost  # dollars, as far as prices are known
     unpriced: int  # calls without a known price
 
@@ -119,7 +119,7 @@ class ReviewView(Frozen):
     created_at: datetime
     finished_at: datetime | None
     planned: tuple[str, ...]  # the operations of all stages
-    stages: tuple[BatchView, ...]  # those that have begun
+    stages: tuple[BatchView, ...]  # stages that have begun
 
     @property
     def cost(self) -> Decimal:
@@ -133,13 +133,13 @@ class ReviewView(Frozen):
 
     @property
     def finished(self) -> bool:
-        """True where nothing more will happen unless somebody asks for it: finished, or cancelled in a stage."""
+        """True if nothing more will happen without a request: finished, or cancelled in a stage."""
         cancelled = self.stages[-1].state is BatchStatus.CANCELLED and self.stages[-1].finished
         return self.finished_at is not None or cancelled
 
     @property
     def state(self) -> str:
-        """running, paused, cancelled or completed."""
+        """The state: running, paused, cancelled or completed."""
         if self.finished_at is not None:
             return BatchStatus.COMPLETED.value
         latest = self.stages[-1].state

@@ -1,6 +1,6 @@
-"""The seam to SQLAlchemy and psycopg on this floor.
+"""The seam to SQLAlchemy and psycopg for this package.
 
-What they raise comes out as `LedgerUnavailable` or `ConfigurationError`.
+Their errors become `LedgerUnavailable` or `ConfigurationError`.
 """
 
 import sys
@@ -24,46 +24,46 @@ if TYPE_CHECKING:
 
 
 def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
-    """An engine for the ledger; connects on first use. Raises `ConfigurationError` where the URL is none.
+    """Return an engine for the ledger; it connects on first use. Raises `ConfigurationError` if the URL is invalid.
 
-    What the URL itself says of timeouts, in `options`, goes over what is usual for the kind.
+    Timeouts in the URL's `options` override the defaults of the kind.
     """
     with _readable():
-        where = address(database_url)
-        engine = create_engine(where.url, hide_parameters=True, pool_pre_ping=True, **_usual(where, kind))
-    set_in_transactions(engine, where, kind.limits)
+        server = address(database_url)
+        engine = create_engine(server.url, hide_parameters=True, pool_pre_ping=True, **_usual(server, kind))
+    set_in_transactions(engine, server, kind.limits)
     return engine
 
 
 def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine":
-    """The same for one event loop. Raises `ConfigurationError` where the URL is none."""
-    from sqlalchemy.ext.asyncio import create_async_engine  # who has no event loop need not wait for it
+    """Return an engine for one event loop. Raises `ConfigurationError` if the URL is invalid."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # so that programs without an event loop need not import it
 
     with _readable():
-        where = address(database_url)
-        engine = create_async_engine(where.url, hide_parameters=True, pool_pre_ping=True, **_usual(where, kind))
-    set_in_transactions(engine.sync_engine, where, kind.limits)
+        server = address(database_url)
+        engine = create_async_engine(server.url, hide_parameters=True, pool_pre_ping=True, **_usual(server, kind))
+    set_in_transactions(engine.sync_engine, server, kind.limits)
     return engine
 
 
 def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEngine":
-    """The same, where each statement is a transaction of its own, in one round trip instead of four.
+    """Return an engine for one event loop that commits each statement, in one round trip instead of four.
 
-    A connection that was lost is noticed by the first statement over it.
+    A lost connection is noticed by its first statement.
     """
     from sqlalchemy.ext.asyncio import create_async_engine
 
     with _readable():
-        where = address(database_url)
-        return create_async_engine(where.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **_usual(where, kind))
+        place = address(database_url)
+        return create_async_engine(place.url, hide_parameters=True, isolation_level="AUTOCOMMIT", **_usual(place, kind))
 
 
 @asynccontextmanager
 async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
-    """A connection, given back by whoever took it.
+    """Yield a connection, and close it in the caller's task.
 
-    `async with engine.connect()` gives it back in a task of its own: an event loop that ends before this task has
-    begun drops the connection.
+    `async with engine.connect()` closes it in a task of its own: an event loop that ends before this task has begun
+    drops the connection.
     """
     connection = await engine.connect()
     try:
@@ -72,11 +72,11 @@ async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
         await connection.close()
 
 
-def _usual(where: Address, kind: PoolKind) -> dict[str, Any]:
-    """Return the arguments of every engine; each also hides its parameters: records and answers, in its errors."""
-    driver = session(where, kind.limits)
+def _usual(server: Address, kind: PoolKind) -> dict[str, Any]:
+    """Return the arguments of every engine; each also hides its parameters (records, answers) in errors."""
+    driver = session(server, kind.limits)
     if "options" in driver:
-        driver["options"] = f"{driver['options']} {_options(where.url)}".rstrip()
+        driver["options"] = f"{driver['options']} {_options(server.url)}".rstrip()
     return {
         "pool_size": kind.kept,
         "max_overflow": kind.most - kind.kept,
@@ -101,7 +101,7 @@ def _readable() -> Iterator[None]:
 
 @contextmanager
 def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Connection]:
-    """Yield one connection to the ledger, and close its pool behind it; errors are those of `connect` and the seam."""
+    """Yield one connection to the ledger; close its pool afterwards. Raises the errors of `connect` and the seam."""
     engine = connect(database_url, kind)
     try:
         with ledger_errors(), engine.connect() as connection:
@@ -112,15 +112,15 @@ def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Co
 
 @contextmanager
 def ledger_errors() -> Iterator[None]:
-    """The seam: database errors become Tamis's own, without statements or passwords in them."""
+    """Translate database errors to Tamis's errors, without statements or passwords."""
     handled = sys.exception()
     try:
         yield
     except (SQLAlchemyError, psycopg.Error, OSError) as error:
         if (stopped := interruption(error, handled)) is not None:
             raise stopped from None
-        if (ours := outage(error) or unusable(error)) is not None:
-            raise ours from error
+        if (mapped := outage(error) or unusable(error)) is not None:
+            raise mapped from error
         if isinstance(error, DBAPIError) and (missing := no_tables(error.orig)) is not None:
             raise missing from error
         raise

@@ -1,4 +1,4 @@
-"""A single connection of the driver's own, for whoever looks once: no pool, and no SQLAlchemy to wait for."""
+"""A single connection of the driver, for commands that read once: no pool, and no import of SQLAlchemy."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,12 +16,12 @@ from .pool_kinds import NOTICE_A_LOST_NETWORK, PoolKind
 
 SCHEME = "postgresql+psycopg"
 UNDEFINED_TABLE = "42P01"
-# What a URL may say for this connection beside where the server is. Others are for SQLAlchemy and the pooler to read.
+# Options that a URL may have for this connection. Others are for SQLAlchemy and the pooler to read.
 PLAIN = frozenset({"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "application_name"})
 
 
 def driver_arguments(database_url: str) -> dict[str, str] | None:
-    """The driver's own arguments for a URL that SQLAlchemy would read the same; None: leave it to SQLAlchemy.
+    """Return the driver's arguments for a URL that SQLAlchemy would read the same; None: leave it to SQLAlchemy.
 
     >>> driver_arguments("postgresql+psycopg://ann:p%40ss@db.example:5433/tamis")
     {'user': 'ann', 'password': 'p@ss', 'host': 'db.example', 'port': '5433', 'dbname': 'tamis'}
@@ -47,7 +47,7 @@ def driver_arguments(database_url: str) -> dict[str, str] | None:
 
 
 class DirectConnection:
-    """Runs statements as text; a row has its columns as attributes."""
+    """A connection that runs statements as text; a row has its columns as attributes."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -59,7 +59,7 @@ class DirectConnection:
 
 @contextmanager
 def direct_connection(arguments: Mapping[str, str], kind: PoolKind) -> Iterator[DirectConnection]:
-    """A connection in a transaction that is taken back at the end: who has it only looks.
+    """Yield a connection in a transaction that is rolled back at the end: it is for reading only.
 
     Raises:
         LedgerUnavailable: the ledger does not answer.
@@ -73,13 +73,13 @@ def direct_connection(arguments: Mapping[str, str], kind: PoolKind) -> Iterator[
         finally:
             connection.close()
     except (psycopg.Error, OSError) as error:
-        if (ours := driver_outage(error) or driver_unusable(error) or no_tables(error)) is not None:
-            raise ours from error
+        if (mapped := driver_outage(error) or driver_unusable(error) or no_tables(error)) is not None:
+            raise mapped from error
         raise
 
 
 def no_tables(error: BaseException | None) -> ConfigurationError | None:
-    """Return the error for a table that the driver does not know; None for any other."""
+    """Return the error for a missing table; None for any other error."""
     if getattr(error, "sqlstate", None) != UNDEFINED_TABLE:
         return None
     return ConfigurationError("the ledger has no tables yet: run `tamis migrate`")

@@ -1,4 +1,4 @@
-"""The reason of an inclusion's exclusion, in a statement."""
+"""The exclusion reason of an inclusion, in a statement."""
 
 from sqlalchemy import ColumnElement, Text, case, cast
 

@@ -1,4 +1,4 @@
-"""The batch, review or audit that an id, or the beginning of one, stands for."""
+"""Batches, reviews and audits by their ids, or by the beginning of an id."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -7,8 +7,8 @@ from tamis_schemas import InvalidRequest, UnknownBatch
 
 from .statements import RunsStatements
 
-DIGITS = 32  # of an id, hyphens apart
-# By table: two rows whose ids lie in a span, where there are so many.
+DIGITS = 32  # in an id, without hyphens
+# By table: the first two rows whose ids lie in a span.
 BEGINNING = {
     "batches": "SELECT id FROM batches WHERE id BETWEEN %(first)s AND %(last)s AND purging_at IS NULL LIMIT 2",
     "reviews": "SELECT id FROM reviews WHERE id BETWEEN %(first)s AND %(last)s AND purging_at IS NULL LIMIT 2",
@@ -21,29 +21,29 @@ FIRST_STAGE = "SELECT id FROM batches WHERE review_id = %(review_id)s AND stage 
 
 @dataclass(frozen=True)
 class IdMatch:
-    """The object that an id stands for: one of the two is set."""
+    """The match of an id: one of the two fields is set."""
 
     batch_id: UUID | None
     review_id: UUID | None
 
 
 def find_batch(connection: RunsStatements, prefix: str) -> UUID:
-    """The batch whose id is, or begins with, `prefix`. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
+    """Return the batch with this id or prefix. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
     return _found(connection, "batches", prefix, "batch", "`tamis batches` lists them")
 
 
 def find_review(connection: RunsStatements, prefix: str) -> UUID:
-    """The review whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    """Return the review whose id is, or begins with, `prefix`; raises as `find_batch` does."""
     return _found(connection, "reviews", prefix, "review", "`tamis review list` lists them")
 
 
 def find_audit(connection: RunsStatements, prefix: str) -> UUID:
-    """The audit whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    """Return the audit whose id is, or begins with, `prefix`; raises as `find_batch` does."""
     return _found(connection, "audits", prefix, "audit", "`tamis audit list ID` lists those of a batch")
 
 
 def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
-    """The review or the batch whose id is, or begins with, `prefix`; raises as `find_batch` does."""
+    """Return the review or the batch whose id is, or begins with, `prefix`; raises as `find_batch` does."""
     review = _find(connection, "reviews", prefix, "batch or review")
     batch = _find(connection, "batches", prefix, "batch or review")
     if review is not None and batch is not None:
@@ -57,7 +57,7 @@ def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
 
 
 def find_first_batch(connection: RunsStatements, prefix: str) -> UUID:
-    """The batch whose id is, or begins with, `prefix`, or the first of such a review; raises as `find_batch` does."""
+    """Return the batch with the id or prefix, or the first batch of such a review; raises as `find_batch` does."""
     match = find_either(connection, prefix)
     if match.batch_id is not None:
         return match.batch_id
@@ -72,11 +72,11 @@ def _found(connection: RunsStatements, table: str, prefix: str, noun: str, listi
 
 
 def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUID | None:
-    wanted = prefix.strip().lower()
-    if not wanted or any(character not in "0123456789abcdef-" for character in wanted):
+    text = prefix.strip().lower()
+    if not text or any(character not in "0123456789abcdef-" for character in text):
         listing = {"review": "review list", "audit": "audit list ID"}.get(noun, "batches")
         raise UnknownBatch(f"{prefix!r} is no {noun} id: `tamis {listing}` lists them")
-    span = beginning_with(wanted)
+    span = beginning_with(text)
     if span is None:
         return None
     first, last = span
@@ -90,9 +90,9 @@ def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUI
 
 
 def beginning_with(prefix: str) -> tuple[UUID, UUID] | None:
-    """The first and the last id whose text begins with `prefix`, in small letters; None: no id does."""
+    """Return the first and the last id whose text begins with `prefix`, in small letters; None: no id does."""
     digits = prefix.replace("-", "")
     if len(digits) > DIGITS:
         return None
     first, last = (UUID(digits.ljust(DIGITS, filler)) for filler in "0f")
-    return (first, last) if str(first).startswith(prefix) else None  # its hyphens stand where those of an id do
+    return (first, last) if str(first).startswith(prefix) else None  # its hyphens are at the places of an id's hyphens

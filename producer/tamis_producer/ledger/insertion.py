@@ -34,7 +34,7 @@ from .allowance import admitted
 def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
     """Write rows by a `COPY ... FROM STDIN`, in the connection's transaction.
 
-    The connection may be that of an `AsyncConnection`, inside its `run_sync`.
+    Works for an `AsyncConnection` too, inside its `run_sync`.
     """
     opened = connection.connection
     if isinstance(opened.dbapi_connection, AdaptedConnection):
@@ -51,7 +51,7 @@ async def _copy_rows(driver: AsyncConnection[Any], statement: Any, rows: Iterabl
     async with driver.cursor() as cursor, cursor.copy(statement) as copy:
         until = time.perf_counter() + TURN
         for row in rows:
-            await copy.write_row(row)  # which waits only where the server is slow
+            await copy.write_row(row)  # waits only if the server is slow
             if time.perf_counter() >= until:
                 await asyncio.sleep(0)
                 until = time.perf_counter() + TURN
@@ -61,24 +61,24 @@ COPIED_AT_ONCE = 5_000  # items
 
 
 def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
-    """Write a batch, its shards and its items; the id, or that of the batch that used the same key before.
+    """Write a batch with its shards and items; return its id, or the id of the batch that used the same key before.
 
-    Runs in the caller's transaction: either all of it is there afterwards or none.
+    Runs in the caller's transaction: all of it is written, or nothing.
 
     Raises:
         IdempotencyConflict: the key was used for other content.
-        NotAllowed: the key of the gateway that it is submitted with does not allow it.
+        NotAllowed: the gateway's key does not allow the batch.
     """
     if batch.idempotency_key is not None:
         owner = batch.api_key_id or ""
-        # Two submits of one key at once: the second waits here until the first is committed.
+        # Two submissions with one key: the second waits here until the first is committed.
         connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"{owner}:{batch.idempotency_key}"))))
-        wanted = select(batches.c.id, batches.c.content_sha256, batches.c.max_cost)
-        same = and_(
+        query = select(batches.c.id, batches.c.content_sha256, batches.c.max_cost)
+        same_key = and_(
             func.coalesce(batches.c.api_key_id, literal_column("''")) == owner,
             batches.c.idempotency_key == batch.idempotency_key,
         )
-        earlier = connection.execute(wanted.where(same)).first()
+        earlier = connection.execute(query.where(same_key)).first()
         if earlier is not None:
             if earlier.content_sha256 != batch.content_sha256:
                 raise IdempotencyConflict(
@@ -122,14 +122,14 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
     if batch.pause is not None:
         pause = batch.pause.model_dump(mode="json")
         paused = update(batches).where(batches.c.id == batch.id).values(state=BatchStatus.PAUSED, pause=pause)
-        connection.execute(paused)  # a change of its state: whoever has a callback is told
+        connection.execute(paused)  # as a change of state, so that callbacks are sent
     return batch.id
 
 
 def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> None:
-    """Return where the batch that is there already may spend no more than the new one.
+    """Return if the existing batch may spend no more than the new one.
 
-    Raises `IdempotencyConflict`: it may spend more: whoever names a budget now would rely on one that does not hold.
+    Raises `IdempotencyConflict` if it may spend more: the caller would rely on a budget that does not hold.
     """
     if asked is not None and (has is None or has > asked):
         budget = "no budget" if has is None else f"a budget of {dollars(has)}"
@@ -153,10 +153,10 @@ def _insert_shards(connection: Connection, batch: NewBatch) -> None:
 
 
 def _copy_items(connection: Connection, batch: NewBatch) -> None:
-    """Copy the items in pieces: the rows of a statement are held until its triggers have seen them."""
+    """Copy the items in pieces, as a statement's rows stay in memory until its triggers have seen them."""
     rows = enumerate(batch.items)
     while _copy_piece(connection, str(batch.id), list(islice(rows, COPIED_AT_ONCE))):
-        pass  # no piece has a name here: memory holds one of them, never two
+        pass  # binds no name to a piece, so memory holds one piece at a time
 
 
 def _copy_piece(connection: Connection, batch_id: str, piece: Sequence[tuple[int, NewItem]]) -> bool:

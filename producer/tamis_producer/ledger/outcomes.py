@@ -50,36 +50,36 @@ from .overrides import overrides_of, standing_at
 from .remarks import listed_remarks
 from .sources import source_name
 
-PLACES = 10_000  # fetched at once where nothing else of the items is
-PAGE = 200  # items that are read at once where many are: of full texts they are 20 MB
-PANEL = "panel"  # the name in a result's detail under which the words of a panel's models stand
-BEHIND_ALL = 2**31 - 1  # the largest number that a column of places holds
-_ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # of the others, what stands in `results` is of an earlier round
+PLACES = 10_000  # places fetched at once, without the other columns
+PAGE = 200  # items read at once, out of many: 20 MB of full texts
+PANEL = "panel"  # key in a result's detail for the answers of a panel's models
+BEHIND_ALL = 2**31 - 1  # largest number that a column of places holds
+_ENDED = (ItemStatus.DECIDED, ItemStatus.FAILED)  # items in other states have only `results` of an earlier round
 MEASURED = tuple(operation_name(kind) for kind in OPERATIONS if kind.reads_chunks)
 
 
 def stream_results(
     connection: Connection, batch_id: UUID, places: Collection[int] | None = None
 ) -> Iterator[ItemResult]:
-    """Every item of a batch in item order, or those at some places, with its result where it has one; in pages.
+    """Yield every item of a batch in item order, or the items at some places, with its result if any; in pages.
 
-    All of one moment where the connection is that of a snapshot. An item that is asked about again has no result until
-    it ends anew; its provenance is what was paid for it before.
+    On a snapshot's connection all items are of one moment. An item that is asked again has no result until it has
+    ended; its provenance shows the earlier cost.
     """
-    wanted = None if places is None else sorted(places)
-    yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, wanted))
+    ordered = None if places is None else sorted(places)
+    yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, ordered))
 
 
 def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[ItemResult]:
-    """The same, each page as it stands when the reader comes to it; nothing is held between two pages.
+    """Yield the items of `stream_results`, each page as it is when the reader reaches it; keep nothing between pages.
 
     Raises `LedgerUnavailable`.
     """
-    wanted = None if places is None else sorted(places)
+    ordered = None if places is None else sorted(places)
 
     def page(after: int | None) -> list[ItemResult]:
         with ledger_errors(), engine.connect() as connection:
-            return read_results(connection, batch_id, after, PAGE, wanted)
+            return read_results(connection, batch_id, after, PAGE, ordered)
 
     yield from _in_pages(page)
 
@@ -94,9 +94,9 @@ def _in_pages(page: Callable[[int | None], list[ItemResult]]) -> Iterator[ItemRe
 def read_results(
     connection: Connection, batch_id: UUID, after: int | None, limit: int, places: Sequence[int] | None = None
 ) -> list[ItemResult]:
-    """Up to `limit` items in item order, the first ones or those behind the place `after`; none where it is the last.
+    """Return up to `limit` items in item order, from the start or after the place `after`; none after the last.
 
-    `places`: in ascending order, the only items to be read. Each item is what `stream_results` gives.
+    `places`: in ascending order, the only items to read. Each item is as in `stream_results`.
     """
     start = 0 if after is None else min(after + 1, BEHIND_ALL)
     end = min(start + limit, BEHIND_ALL)
@@ -110,9 +110,9 @@ def read_results(
 def _read(
     connection: Connection, batch_id: UUID, of_page: Callable[[ColumnElement[int]], ColumnElement[bool]]
 ) -> list[ItemResult]:
-    """Each table is asked for the page alone: a plan that reads the whole batch would do so for every page."""
+    """Return the items of a page. Each table has the condition, else the planner may read the whole batch."""
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
-    human = standing_at(batch_id, items.c.idx)
+    decisions = standing_at(batch_id, items.c.idx)
     listed = listed_remarks(batch_id, of_page(remarks.c.idx))
     statement = (
         select(
@@ -126,7 +126,7 @@ def _read(
             ),
             exclusion_reason().label("excluded_because"),
             source_name().label("source"),
-            *(human.c.decisions, human.c.id.label("counts"), human.c.conflict),
+            *(decisions.c.decisions, decisions.c.id.label("counts"), decisions.c.conflict),
             listed.c.remarks,
         )
         .select_from(items)
@@ -134,7 +134,7 @@ def _read(
         .join(payloads, _same_item(payloads) & of_page(payloads.c.idx))
         .outerjoin(exclusions, _same_item(exclusions) & of_page(exclusions.c.idx))
         .outerjoin(results, _same_item(results) & of_page(results.c.idx))
-        .outerjoin(human, true())
+        .outerjoin(decisions, true())
         .outerjoin(listed, listed.c.idx == items.c.idx)
         .where(items.c.batch_id == batch_id, of_page(items.c.idx))
         .order_by(items.c.idx)
@@ -147,13 +147,13 @@ def _same_item(table: Table) -> ColumnElement[bool]:
 
 
 def read_item_ids(connection: Connection, batch_id: UUID) -> list[str]:
-    """The ids of a batch's items, in their order."""
+    """Return the ids of a batch's items, in item order."""
     statement = select(items.c.item_id).where(items.c.batch_id == batch_id).order_by(items.c.idx)
     return list(connection.execute(statement).scalars())
 
 
 def read_originals(connection: Connection, batch_id: UUID) -> Sequence[int]:
-    """The places of the items that are no copies of others, in their order."""
+    """Return the places of the items that are not copies of others, in item order."""
     statement = (
         select(items.c.idx)
         .outerjoin(exclusions, _same_item(exclusions))
@@ -165,7 +165,7 @@ def read_originals(connection: Connection, batch_id: UUID) -> Sequence[int]:
 
 def _item_result(batch_id: UUID, row: Any) -> ItemResult:
     humans = overrides_of(batch_id, row, row.decisions or (), HumanStage.OWN, row.value)
-    counts = [one["id"] == row.counts and not row.conflict for one in row.decisions or ()]
+    counts = [decision["id"] == row.counts and not row.conflict for decision in row.decisions or ()]
     item = {
         "index": row.idx,
         "item_id": row.item_id,
@@ -217,7 +217,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
 
 
 def apart(detail: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, PanelResult | None]:
-    """What stands behind a value, and the words of the panel that was asked; None for what there is not."""
+    """Return the detail of a value, and the answers of the panel; None for each that is missing."""
     if detail is None or PANEL not in detail:
         return None if detail is None else dict(detail), None
     rest = {name: value for name, value in detail.items() if name != PANEL}
@@ -229,7 +229,7 @@ def _decision(detail: Mapping[str, Any], excluded_because: str | None) -> Inclus
 
 
 def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
-    """The result of an item that was decided or failed, of a row of `results` with the batch's operation."""
+    """Return the result of a decided or failed item, from a row of `results` with the batch's operation."""
     shared = {"confidence": row.confidence or 0.0, "reasoning": row.reasoning, "error": row.error}
     if row.operation == operation_name(ExtractFields):
         return FieldsResult(fields=row.value, **shared)
@@ -237,14 +237,14 @@ def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
 
 
 def evaluations_json() -> ColumnElement[Any]:
-    """The evaluations of each item, as a list of objects; looked up only for operations that have metrics."""
+    """Return each item's evaluations as a list of objects; looked up only for operations that have metrics."""
     of = evaluations.c
-    each = func.json_build_object(
+    evaluation = func.json_build_object(
         *("label", of.label, "metric_type", of.metric_type, "score", of.score),
         *("category", of.category, "reason", of.reason, "field", of.field),
     )
     listed = (
-        select(func.json_agg(each))
+        select(func.json_agg(evaluation))
         .where(of.batch_id == items.c.batch_id, of.idx == items.c.idx)
         .correlate(items)
         .scalar_subquery()
@@ -253,16 +253,16 @@ def evaluations_json() -> ColumnElement[Any]:
 
 
 def evaluations_of(rows: Sequence[dict[str, Any]] | None, fields: Sequence[str] = ()) -> list[Evaluation]:
-    """First what is said of the result as a whole, then of each of its fields in their order."""
+    """Return the evaluations of the whole result first, then those for each field in field order."""
     ranks = {name: place for place, name in enumerate(["", *fields])}
-    in_order = sorted(rows or (), key=lambda one: (ranks.get(one["field"], len(ranks)), *metric_rank(one["label"])))
+    in_order = sorted(rows or (), key=lambda row: (ranks.get(row["field"], len(ranks)), *metric_rank(row["label"])))
     return [
         Evaluation(
-            label=one["label"],
-            metric_type=one["metric_type"],
-            value=one["category"] if one["score"] is None else float(one["score"]),
-            reason=one["reason"],
-            field=one["field"] or None,
+            label=row["label"],
+            metric_type=row["metric_type"],
+            value=row["category"] if row["score"] is None else float(row["score"]),
+            reason=row["reason"],
+            field=row["field"] or None,
         )
-        for one in in_order
+        for row in in_order
     ]

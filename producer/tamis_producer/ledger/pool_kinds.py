@@ -1,11 +1,11 @@
-"""The pools of each kind of process: the name that Postgres knows, and how long a statement may take."""
+"""The connection pools of each kind of process: the name in Postgres, and the longest statement."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-# A server whose machine or network is gone says nothing: without these, a statement waits for hours. (ms and s)
+# Without these, a statement waits for hours after the server's machine or network has failed. (ms and s)
 NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
     {
         "connect_timeout": 5,
@@ -19,17 +19,17 @@ NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
 
 @dataclass(frozen=True)
 class PoolKind:
-    """The use that a kind of process makes of the ledger: its name for Postgres, and how long it may take."""
+    """The limits of a kind of process in the ledger: its name in Postgres, and its times."""
 
     name: str  # in `pg_stat_activity`, unless the URL gives another
-    statement_within: int  # s; a longer one is ended
-    idle_within: int  # s between two statements of a transaction; then it is ended: who is stopped keeps no locks
-    kept: int = 5  # connections that stay open while nobody needs them
-    most: int = 15  # at once
+    statement_within: int  # s; a longer statement is ended
+    idle_within: int  # s between two statements of a transaction; a longer pause ends it and its locks
+    kept: int = 5  # connections that stay open while unused
+    most: int = 15  # connections at once
 
     @property
     def limits(self) -> dict[str, str]:
-        """The same as the server's settings; 0 seconds are no bound."""
+        """The limits as settings of the server; 0 seconds are no limit."""
         bounds = {
             "statement_timeout": self.statement_within,
             "idle_in_transaction_session_timeout": self.idle_within,
@@ -39,8 +39,8 @@ class PoolKind:
 
 CLIENT = PoolKind("tamis client", statement_within=1_800, idle_within=300)
 GATEWAY = PoolKind("tamis gateway", statement_within=120, idle_within=60, kept=3)
-# Between two statements the items of a whole batch may be made ready.
+# Between two statements the items of a whole batch may be prepared.
 DISPATCH = PoolKind("tamis dispatch", statement_within=120, idle_within=30)
 LISTENER = PoolKind("tamis listener", statement_within=60, idle_within=60, kept=2, most=12)  # one listens
-# An order is worked out in one transaction, with a lock that others wait for.
+# An order is computed in one transaction, with a lock that others wait for.
 READING_ORDERS = PoolKind("tamis reading orders", statement_within=120, idle_within=300, kept=1, most=2)

@@ -1,4 +1,4 @@
-"""Sources in the ledger: where a batch's records come from, and which earlier batches it brings up to date."""
+"""Sources in the ledger: the origin of a batch's records, and the earlier batches that it updates."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +16,10 @@ def read_sources(batch: Row[Any]) -> tuple[Source, ...]:
 
 
 def source_name() -> ColumnElement[str | None]:
-    """The name of an item's source, in a statement that joins `batches` and `payloads`.
+    """Return the name of an item's source, in a statement that joins `batches` and `payloads`.
 
-    NULL where the batch has no more than one source. An item of a review's later stage comes from where its record in
-    the first one does.
+    NULL if the batch has at most one source. In a later stage of a review, the source is that of the first stage's
+    record.
     """
     first, origin = batches.alias("first_stage"), payloads.alias("origin")
     of_first = (
@@ -27,8 +27,8 @@ def source_name() -> ColumnElement[str | None]:
         .join(origin, origin.c.batch_id == first.c.id)
         .where(first.c.review_id == batches.c.review_id, first.c.stage == 0, origin.c.idx == payloads.c.origin)
     )
-    own = _name(batches.c.source, payloads.c.source)
-    return case((batches.c.stage > 0, of_first.scalar_subquery()), else_=own)
+    of_batch = _name(batches.c.source, payloads.c.source)
+    return case((batches.c.stage > 0, of_first.scalar_subquery()), else_=of_batch)
 
 
 def _name(sources: ColumnElement[Any], place: ColumnElement[int]) -> ColumnElement[str]:
@@ -36,7 +36,7 @@ def _name(sources: ColumnElement[Any], place: ColumnElement[int]) -> ColumnEleme
 
 
 def earlier_batches(connection: Connection, batch_id: UUID) -> list[UUID]:
-    """Return a batch, and before it those that it brings up to date, the latest first; purged ones end the chain."""
+    """Return a batch and the earlier batches that it updates, latest first; a purged batch ends the chain."""
     chain: list[UUID] = []
     following: UUID | None = batch_id
     while following is not None and following not in chain:
@@ -49,7 +49,7 @@ def earlier_batches(connection: Connection, batch_id: UUID) -> list[UUID]:
 
 
 def read_known_records(connection: Connection, batch_id: UUID) -> Sequence[dict[str, Any]]:
-    """Return the records of a batch and of those that it brings up to date, copies too."""
+    """Return the records of a batch and of the batches that it updates, with copies."""
     chain = earlier_batches(connection, batch_id)
     statement = (
         select(payloads.c.payload).where(payloads.c.batch_id.in_(chain)).order_by(payloads.c.batch_id, payloads.c.idx)

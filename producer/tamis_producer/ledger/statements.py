@@ -1,4 +1,4 @@
-"""Statements as text, and what runs them: a connection of SQLAlchemy, or the driver's own."""
+"""Statements as text, and the connection that runs them: SQLAlchemy's, or the driver's."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
@@ -8,5 +8,5 @@ class RunsStatements(Protocol):
     """A connection to the ledger, in a transaction."""
 
     def exec_driver_sql(self, statement: str, parameters: Mapping[str, Any], /) -> Iterable[Any]:
-        """The rows, with their columns as attributes; a parameter stands in the statement as `%(name)s`."""
+        """Return the rows, with their columns as attributes; the statement names a parameter as `%(name)s`."""
         ...

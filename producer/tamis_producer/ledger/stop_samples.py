@@ -1,4 +1,4 @@
-"""Sampling frames of the stop rule in the ledger: which records a frame holds, in which order, how many are drawn."""
+"""Sampling frames of the stop rule in the ledger: their records, the order, and the number drawn."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ from tamis_schemas.ledger import stop_samples
 
 @dataclass(frozen=True)
 class Promise:
-    """What a team asks of a stop rule."""
+    """The recall and confidence that a team requests of a stop rule."""
 
     recall: float
     confidence: float
@@ -20,38 +20,38 @@ class Promise:
 
 @dataclass(frozen=True)
 class StoredFrame:
-    """The records that nobody had read when it was made, in a random order: the first `drawn` are a random sample."""
+    """The records that were unread at the time, in a random order: the first `drawn` are a random sample."""
 
     id: UUID
     batch_id: UUID
     number: int  # among the batch's frames, from 1
     seed: int
-    recall: float  # that it was last drawn for
+    recall: float  # recall of the last draw
     confidence: float
-    records: Sequence[int]  # all of it, in the order in which they are drawn
+    records: Sequence[int]  # all records, in the order of the draw
     drawn: int
     created_at: datetime
     closed_at: datetime | None = None
 
     @property
     def promise(self) -> Promise:
-        """What it was last drawn for."""
+        """The promise of the last draw."""
         return Promise(self.recall, self.confidence)
 
     @property
     def sample(self) -> Sequence[int]:
-        """The records that people were asked to read, in their order."""
+        """The records that people were asked to read, in order."""
         return self.records[: self.drawn]
 
 
 def read_frames(connection: Connection, batch_id: UUID) -> list[StoredFrame]:
-    """The frames of a batch, the first one first; at most the last is open."""
+    """Return the frames of a batch, oldest first; at most the last is open."""
     statement = select(stop_samples).where(stop_samples.c.batch_id == batch_id).order_by(stop_samples.c.number)
     return [StoredFrame(**row._asdict()) for row in connection.execute(statement)]
 
 
 def read_open_sample(connection: Connection, batch_id: UUID) -> list[int]:
-    """The records of the sample that is open, in the order in which they were drawn; none where none is."""
+    """Return the records of the open sample, in the order of the draw; none if none is open."""
     drawn = func.trim_array(stop_samples.c.records, func.cardinality(stop_samples.c.records) - stop_samples.c.drawn)
     is_open = (stop_samples.c.batch_id == batch_id) & stop_samples.c.closed_at.is_(None)
     return connection.execute(select(drawn).where(is_open)).scalar_one_or_none() or []
@@ -60,17 +60,17 @@ def read_open_sample(connection: Connection, batch_id: UUID) -> list[int]:
 def insert_frame(
     connection: Connection, batch_id: UUID, *, number: int, seed: int, promise: Promise, records: Sequence[int]
 ) -> None:
-    """Write a frame of which nothing is drawn yet; `records` in the order in which they will be."""
+    """Write a frame with nothing drawn yet; `records` in the order of the draw."""
     row = {"id": uuid4(), "batch_id": batch_id, "number": number, "seed": seed, "records": list(records)}
     connection.execute(insert(stop_samples).values(row | asdict(promise)))
 
 
 def extend_frame(connection: Connection, frame_id: UUID, drawn: int, promise: Promise) -> None:
-    """Let the first `drawn` records of an open frame be its sample."""
+    """Make the first `drawn` records of an open frame its sample."""
     of_frame = update(stop_samples).where(stop_samples.c.id == frame_id)
     connection.execute(of_frame.values(drawn=drawn, **asdict(promise)))
 
 
 def close_frame(connection: Connection, frame_id: UUID) -> None:
-    """Draw nothing more from a frame."""
+    """Close a frame: nothing more is drawn from it."""
     connection.execute(update(stop_samples).where(stop_samples.c.id == frame_id).values(closed_at=func.now()))

@@ -1,4 +1,4 @@
-"""The state of batches and reviews, read: their pace, their summaries, and the traffic of services."""
+"""The state of batches and reviews: their pace, their summaries, and the single calls of services."""
 
 from collections.abc import Collection
 from typing import Any
@@ -17,11 +17,11 @@ from .batch_view import BatchView, ReviewView, ServiceTraffic
 from .statements import RunsStatements
 from .worker_view import WorkerState
 
-WINDOW = 600  # s looked back at most
-LOOKED_AT = 500  # results at most: those of the highest places, which ended last, as places are taken in their order
+WINDOW = 600  # s, longest look back
+LOOKED_AT = 500  # results at most: at the highest places, which end last, as places are claimed in order
 
-# A pause takes the shards in flight back, and they are dispatched anew when it goes on: what lies before the first
-# dispatch of those in flight may be a pause. Of a batch that does not run nothing is looked at.
+# A pause stops the shards in flight, and a resumed batch dispatches them again: the time before their first dispatch
+# may be a pause. A batch that does not run has no pace.
 PACE = f"""LEFT JOIN LATERAL (
        SELECT greatest(min(dispatched_at), now() - interval '{WINDOW} seconds') AS since, max(end_idx) AS behind
          FROM shards
@@ -34,12 +34,11 @@ PACE = f"""LEFT JOIN LATERAL (
                  FROM results
                 WHERE results.batch_id = b.id AND results.idx < flight.behind
                 ORDER BY results.idx DESC LIMIT {LOOKED_AT}) AS last
-        WHERE own AND created_at >= flight.since) AS recent ON true"""  # noqa: S608 - of numbers that stand in the code
+        WHERE own AND created_at >= flight.since) AS recent ON true"""  # noqa: S608 - numbers from the code
 SUMS = ("prompt_tokens", "completion_tokens", "cost", "unpriced", "unanswered", "lost_claims")  # columns of `tallies`
-# One statement, so that all of it is one snapshot and the accounting identity holds in every read. Of items and results
-# their counters are read, and a few results for the pace: that costs the same however many there are. As text, because
-# commands that only look run it without waiting for SQLAlchemy to be imported. Between the two parts stands which
-# batches.
+# One statement is one snapshot, so the accounting identity holds in every read. It reads the counters of items and
+# results, and a few results for the pace, so its cost does not grow with the batch. It is text, so that commands run it
+# without importing SQLAlchemy. The condition on batches comes between the two parts.
 SEEN = f"""
 SELECT b.id, b.label, b.operation, b.model, b.steering, b.state, b.round, b.n_items, b.max_cost, b.created_at,
        b.started_at, b.finished_at, b.review_id, b.stage, b.pause, b.priority, tallied.*,
@@ -51,7 +50,7 @@ SELECT b.id, b.label, b.operation, b.model, b.steering, b.state, b.round, b.n_it
           FROM workers WHERE lease_until > now() AND state <> '{WorkerState.WORKING.value}') AS not_working,
        extract(epoch FROM coalesce(b.finished_at, now()) - b.started_at) AS elapsed,
        recent.*
-  FROM (SELECT * FROM batches WHERE """  # noqa: S608 - of states that stand in the code
+  FROM (SELECT * FROM batches WHERE """  # noqa: S608 - states from the code
 STANDING = f""") AS b
   JOIN LATERAL (
        SELECT {", ".join(f"coalesce(sum({status.value}), 0) AS n_{status.value}" for status in ItemStatus)},
@@ -64,7 +63,7 @@ STANDING = f""") AS b
   LEFT JOIN spending ON spending.batch_id = b.id
   LEFT JOIN api_keys ON api_keys.id = b.api_key_id
  ORDER BY b.created_at DESC, b.id DESC
-"""  # noqa: S608 - of columns and states that stand in the code
+"""  # noqa: S608 - columns and states from the code
 _BEFORE = """ AND (CAST(%(after)s AS uuid) IS NULL
       OR (created_at, id) < (SELECT created_at, id FROM batches WHERE id = %(after)s))
    ORDER BY created_at DESC, id DESC LIMIT %(limit)s"""
@@ -94,20 +93,19 @@ SELECT service, date_trunc('hour', created_at) AS hour, sum(n_items) AS calls,
 
 
 def pace(ended: int, spread: float | None, since_first: float | None, shortest_call: float | None) -> float | None:
-    """Return the items that ended a second after the first one; None where no second one ended, or no time has passed.
+    """Return the items per second after the first one; None if there is no second item, or no time has passed.
 
-    They are those of the last minutes of work, never over a pause. The time begins with the first result, so that
-    nothing counts of the start: not the wait for a worker, nor a first call that loads a model or finds out alone how
-    the endpoint is asked.
+    They are results of the last minutes of work, never across a pause. The time begins with the first result, which
+    omits the start: the wait for a worker, a first call that loads a model or finds the right request format.
 
-    Calls in flight together end together: the time is that of the shortest call at least. While nothing ends, the
-    endpoint may be busy with the next calls for as long as the results took so far; then the pace falls.
+    Calls in flight together end together, so the time is at least the length of the shortest call. While nothing ends,
+    the endpoint may be busy with the next calls for as long as the results took so far; then the pace falls.
 
     Args:
-        ended: the results that are looked at.
-        spread: seconds from the first of them to the last.
-        since_first: seconds from the first of them to now.
-        shortest_call: seconds that the shortest of their calls took; None where all came from the cache.
+        ended: number of results.
+        spread: seconds from the first to the last result.
+        since_first: seconds from the first result to now.
+        shortest_call: seconds of the shortest call. None: all results came from the cache.
     """
     if ended < 2 or spread is None or since_first is None:
         return None
@@ -118,14 +116,14 @@ def pace(ended: int, spread: float | None, since_first: float | None, shortest_c
 def read_reviews(
     connection: RunsStatements, *, review_id: UUID | None = None, limit: int = 20, after: UUID | None = None
 ) -> list[ReviewView]:
-    """Return the state of reviews, newest first: of one, or of the last `limit`, those before the review `after`.
+    """Return the state of reviews, newest first: one review, or the last `limit`, older than the review `after`.
 
-    Raises `UnknownBatch` where the one asked for is not there, or is being purged.
+    Raises `UnknownBatch` if the requested review does not exist, or is being purged.
     """
-    from tamis_schemas import ReviewPlan  # with all operations, of which those who look at batches need none
+    from tamis_schemas import ReviewPlan  # it imports all operations, which commands that read batches do not need
 
     statement = LATEST_REVIEWS if review_id is None else ONE_REVIEW
-    kept = list(connection.exec_driver_sql(statement, {"review_id": review_id, "limit": limit, "after": after}))
+    rows = list(connection.exec_driver_sql(statement, {"review_id": review_id, "limit": limit, "after": after}))
     views = [
         ReviewView(
             id=str(row.id),
@@ -135,7 +133,7 @@ def read_reviews(
             planned=tuple(stage.name for stage in ReviewPlan.model_validate(row.plan).stages),
             stages=tuple(sorted(read_views(connection, review_id=row.id), key=lambda view: view.stage or 0)),
         )
-        for row in kept
+        for row in rows
     ]
     if review_id is not None and not views:
         raise UnknownBatch(f"there is no review {review_id}")
@@ -152,10 +150,10 @@ def read_views(
     of_no_review: bool = False,
     after: UUID | None = None,
 ) -> list[BatchView]:
-    """Return the state of batches, newest first: of those named, of a review's, or of the last `limit` without service.
+    """Return the state of batches, newest first: by id, of a review, or the last `limit` that are not a service's.
 
-    The last ones may be those that belong `of_no_review`, and those before the batch `after`.
-    Raises `UnknownBatch` where the one asked for is not there, or is being purged.
+    The last ones can be limited to batches `of_no_review`, and to batches older than the batch `after`. Raises
+    `UnknownBatch` if the requested batch does not exist, or is being purged.
     """
     if batch_id is not None:
         chosen = "id = %(batch_id)s AND purging_at IS NULL"
@@ -163,11 +161,11 @@ def read_views(
         chosen = "id = ANY(%(batch_ids)s) AND purging_at IS NULL"
     elif review_id is not None:
         chosen = "review_id = %(review_id)s"
-    else:  # the others are shown together, by `read_service_traffic`
+    else:  # `read_service_traffic` shows the others together
         chosen = LATEST_OF_NO_REVIEW if of_no_review else LATEST
-    named = {"batch_id": batch_id, "batch_ids": list(batch_ids or ()), "review_id": review_id}
-    wanted = {**named, "limit": limit, "after": after}
-    views = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, wanted)]
+    filters = {"batch_id": batch_id, "batch_ids": list(batch_ids or ()), "review_id": review_id}
+    parameters = {**filters, "limit": limit, "after": after}
+    views = [_view(row) for row in connection.exec_driver_sql(SEEN + chosen + STANDING, parameters)]
     if batch_id is not None and not views:
         raise UnknownBatch(f"there is no batch {batch_id}")
     return views
@@ -195,14 +193,14 @@ def _view(row: Any) -> BatchView:
 
 
 def read_summary(connection: RunsStatements, batch_id: UUID, round_: int | None = None) -> Summary | None:
-    """The summary of a batch's round, or of its latest finished one; None where there is none."""
+    """Return the summary of a batch's round, or of its latest finished round; None if there is none."""
     summaries = read_summaries(connection, batch_id)
-    wanted = [summary for summary in summaries if round_ is None or summary.round == round_]
-    return wanted[-1] if wanted else None
+    matches = [summary for summary in summaries if round_ is None or summary.round == round_]
+    return matches[-1] if matches else None
 
 
 def read_summaries(connection: RunsStatements, batch_id: UUID) -> list[Summary]:
-    """The summaries of a batch's finished rounds, the first one first."""
+    """Return the summaries of a batch's finished rounds, first round first."""
     statement = "SELECT summary FROM summaries WHERE batch_id = %(batch_id)s ORDER BY round"
     return [
         Summary.model_validate(row.summary) for row in connection.exec_driver_sql(statement, {"batch_id": batch_id})
@@ -210,9 +208,9 @@ def read_summaries(connection: RunsStatements, batch_id: UUID) -> list[Summary]:
 
 
 def read_service_traffic(connection: RunsStatements, *, hours: int = 24) -> list[ServiceTraffic]:
-    """Single calls, counted by service and hour: nobody wants to see a batch for each.
+    """Return the number of single calls by service and hour, instead of a batch for each call.
 
-    Those of the last so many hours, this one among them; the latest hour first, services by their names.
+    Covers the last `hours` hours, the present one included; latest hour first, services by name.
     """
     rows = connection.exec_driver_sql(TRAFFIC, {"before": hours - 1})
     return [ServiceTraffic.model_validate({name: getattr(row, name) for name in TRAFFIC_COLUMNS}) for row in rows]

@@ -1,4 +1,4 @@
-"""The outbox of webhooks, for people: what there is, send it again, try a receiver, and what a key's batches tell."""
+"""The outbox of webhooks: list, resend, test, and the callbacks of a key's batches."""
 
 from datetime import datetime
 from uuid import UUID
@@ -19,29 +19,29 @@ HEX = frozenset("0123456789abcdef-")
 class WebhookView(Frozen):
     """An event that somebody is to be told of, and how that stands."""
 
-    id: UUID  # of each request about it
+    id: UUID  # id of each request about it
     batch_id: UUID | None  # None: a test
     type: str
     url: str
     state: WebhookState
     tries: int
     created_at: datetime
-    next_at: datetime | None  # None: it is not tried again
+    next_at: datetime | None  # None: there is no further try
     last_at: datetime | None
-    last_status: int | None  # None: nobody was asked yet, or there was no answer
-    last_said: str | None  # what came of the last try, or why there is none
+    last_status: int | None  # None: no try yet, or no answer
+    last_said: str | None  # outcome of the last try, or why there is none
 
 
 def read_all(engine: Engine, *, limit: int = 20, state: WebhookState | None = None) -> list[WebhookView]:
-    """The latest events, newest first. Raises `LedgerUnavailable`."""
+    """Return the latest events, newest first. Raises `LedgerUnavailable`."""
     latest = select(webhooks).order_by(webhooks.c.created_at.desc(), webhooks.c.id).limit(limit)
-    wanted = latest if state is None else latest.where(webhooks.c.state == state)
+    query = latest if state is None else latest.where(webhooks.c.state == state)
     with ledger_errors(), engine.connect() as connection:
-        return [_view(row) for row in connection.execute(wanted)]
+        return [_view(row) for row in connection.execute(query)]
 
 
 def read_one(engine: Engine, webhook_id: UUID) -> WebhookView:
-    """An event. Raises `InvalidRequest` where there is none with this id, and `LedgerUnavailable`."""
+    """Return an event. Raises `InvalidRequest` if none has this id, and `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         row = connection.execute(select(webhooks).where(webhooks.c.id == webhook_id)).one_or_none()
     if row is None:
@@ -50,17 +50,17 @@ def read_one(engine: Engine, webhook_id: UUID) -> WebhookView:
 
 
 def replay(engine: Engine, prefix: str) -> list[WebhookView]:
-    """Send an event again, with its id and body, or all events of a batch; the schedule begins anew.
+    """Send an event again, with its id and body, or all events of a batch; restart the schedule.
 
     Raises:
         InvalidRequest: no event and no batch with events begins with `prefix`, or several do.
         LedgerUnavailable: the ledger does not answer.
     """
-    wanted = prefix.strip().lower()
+    digits = prefix.strip().lower()
     w = webhooks.c
     with ledger_errors(), engine.begin() as connection:
         for column in (w.id, w.batch_id):
-            begins = cast(column, String).startswith(wanted) if wanted and HEX.issuperset(wanted) else column.is_(None)
+            begins = cast(column, String).startswith(digits) if digits and HEX.issuperset(digits) else column.is_(None)
             ids = connection.execute(select(column).where(begins, column.is_not(None)).distinct().limit(2)).all()
             if len(ids) > 1:
                 raise InvalidRequest(f"several begin with {prefix!r}: give more of the id")
@@ -72,16 +72,16 @@ def replay(engine: Engine, prefix: str) -> list[WebhookView]:
 
 
 def write_test(engine: Engine, callback: Callback) -> UUID:
-    """The id of a new event that says nothing, for the workers to send. Raises `LedgerUnavailable`."""
+    """Write an empty test event for the workers to send; return its id. Raises `LedgerUnavailable`."""
     row = {"type": TEST, "url": callback.url, "data": {}}
     with ledger_errors(), engine.begin() as connection:
         return UUID(str(connection.execute(insert(webhooks).values(row).returning(webhooks.c.id)).scalar_one()))
 
 
 def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
-    """Set the callback of a key's batches that name none, from the next one on; None: nobody is told.
+    """Set the callback for a key's future batches that name none. None: no callback.
 
-    Raises `InvalidRequest` where no valid key has this id, and `LedgerUnavailable`.
+    Raises `InvalidRequest` if no valid key has this id, and `LedgerUnavailable`.
     """
     value = null() if callback is None else callback.model_dump(mode="json")
     of_key = update(api_keys).where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None)).values(callback=value)
@@ -91,5 +91,5 @@ def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
 
 
 def _view(row: Row[tuple[object, ...]]) -> WebhookView:
-    shown = row._asdict()
-    return WebhookView.model_validate(shown if row.state == WebhookState.WAITING else shown | {"next_at": None})
+    fields = row._asdict()
+    return WebhookView.model_validate(fields if row.state == WebhookState.WAITING else fields | {"next_at": None})

@@ -1,4 +1,4 @@
-"""The state of a worker at one moment, its meaning for those who wait for it, and the workers whose lease holds."""
+"""A worker's state at one moment, the reason why work waits, and the workers with a valid lease."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -24,9 +24,9 @@ class WorkerState(StrEnum):
     """The occupation of a worker."""
 
     WORKING = "working"
-    WAITING = "waiting"  # for the endpoint, which lets nobody call for a while
-    HOLDING_BACK = "holding back"  # it takes nothing new while a server is in trouble
-    STOPPING = "stopping"  # calls in flight are finished, and nothing else
+    WAITING = "waiting"  # the endpoint accepts no calls for a while
+    HOLDING_BACK = "holding back"  # no new items while a server is in trouble
+    STOPPING = "stopping"  # only calls in flight are finished
 
 
 class _Worker(Frozen):
@@ -34,8 +34,8 @@ class _Worker(Frozen):
     host: str | None = None
     pid: int | None = None
     version: str | None = None  # of Tamis
-    concurrency: int | None = None  # items that it may hold
-    in_flight: int | None = None  # items that it holds
+    concurrency: int | None = None  # most items at once
+    in_flight: int | None = None  # items at the moment
     state: WorkerState = WorkerState.WORKING
     reason: str | None = None  # of a state other than working
 
@@ -45,7 +45,7 @@ class WorkerReport(_Worker):
 
     state_for: float | None = None  # s
     running_for: float = 0.0  # s
-    idle_for: float | None = None  # s since it last took or finished an item; None: it has not yet
+    idle_for: float | None = None  # s since it last started or finished an item; None: never yet
 
 
 class WorkerView(_Worker):
@@ -53,11 +53,11 @@ class WorkerView(_Worker):
 
     started_at: datetime
     state_since: datetime | None
-    progress_at: datetime | None  # when it last took or finished an item
+    progress_at: datetime | None  # last start or end of an item
 
     @classmethod
     def of(cls, report: WorkerReport, now: datetime) -> Self:
-        """A report that was made just before `now`."""
+        """Return the view of a report that was made just before `now`."""
 
         def before(age: float | None) -> datetime | None:
             return None if age is None else now - timedelta(seconds=age)
@@ -75,30 +75,30 @@ class NotWorking(Frozen):
 
     state: WorkerState
     reason: str | None = None
-    seconds: float = 0.0  # in this state
+    seconds: float = 0.0  # s in this state
 
 
 def why_waiting(live: int, others: Collection[NotWorking], now: datetime | None = None) -> str | None:
-    """Return why nothing, or less, goes on, in one line: `2 workers hold back: Postgres is full since 12:03`.
+    """Return why work waits or is slow, in one line: `2 workers hold back: Postgres is full since 12:03`.
 
     Args:
-        live: workers that are there.
-        others: those of them that do anything but work.
-        now: by the reader's clock, in the reader's time zone; None: this moment.
+        live: number of live workers.
+        others: live workers that are not working.
+        now: the reader's clock, in the reader's time zone. None: this moment.
     """
     if live == 0:
         return NO_WORKER
     at = now or datetime.now(UTC).astimezone()
-    alike: dict[tuple[WorkerState, str | None], list[NotWorking]] = defaultdict(list)
-    for one in others:
-        if one.state is not WorkerState.WORKING:
-            alike[one.state, one.reason].append(one)
+    groups: dict[tuple[WorkerState, str | None], list[NotWorking]] = defaultdict(list)
+    for worker in others:
+        if worker.state is not WorkerState.WORKING:
+            groups[worker.state, worker.reason].append(worker)
     clauses = []
-    for (state, reason), group in alike.items():
-        since = at - timedelta(seconds=max(one.seconds for one in group))
-        who = f"{len(group)} worker{'s' if len(group) > 1 else ''}"
-        who = who if len(group) == live else f"{len(group)} of {live} workers"
-        clauses.append(f"{who} {_does(state, len(group))}{f': {reason}' if reason else ''} since {since:%H:%M}")
+    for (state, reason), group in groups.items():
+        since = at - timedelta(seconds=max(worker.seconds for worker in group))
+        count = f"{len(group)} worker{'s' if len(group) > 1 else ''}"
+        count = count if len(group) == live else f"{len(group)} of {live} workers"
+        clauses.append(f"{count} {_does(state, len(group))}{f': {reason}' if reason else ''} since {since:%H:%M}")
     return "; ".join(clauses) or None
 
 
@@ -111,7 +111,7 @@ def _does(state: WorkerState, n: int) -> str:
 
 
 def read_live_workers(connection: RunsStatements) -> list[WorkerView]:
-    """Return the workers whose lease holds, the longest there first."""
+    """Return the workers with a valid lease, longest running first."""
     rows = connection.exec_driver_sql(LIVE_WORKERS, {})
     return views_of(
         [WorkerReport.model_validate({name: getattr(row, name) for name in WorkerReport.model_fields}) for row in rows]
@@ -119,6 +119,6 @@ def read_live_workers(connection: RunsStatements) -> list[WorkerView]:
 
 
 def views_of(reports: list[WorkerReport]) -> list[WorkerView]:
-    """Return reports that were made just now as views, the longest there first."""
+    """Return fresh reports as views, longest running first."""
     now = datetime.now(UTC)
-    return [WorkerView.of(report, now) for report in sorted(reports, key=lambda one: -one.running_for)]
+    return [WorkerView.of(report, now) for report in sorted(reports, key=lambda entry: -entry.running_for)]

@@ -1,6 +1,6 @@
-"""A fork: the child must not speak over its parent's connections, nor wait for locks that other threads of it held.
+"""Forks: a child must not use its parent's connections, nor wait for locks that the parent's other threads held.
 
-What belongs to the parent is kept, untouched: to close it would be to say goodbye to the servers in the parent's name.
+The parent's objects are kept untouched: closing them would end the parent's sessions on the servers.
 """
 
 import os
@@ -12,7 +12,7 @@ class Forked(Protocol):
     """An owner of connections or locks."""
 
     def forget(self) -> object:
-        """Begin anew, in a child; returns what is the parent's."""
+        """Start afresh, in a child; return the parent's objects."""
 
 
 _living: WeakSet[Forked] = WeakSet()
@@ -20,12 +20,12 @@ _of_the_parent: list[object] = []
 
 
 def begin_anew_after_a_fork(one: Forked) -> None:
-    """Have it forget its connections in every child of this process."""
+    """Call the owner's `forget` in every child of this process."""
     _living.add(one)
 
 
 def _in_child() -> None:
-    _of_the_parent.extend([one.forget() for one in list(_living)])
+    _of_the_parent.extend([owner.forget() for owner in list(_living)])
 
 
 if hasattr(os, "register_at_fork"):

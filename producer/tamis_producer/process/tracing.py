@@ -1,10 +1,9 @@
-"""Traces: spans whose every fault stays their own, and the trace context that travels with a batch.
+"""Traces: spans that never disturb the work, and the trace context that travels with a batch.
 
-Only the API of OpenTelemetry is used here. Without an SDK that records, a span is `NO_SPAN` and costs next to nothing.
-The context of a batch is kept in the ledger and sent with every message of it, as the `traceparent` of W3C: so whoever
-works for the batch, in whatever process and however much later, continues the same trace.
+Only OpenTelemetry's API is used here. Without a recording SDK, a span is `NO_SPAN` and costs next to nothing. A batch's
+context is in the ledger and in every message, as W3C's `traceparent`, so that any later process continues the trace.
 
-Nothing here raises: a trace is about the work, never a part of it. What goes wrong is logged once, at debug.
+Nothing here raises, because tracing is not part of the work. Its first error is logged, at debug.
 """
 
 import logging
@@ -22,7 +21,7 @@ from opentelemetry.trace import SpanKind as SpanKind
 from opentelemetry.trace import Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-HEADER = "traceparent"  # of a message
+HEADER = "traceparent"  # header of a message
 LONGEST = 200  # characters of a text in an attribute
 
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
@@ -40,13 +39,13 @@ log = logging.getLogger(__name__)
 
 
 def quietly(function: Callable[P, R]) -> Callable[P, R | None]:
-    """The same function; where it would raise, it returns None. The first time is logged, at debug."""
+    """Return the same function, with None instead of an error. The first error is logged, at debug."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
         try:
             return function(*args, **kwargs)
-        except Exception as error:  # telemetry is a side effect: the work goes on without it
+        except Exception as error:  # telemetry is a side effect: the work continues without it
             _tell(function.__qualname__, error)
             return None
 
@@ -60,7 +59,7 @@ def _tell(where: str, error: Exception) -> None:
 
 
 class Span:
-    """A span, or the lack of one; an attribute whose value is None is left out."""
+    """A span, or none; attributes with the value None are omitted."""
 
     __slots__ = ("_span", "_token", "recording")
 
@@ -71,39 +70,39 @@ class Span:
 
     @quietly
     def set(self, attributes: Attributes) -> None:
-        """Say more of it."""
+        """Add attributes."""
         if self.recording and self._span is not None:
             self._span.set_attributes(_clean(attributes))
 
     @quietly
     def event(self, name: str, attributes: Attributes, at: int | None = None) -> None:
-        """Note that something happened, now or `at` a time in nanoseconds."""
+        """Add an event, now or `at` a time in nanoseconds."""
         if self.recording and self._span is not None:
             self._span.add_event(name, _clean(attributes), at)
 
     @quietly
     def fail(self, kind: str) -> None:
-        """It went wrong, in a way of few; what was said of it stays out: it may quote a record or a secret."""
+        """Mark the span as failed with one of a few kinds; omit the message, which may quote a record or a secret."""
         if self.recording and self._span is not None:
             self._span.set_attribute("error.type", kind)
             self._span.set_status(Status(StatusCode.ERROR))
 
     @quietly
     def enter(self) -> None:
-        """Make it the parent of what is begun from here on, in this task or thread, until `leave`."""
+        """Make the span the parent of later spans in this task or thread, until `leave`."""
         if self._span is not None and self._token is None:
             self._token = otel.attach(trace.set_span_in_context(self._span))
 
     @quietly
     def leave(self) -> None:
-        """The parent is what it was before `enter`."""
+        """Restore the parent from before `enter`."""
         token, self._token = self._token, None
         if token is not None:
-            otel.detach(token)  # type: ignore[arg-type]  # what `attach` gave
+            otel.detach(token)  # the token from `attach`
 
     @quietly
     def end(self, at: int | None = None) -> None:
-        """End it, now or `at` a time in nanoseconds."""
+        """End the span, now or `at` a time in nanoseconds."""
         if self._span is not None:
             self._span.end(at)
 
@@ -119,9 +118,9 @@ def start(
     of: str | None = None,
     since: int | None = None,
 ) -> Span:
-    """A span, begun now or `since` a time in nanoseconds; `NO_SPAN` where none is wanted.
+    """Return a span that begins now, or `since` a time in nanoseconds; `NO_SPAN` if none is recorded.
 
-    Its parent is the current span. Where there is none, it is the one that `of`, a `traceparent`, names.
+    Its parent is the current span, else the one in `of`, a `traceparent`.
     """
     return _start(name, attributes, kind, of, since) or NO_SPAN
 
@@ -134,37 +133,37 @@ def _start(name: str, attributes: Attributes, kind: SpanKind, of: str | None, si
     begun = tracer.start_span(name, parent, kind=kind, start_time=since)
     if not begun.get_span_context().is_valid:
         return NO_SPAN
-    made = Span(begun)
-    made.set(attributes)
-    return made
+    new = Span(begun)
+    new.set(attributes)
+    return new
 
 
 @contextmanager
 def span(
     name: str, attributes: Attributes, *, kind: SpanKind = SpanKind.INTERNAL, of: str | None = None
 ) -> Iterator[Span]:
-    """A span around something, and the parent of what happens in it. What that raises is its error."""
-    made = start(name, attributes, kind=kind, of=of)
-    made.enter()
+    """Yield a span that is the parent of spans inside it; an exception is its error."""
+    current = start(name, attributes, kind=kind, of=of)
+    current.enter()
     try:
-        yield made
+        yield current
     except BaseException as error:
-        made.fail(type(error).__name__)
+        current.fail(type(error).__name__)
         raise
     finally:
-        made.leave()
-        made.end()
+        current.leave()
+        current.end()
 
 
 def aggregating(batch_id: str, round_: int, shard: int, *, of: object) -> AbstractContextManager[Span]:
-    """Around the closing of a shard and what follows from it; `of` may be anything."""
+    """Return the span of a shard's aggregation; `of` may be anything."""
     about: dict[str, Value] = {"tamis.batch_id": batch_id, "tamis.round": round_, "tamis.shard": shard}
     return span("tamis.aggregate", about, kind=SpanKind.CONSUMER, of=of if isinstance(of, str) else None)
 
 
 @quietly
 def traceparent() -> str | None:
-    """The current span as W3C writes it; None where there is none."""
+    """Return the current span in W3C's form; None if there is none."""
     carrier: dict[str, str] = {}
     _propagator.inject(carrier)
     return carrier.get(HEADER)
@@ -172,7 +171,7 @@ def traceparent() -> str | None:
 
 @quietly
 def context_of(header: object) -> Context | None:
-    """The context that a `traceparent` names; None for anything else."""
+    """Return the context of a `traceparent`; None for anything else."""
     if not isinstance(header, str):
         return None
     context = _propagator.extract({HEADER: header})
@@ -180,25 +179,25 @@ def context_of(header: object) -> Context | None:
 
 
 def headers(traceparent: str | None) -> dict[str, str] | None:
-    """The headers of a message that belongs to a trace; None where it belongs to none."""
+    """Return the headers of a message that belongs to a trace; None if it belongs to none."""
     return None if traceparent is None else {HEADER: traceparent}
 
 
 @quietly
 def attach(header: object) -> None:
-    """Continue the trace of a `traceparent` for the rest of this task; nothing for anything else."""
+    """Continue the trace of a `traceparent` for the rest of this task; do nothing for anything else."""
     if header is not None and (context := context_of(header)) is not None:
         otel.attach(context)
 
 
 def redact_with(redact: Callable[[str], str]) -> None:
-    """Pass every text of an attribute through this: endpoints say back what they were handed."""
+    """Redact the texts of attributes with this function: endpoints may repeat secrets."""
     global _redact
     _redact = redact
 
 
 def now() -> int:
-    """Nanoseconds, as spans have them."""
+    """Return the time in nanoseconds, as in spans."""
     return time.time_ns()
 
 

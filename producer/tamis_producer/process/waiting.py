@@ -1,7 +1,7 @@
-"""Waiting of a client: its thread stands still, or the event loop that it runs on does other things meanwhile.
+"""A client's ways to wait: its thread blocks, or its event loop does other work.
 
-What a call does is written once, as if for a thread. On an event loop it runs in a greenlet, as SQLAlchemy runs its
-own: `await_only` hands what is to be awaited to the loop, and comes back with the result.
+Each call is written once, as if for a thread. On an event loop it runs in a greenlet, as in SQLAlchemy: `await_only`
+passes the awaitable to the loop, and returns its result.
 """
 
 import asyncio
@@ -13,32 +13,32 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 TURN = 0.002  # s of computing, after which other coroutines have their turn
-PAUSE = 0.0002  # s; time for another thread to wake up and take the interpreter
+PAUSE = 0.0002  # s for another thread to wake up and take the interpreter
 
 FIRST_POLL = 0.05  # s
 SLOWEST_POLL = 1.0  # s
-POLLS_GROW = 1.1  # times, from one to the next: the end is seen a tenth of the time waited after it, at most
+POLLS_GROW = 1.1  # times, from one poll to the next: the end is noticed after at most a tenth of the time waited
 
 
 class Waiting(Protocol):
-    """The port through which a client waits, whatever it runs on."""
+    """The port through which a client waits."""
 
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds."""
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items; between two of them others may have their turn."""
+        """Yield the same items; other work may run between two of them."""
 
 
 class OnThread:
-    """The thread stands still."""
+    """A way to wait that blocks the thread."""
 
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds."""
         time.sleep(seconds)
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items."""
+        """Yield the same items."""
         return iter(items)
 
 
@@ -48,12 +48,12 @@ ON_THREAD = OnThread()
 class BesideLoop(OnThread):
     """A thread of a process whose event loop must not wait for it.
 
-    Whoever computes gives the interpreter away for an instant at a time, in system calls, and has it again before an
-    event loop that waits for it is awake. A pause that is long enough for that gives the loop its turn.
+    A computing thread releases the interpreter in system calls only for an instant, and has it again before a waiting
+    event loop is awake. A longer pause lets the loop run.
     """
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items; the thread pauses whenever `TURN` has gone by."""
+        """Yield the same items; pause the thread after every `TURN`."""
         until = time.perf_counter() + TURN
         for item in items:
             yield item
@@ -63,7 +63,7 @@ class BesideLoop(OnThread):
 
 
 class OnLoop:
-    """The event loop goes on; to be used in a greenlet alone."""
+    """A way to wait on an event loop; for greenlets only."""
 
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds."""
@@ -72,7 +72,7 @@ class OnLoop:
         await_only(asyncio.sleep(seconds))
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items; others have their turn whenever `TURN` has gone by, whatever is done with each item."""
+        """Yield the same items; let other work run after every `TURN`, however long each item takes."""
         from sqlalchemy.util import await_only
 
         until = time.perf_counter() + TURN
@@ -89,7 +89,7 @@ def poll(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
-    """Yield what `look` sees, at once and then again and again; the last look is taken after `timeout` seconds."""
+    """Yield the results of `look`, the first at once and the last after `timeout` seconds."""
     pauses = poll_pauses(timeout, clock)
     yield look()
     for pause in pauses:
@@ -98,9 +98,9 @@ def poll(
 
 
 def poll_pauses(timeout: float | None, clock: Callable[[], float] = time.monotonic) -> Iterator[float]:
-    """The seconds to wait before each further look, longer and longer, until `timeout` seconds are over; None: endless.
+    """Yield growing pauses in seconds until `timeout` seconds are over; None: without end.
 
-    The last pause ends with the time. Whoever iterates does the waiting, on a thread or on an event loop.
+    The last pause ends with the time. The caller does the waiting, on a thread or on an event loop.
     """
     deadline = math.inf if timeout is None else clock() + timeout
 

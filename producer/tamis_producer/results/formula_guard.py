@@ -1,19 +1,19 @@
-"""The formula guard: text in a table that no spreadsheet takes for a formula."""
+"""The formula guard: table text that no spreadsheet reads as a formula."""
 
-# A spreadsheet takes a cell that begins so for a formula; it is written behind an apostrophe. The last four are the
-# first four as Japanese keyboards write them.
+# First characters of a formula; such a cell gets an apostrophe in front. The last four are the first four as typed on
+# Japanese keyboards.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def guarded(text: str) -> str:
-    """The text, behind an apostrophe where it looks like a formula; `unguarded` gives it back."""
+    """Return the text, with an apostrophe in front if it looks like a formula; `unguarded` removes it."""
     return f"'{text}" if _looks_like_a_formula(text) else text
 
 
 def unguarded(text: str) -> str:
-    """Return the text that `guarded` was given."""
+    """Return the text before `guarded`."""
     return text[1:] if text.startswith("'") and _looks_like_a_formula(text) else text
 
 
 def _looks_like_a_formula(text: str) -> bool:
-    return text.lstrip("'").startswith(FORMULA_STARTS)  # one that is guarded already too: else it would not come back
+    return text.lstrip("'").startswith(FORMULA_STARTS)  # guarded texts too, so that they survive both ways

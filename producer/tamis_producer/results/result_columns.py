@@ -13,14 +13,14 @@ from tamis_schemas.records.record_number import record_number
 
 @dataclass(frozen=True)
 class ResultColumn:
-    """A column: a value of each item, None where it has none."""
+    """A column: a value for each item, or None."""
 
     name: str
-    kind: type[int] | type[float] | type[bool] | type[str] | None  # None: as the operation's values
+    kind: type[int] | type[float] | type[bool] | type[str] | None  # None: the type of the operation's values
     value: Callable[[ItemResult], Any]
 
     def type_for(self, operation: OperationKind) -> type[Any]:
-        """Return int, float, bool or str; fields are JSON text, because those of two batches need not be the same."""
+        """Return int, float, bool or str; fields are JSON text, because they differ between batches."""
         if self.kind is not None:
             return self.kind
         of_values = operation.value_type()
@@ -28,7 +28,7 @@ class ResultColumn:
 
 
 def typed(value: Any, kind: type[Any]) -> Any:
-    """Return a column's value as the type of the column says; None where it is missing."""
+    """Return a column's value in the type of the column; None if it is missing."""
     if value is None:
         return None
     if kind is str and not isinstance(value, str):
@@ -59,53 +59,53 @@ RESULT_COLUMNS = (
     ResultColumn("status", str, lambda row: row.status),
     ResultColumn("value", None, lambda row: row.value),
     ResultColumn("confidence", float, _confidence),
-    # Of inclusion, from the tokens of the answer; missing: the endpoint gives none, or the operation does not decide.
+    # Of inclusion, from the answer's tokens; missing: the endpoint gives none, or the operation does not decide.
     ResultColumn("probability", float, lambda row: row.probability),
-    ResultColumn("relevance", int, lambda row: row.relevance),  # 0 to 100, as the model graded it: `--graded`
+    ResultColumn("relevance", int, lambda row: row.relevance),  # 0 to 100, the model's grade: `--graded`
     ResultColumn("reasoning", str, lambda row: row.result and row.result.reasoning),
     ResultColumn("deciding_criteria", str, _decided(lambda decision: " | ".join(decision.criteria) or None)),
     ResultColumn("exclusion_reason", str, lambda row: row.exclusion_reason),
-    # Why the software made it uncertain, where the model had decided.
+    # Reason why the software changed the model's decision to uncertain.
     ResultColumn("uncertain_reason", str, _decided(lambda decision: decision.uncertain_reason)),
-    # True: the model quotes what the record does not say. Missing: not an inclusion's decision.
+    # True: the model's quotes are not in the record. Missing: not an inclusion's decision.
     ResultColumn("flagged", bool, _decided(lambda decision: decision.flagged)),
-    # The quotes that flag it: I1 altered: "men" for "women"; E1 not found: "in rats".
+    # Failed quotes: I1 altered: "men" for "women"; E1 not found: "in rats".
     ResultColumn("quotes", str, _decided(lambda decision: decision.quote_words)),
-    # Fields too long to be sent whole: abstract 40,000 of 120,000 characters; missing: all was sent.
+    # Fields that were cut: abstract 40,000 of 120,000 characters; missing: all was sent.
     ResultColumn("cut", str, lambda row: row.cut_words),
-    # Of an extraction from chunks: what the metrics say, context_relevance 0.67; ...
+    # Metrics of an extraction from chunks: context_relevance 0.67; ...
     ResultColumn("evaluations", str, lambda row: row.evaluation_words),
     ResultColumn("error_kind", str, lambda row: row.error_kind and row.error_kind.value),
     ResultColumn("error", str, lambda row: row.error),
     ResultColumn("model", str, _called(lambda provenance: provenance.model)),
-    # Of a panel: each model's word, and the share of pairs of models that say different things.
+    # For a panel: each model's answer, and the share of pairs of models that disagree.
     ResultColumn("panel", str, lambda row: row.panel and row.panel.words),
     ResultColumn("disagreement", float, lambda row: row.panel and row.panel.disagreement),
     ResultColumn("prompt_tokens", int, _called(lambda provenance: provenance.usage.prompt_tokens)),
     ResultColumn("completion_tokens", int, _called(lambda provenance: provenance.usage.completion_tokens)),
-    # Dollars, failed calls included; missing: no price is known. As a float exact to the nanodollar below a million.
+    # Dollars with failed calls; missing: no price is known. As a float exact to the nanodollar below a million.
     ResultColumn("cost", float, lambda row: row.cost),
-    ResultColumn("final_value", None, lambda row: row.final_value),  # what a human decided, else the value
-    ResultColumn("overridden", bool, lambda row: row.overridden),  # a human's decision stands, not the software's
-    # Whose decision counts; missing: no human decided, or people are in conflict.
+    ResultColumn("final_value", None, lambda row: row.final_value),  # a human's decision, else the value
+    ResultColumn("overridden", bool, lambda row: row.overridden),  # a human's decision counts, not the software's
+    # Author of the decision that counts; missing: no human decided, or people are in conflict.
     ResultColumn("reviewer", str, lambda row: row.override and row.override.reviewer),
     ResultColumn("note", str, lambda row: row.override and row.override.note),
-    ResultColumn("conflict", bool, lambda row: row.conflict),  # people decided differently: no decision counts
-    # Each reviewer's: Reviewer A: include; Reviewer B: exclude.
+    ResultColumn("conflict", bool, lambda row: row.conflict),  # people disagree, and no decision counts
+    # Each reviewer's decision: Reviewer A: include; Reviewer B: exclude.
     ResultColumn("decisions", str, lambda row: row.decision_words),
-    ResultColumn("labels", str, lambda row: " | ".join(row.labels) or None),  # what people put on it
+    ResultColumn("labels", str, lambda row: " | ".join(row.labels) or None),  # people's labels
     ResultColumn("notes", str, lambda row: " | ".join(row.notes) or None),
     ResultColumn("title", str, _title),
-    # The database, register or other search that the record is from; missing: the batch has one source, or none.
+    # Database, register or other source of the record; missing: the batch has at most one source.
     ResultColumn("source", str, lambda row: row.source),
-    ResultColumn("number", int, lambda row: record_number(row.index)),  # from 1, as people read it
+    ResultColumn("number", int, lambda row: record_number(row.index)),  # from 1, for people
 )
 
 
 def columns_of(operation: OperationKind | None) -> tuple[ResultColumn, ...]:
-    """`RESULT_COLUMNS`, and behind them two for each model of the operation's panel: its word, and its confidence.
+    """Return `RESULT_COLUMNS`, and two more for each model of the operation's panel: its answer and its confidence.
 
-    The word is include, exclude or uncertain, of a model that failed the kind of its error.
+    The answer is include, exclude, uncertain, or the kind of error of a model that failed.
     """
     panel = None if operation is None else panel_of(operation)
     if panel is None:
@@ -121,18 +121,18 @@ def columns_of(operation: OperationKind | None) -> tuple[ResultColumn, ...]:
 
 
 def _member(row: ItemResult, place: int) -> PanelVerdict | None:
-    there = () if row.panel is None else row.panel.verdicts
-    return there[place] if place < len(there) else None
+    verdicts = () if row.panel is None else row.panel.verdicts
+    return verdicts[place] if place < len(verdicts) else None
 
 
 def _word_of(place: int) -> Callable[[ItemResult], Any]:
     def word(row: ItemResult) -> str | None:
-        one = _member(row, place)
-        said = None if one is None else one.status or one.error_kind
-        return None if said is None else said.value
+        member = _member(row, place)
+        answer = None if member is None else member.status or member.error_kind
+        return None if answer is None else answer.value
 
     return word
 
 
 def _confidence_of(place: int) -> Callable[[ItemResult], Any]:
-    return lambda row: None if (one := _member(row, place)) is None else one.confidence
+    return lambda row: None if (member := _member(row, place)) is None else member.confidence

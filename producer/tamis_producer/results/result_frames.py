@@ -1,4 +1,4 @@
-"""Results as a data frame of pandas, Polars or Arrow, and as Parquet: a row an item, each column of one type."""
+"""Results as a data frame of pandas, Polars or Arrow, and as Parquet: a row for each item, a type for each column."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
@@ -13,15 +13,15 @@ from .result_columns import columns_of, typed
 
 FrameLibrary = Literal["pandas", "polars", "arrow"]
 Columns = Mapping[str, list[Any]]
-Types = Mapping[str, type[Any]]  # of each column: int, float, bool or str
+Types = Mapping[str, type[Any]]  # type of each column: int, float, bool or str
 
-ROW_GROUP = 5_000  # items; of a file's rows no more are in memory
+ROW_GROUP = 5_000  # items in a row group, and in memory at once
 
 _MODULES = {"pandas": "pandas", "polars": "polars", "arrow": "pyarrow"}  # the first that is installed is the default
 
 
 def frame_of(results: Iterable[ItemResult], operation: OperationKind, library: FrameLibrary | None = None) -> Any:
-    """Return the results in their order as a frame of `library`; None: of pandas, else Polars, else Arrow.
+    """Return the results in order as a frame of `library`; None: of pandas, else Polars, else Arrow.
 
     pandas has its nullable integers, booleans and texts, and floats with NaN.
 
@@ -29,7 +29,7 @@ def frame_of(results: Iterable[ItemResult], operation: OperationKind, library: F
         InvalidParameters: another library.
         ConfigurationError: it is not installed, or none of them is.
     """
-    make = _maker(library)  # first, so that nothing is read in vain
+    make = _maker(library)  # first, so that a missing library fails before anything is read
     types = _types(operation)
     columns: dict[str, list[Any]] = {name: [] for name in types}
     for portion in _portions(results, operation):
@@ -39,9 +39,9 @@ def frame_of(results: Iterable[ItemResult], operation: OperationKind, library: F
 
 
 def write_parquet(results: Iterable[ItemResult], operation: OperationKind, stream: BinaryIO) -> int:
-    """Write the same table as Parquet, a row group at a time; how many rows.
+    """Write the same table as Parquet, a row group at a time; return the number of rows.
 
-    Raises `ConfigurationError`: PyArrow is not installed.
+    Raises `ConfigurationError` if PyArrow is not installed.
     """
     with needs("parquet"):
         from pyarrow import Table, parquet
@@ -59,7 +59,7 @@ def _types(operation: OperationKind) -> Types:
 
 
 def _portions(results: Iterable[ItemResult], operation: OperationKind) -> Iterator[Columns]:
-    """Yield the columns of so many results at a time; of each result nothing else is kept."""
+    """Yield the columns of some results at a time; only their values stay in memory."""
     remaining, columns, types = iter(results), columns_of(operation), _types(operation)
     while rows := list(islice(remaining, ROW_GROUP)):
         yield {column.name: [typed(column.value(row), types[column.name]) for row in rows] for column in columns}

@@ -21,43 +21,43 @@ COLUMNS = tuple(column.name for column in RESULT_COLUMNS)
 
 
 def write_csv(results: Iterable[ItemResult], stream: TextIO, operation: OperationKind | None = None) -> int:
-    """One row per item under `COLUMNS`, and those of the operation's panel; how many.
+    """Write one row for each item, with `COLUMNS` and the columns of the operation's panel; return the number of rows.
 
     Several deciding criteria are separated by ` | `.
     """
     rows = 0
-    for rows, line in enumerate(csv_lines(results, operation)):  # noqa: B007 - the last number is the answer
+    for rows, line in enumerate(csv_lines(results, operation)):  # noqa: B007 - the last number is returned
         stream.write(line)
     return rows
 
 
 def csv_lines(results: Iterable[ItemResult], operation: OperationKind | None = None) -> Iterator[str]:
-    """The names of the columns, then each row, as soon as its result is there."""
-    one = io.StringIO()
-    writer = csv.writer(one)  # lines end as RFC 4180 has them; then a bare carriage return in a cell is quoted too
+    """Yield the column names, then each row as soon as its result is read."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)  # line ends as in RFC 4180, so that a bare carriage return in a cell is quoted too
     columns = columns_of(operation)
     writer.writerow([column.name for column in columns])
-    yield one.getvalue()
+    yield buffer.getvalue()
     for result in results:
-        one.seek(0)
-        one.truncate()
+        buffer.seek(0)
+        buffer.truncate()
         writer.writerow([_cell(column, result) for column in columns])
-        yield one.getvalue()
+        yield buffer.getvalue()
 
 
 def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:
-    """One JSON object per item, the item itself included; how many."""
+    """Write one JSON object for each item, with the item; return their number."""
     rows = 0
-    for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is the answer
+    for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is returned
         stream.write(result.model_dump_json() + "\n")
     return rows
 
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[TextIO]:
-    """A stream whose text becomes the file at `path` when all of it is written; until then nothing changes there.
+    """Yield a stream whose text replaces the file at `path` when all of it is written.
 
-    Raises `InputError`: the file cannot be written.
+    Raises `InputError` if the file cannot be written.
     """
     with replacing_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as stream:
         yield stream
@@ -65,7 +65,7 @@ def replacing(path: Path | str) -> Iterator[TextIO]:
 
 @contextmanager
 def replacing_bytes(path: Path | str) -> Iterator[BinaryIO]:
-    """The same for bytes."""
+    """Yield the same kind of stream for bytes."""
     path = Path(path)
     try:
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -83,7 +83,7 @@ def replacing_bytes(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _cell(column: ResultColumn, row: ItemResult) -> object:
-    """Return what stands in a row's cell: nothing for None and for a flag that is not up, fields as JSON."""
+    """Return the content of a row's cell: nothing for None and for False flags, fields as JSON."""
     match column.value(row):
         case None:
             return ""
@@ -100,6 +100,6 @@ def _cell(column: ResultColumn, row: ItemResult) -> object:
 
 
 def _plain(amount: Decimal) -> str:
-    """Without an exponent and without zeros that say nothing, as a spreadsheet reads a number."""
+    """Return the amount without exponent and trailing zeros, for spreadsheets."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,1 +1,1 @@
-"""Retention: what may be deleted, and archived before."""
+"""Retention: archiving and deleting finished batches."""

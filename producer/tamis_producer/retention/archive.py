@@ -1,6 +1,6 @@
-"""An archive: a folder with a file for each table, in Postgres's COPY text format, and the script that restores them.
+"""An archive: a folder with a file for each table, in Postgres's COPY text format, and a restoring script.
 
-It is written beside its place, read back, and put there in one step. psql restores it, without Tamis.
+It is written beside its final place, read back, and renamed in one step. psql restores it, without Tamis.
 """
 
 import os
@@ -21,10 +21,10 @@ from .holdings import Holding, holdings
 from .subjects import Subject
 
 SCRIPT = "restore.sql"
-ENCODING = "(ENCODING 'UTF8')"  # of every file, however a session is set
-BLOCK = 1_000_000  # bytes that are read back at once
+ENCODING = "(ENCODING 'UTF8')"  # in every file, for any session
+BLOCK = 1_000_000  # bytes read back at once
 
-# The values of restored rows that differ: so that they collide with no other row, and no trigger announces them again.
+# Values that change in restored rows, so that they collide with no other row, and no trigger announces them again.
 INSTEAD: dict[ColumnElement[Any], ColumnElement[Any]] = {
     batches.c.idempotency_key: null(),
     batches.c.restored_at: func.now(),
@@ -47,12 +47,12 @@ class TableFile:
 def archive_rows(
     connection: Connection, subject: Subject, folder: Path, *, going_on: Callable[[], None] = lambda: None
 ) -> Path:
-    """Archive what is locked by this transaction into a folder of its own within `folder`, and return that folder.
+    """Archive the rows that this transaction has locked, in a new folder within `folder`, and return that folder.
 
-    An older archive of the same batch or review is replaced. `going_on` is called for each piece of a file, and may
+    It replaces an older archive of the same batch or review. `going_on` is called for each piece of a file, and may
     raise.
 
-    Raises `OperationFailed`: it could not be written, or a file does not hold the rows that were written to it.
+    Raises `OperationFailed` if a file cannot be written, or does not contain its rows when read back.
     """
     _in_one_notation(connection)
     place = folder / f"{subject.noun}-{subject.id}"
@@ -95,7 +95,7 @@ def _write(connection: Connection, holding: Holding, draft: Path, going_on: Call
 
 
 def _script(connection: Connection, subject: Subject, files: Sequence[TableFile]) -> Iterator[str]:
-    """The lines that restore all rows or none. What is referred to comes first, as in `files`."""
+    """Yield the lines that restore all rows or none. Referenced rows come first, as in `files`."""
     name = connection.dialect.identifier_preparer.quote
     yield f"-- {subject.noun.capitalize()} {subject.id}, {subject.items:,} items; tables of revision {head()}."
     yield '-- In this folder, as the owner of the tables: psql "$LEDGER" --file restore.sql'
@@ -117,17 +117,17 @@ def _script(connection: Connection, subject: Subject, files: Sequence[TableFile]
 
 
 def _columns(holding: Holding) -> list[Column[Any]]:
-    """The columns that are kept; numbers which a ledger gives by itself are given anew, in the same order."""
+    """Return the archived columns; generated numbers are generated again, in the same order."""
     return [column for column in holding.table.c if column.identity is None]
 
 
 def _sql(connection: Connection, clause: ClauseElement) -> str:
     compiled = clause.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
-    return str(compiled).replace("\n", "")  # where a line ends, a space is before it
+    return str(compiled).replace("\n", "")  # each line ends with a space
 
 
 def _in_one_notation(connection: Connection) -> None:
-    """Have times and numbers written in one way, and a long transaction not ended, to the end of this transaction."""
+    """Set one notation for times and numbers, and no time limit, to the end of this transaction."""
     settings = {
         "TimeZone": "UTC",
         "DateStyle": "ISO",
@@ -144,7 +144,7 @@ def _count_lines(path: Path) -> int:
 
 
 def _put_in_place(draft: Path, place: Path) -> None:
-    """Rename the draft in one step, as far as a folder can be; the archive before it is removed last."""
+    """Rename the draft, nearly in one step, as folders allow; remove the older archive last."""
     former = place.with_name(f".{place.name}.former")
     shutil.rmtree(former, ignore_errors=True)
     if place.exists():
@@ -155,7 +155,7 @@ def _put_in_place(draft: Path, place: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Have the disk hold it, before what it holds is deleted elsewhere."""
+    """Wait until the disk holds the file, before its rows are deleted."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,7 +1,7 @@
-"""Deletion: mark first, so that nobody is shown half a batch; then slice by slice, each in a transaction of its own.
+"""Deletion: mark first, so that half a batch is never shown; then slice by slice, each in a separate transaction.
 
-A purge that is killed leaves a marked batch behind, which the next one goes on with. No batch needs the answers of the
-cache, so they go by their age alone.
+A killed purge leaves a marked batch, and the next purge deletes the rest. No batch needs the cache's answers, so they
+are deleted by age only.
 """
 
 from dataclasses import dataclass
@@ -18,31 +18,31 @@ from ..ledger.overrides import one_at_a_time
 from .holdings import loose_tables, sliced_tables
 from .subjects import Subject, find_again
 
-SLICE = 2_000  # places of a batch; their rows are gone within a second, and so are the locks on them
-PURGE_LOCK = 7_264_949  # a Postgres advisory lock: two purges delete one after the other
-ROWS = 2_000  # of the cache that one transaction deletes
+SLICE = 2_000  # places of a batch; deleting their rows takes, and locks them for, less than a second
+PURGE_LOCK = 7_264_949  # a Postgres advisory lock: a second purge waits for the first
+ROWS = 2_000  # of the cache, in one transaction
 
 
 def lock(connection: Connection, subject: Subject) -> Subject | None:
-    """The subject as it stands now, which nobody changes before this transaction ends; None where it may not go.
+    """Lock the subject to the end of this transaction, and return its present state; None if it may not be purged.
 
-    Whoever writes decisions of people waits, and so does who would retry what failed.
+    Writers of people's decisions wait, and so does a retry.
     """
     try:
         for batch_id in sorted(subject.batch_ids):
             one_at_a_time(connection, batch_id)
     except UnknownBatch:  # another purge was quicker
         return None
-    if subject.review_id is not None:  # first, in the order of whoever begins the next stage
+    if subject.review_id is not None:  # first, in the same order as the beginning of the next stage
         connection.execute(select(reviews.c.id).where(reviews.c.id == subject.review_id).with_for_update())
     connection.execute(select(batches.c.id).where(batches.c.id.in_(subject.batch_ids)).with_for_update())
     return find_again(connection, subject)
 
 
 def mark(connection: Connection, subject: Subject) -> None:
-    """Have nobody see it any more; in the transaction that has locked it.
+    """Hide the subject, in the transaction that has locked it.
 
-    Its idempotency key and the content by which a review is found again are free from now on.
+    Its idempotency key and a review's content may be used again from now on.
     """
     marked = update(batches).where(batches.c.id.in_(subject.batch_ids))
     connection.execute(marked.values(purging_at=func.now(), idempotency_key=null()))
@@ -56,11 +56,11 @@ class Slice:
     """The rows that one transaction has deleted."""
 
     items: int
-    batch_ended: bool = False  # with it the last row of a batch went
+    batch_ended: bool = False  # True if it has the last row of a batch
 
 
 def delete_slice(connection: Connection, *, places: int = SLICE) -> Slice | None:
-    """Delete the next rows of what is marked, in the caller's transaction; None where nothing is marked any more."""
+    """Delete the next marked rows, in the caller's transaction; None if none are left."""
     connection.execute(select(func.pg_advisory_xact_lock(PURGE_LOCK)))
     marked = select(batches.c.id).where(batches.c.purging_at.is_not(None)).order_by(batches.c.purging_at, batches.c.id)
     batch_id = connection.execute(marked.limit(1)).scalar_one_or_none()
@@ -86,26 +86,26 @@ def _first_place(connection: Connection, batch_id: UUID) -> int | None:
 
 
 def _delete_batch(connection: Connection, batch_id: UUID) -> None:
-    """Delete the rest of a batch beside its items, and with its last stage a review."""
+    """Delete the rest of a batch after its items, and with its last stage the review."""
     for table in loose_tables():
         connection.execute(delete(table).where(table.c.batch_id == batch_id))
     review_id = connection.execute(
         delete(batches).where(batches.c.id == batch_id).returning(batches.c.review_id)
     ).scalar_one()
     if review_id is not None:
-        left = exists().where(batches.c.review_id == review_id)
-        connection.execute(delete(reviews).where(reviews.c.id == review_id, ~left))
+        rest = exists().where(batches.c.review_id == review_id)
+        connection.execute(delete(reviews).where(reviews.c.id == review_id, ~rest))
 
 
 def prune_answers(connection: Connection, age: timedelta) -> int:
-    """Delete some of the answers that are older, the oldest first, and say how many; none: there are no more."""
+    """Delete some of the older answers, oldest first, and return their number; none: there are no more."""
     of = llm_cache.c
     old = select(of.key).where(of.created_at < func.now() - age).order_by(of.created_at).limit(ROWS)
     return connection.execute(delete(llm_cache).where(of.key.in_(old.with_for_update(skip_locked=True)))).rowcount
 
 
 def prune_all_answers(engine: Engine, age: timedelta) -> int:
-    """Delete all answers that are older, in slices, and say how many. Raises `LedgerUnavailable`."""
+    """Delete all older answers, in slices, and return their number. Raises `LedgerUnavailable`."""
     total = 0
     while True:
         with ledger_errors(), engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""The rows of a batch or a review, told from the ledger's own tables: a new one cannot be forgotten."""
+"""The rows of a batch or a review, derived from the ledger's tables, so that a new table is included."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,36 +8,36 @@ from sqlalchemy import ColumnElement, ForeignKeyConstraint, Table, select, tuple
 
 from tamis_schemas.ledger import batches, metadata, reviews
 
-ARCHIVED = "archived"  # in a table's `info`: False where its rows follow from those of other tables
+ARCHIVED = "archived"  # in a table's `info`: False if its rows follow from other tables
 
 
 @dataclass(frozen=True)
 class Holding:
-    """A table, and which of its rows belong to somebody."""
+    """A table, and the condition for the rows of a batch or review."""
 
     table: Table
     condition: ColumnElement[bool]
 
     @property
     def archived(self) -> bool:
-        """True where its rows are kept in an archive; those that follow from other rows come back with these."""
+        """True if its rows are archived; derived rows are restored with their source."""
         return bool(self.table.info.get(ARCHIVED, True))
 
 
 def holdings(batch_ids: Collection[UUID], review_id: UUID | None) -> list[Holding]:
-    """Every table that can hold rows of these batches and of this review, each before those that refer to it."""
+    """Return every table with rows of these batches and this review, each before the tables that refer to it."""
     conditions = ((table, _condition(table, batch_ids, review_id)) for table in metadata.sorted_tables)
     return [Holding(table, condition) for table, condition in conditions if condition is not None]
 
 
 def sliced_tables() -> list[Table]:
-    """The tables with a row or more an item, each after those that refer to it; what goes by cascade is not named."""
+    """Return the tables with at least a row for each item, each after the tables that refer to it, without cascades."""
     by_item = [table for table in metadata.sorted_tables if {"batch_id", "idx"} <= set(table.c.keys())]
     return [table for table in reversed(by_item) if not any(_cascades(key) for key in _keys(table, by_item))]
 
 
 def loose_tables() -> list[Table]:
-    """The tables with a row or more a batch that do not go with the batch by cascade."""
+    """Return the tables with at least a row for each batch that a cascade does not delete."""
     of_batch = [table for table in metadata.sorted_tables if "batch_id" in table.c]
     return [table for table in of_batch if not any(_cascades(key) for key in table.foreign_key_constraints)]
 
@@ -49,7 +49,7 @@ def _condition(table: Table, batch_ids: Collection[UUID], review_id: UUID | None
         return table.c.id.in_(batch_ids)
     if "batch_id" in table.c:
         return table.c.batch_id.in_(batch_ids)
-    for key in table.foreign_key_constraints:  # of an audit, which is of a batch
+    for key in table.foreign_key_constraints:  # of an audit, which belongs to a batch
         condition = _condition(key.referred_table, batch_ids, review_id)
         if condition is not None:
             referred = select(*(element.column for element in key.elements)).where(condition)

@@ -1,4 +1,4 @@
-"""A purge: archive, mark and delete, one batch or review after the other; and the space that this frees."""
+"""A purge: archive, mark and delete batches and reviews one by one; and reclaim their space."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from .subjects import Subject
 
 @dataclass(frozen=True)
 class Purged:
-    """One batch or review that is gone."""
+    """A deleted batch or review."""
 
     subject: Subject
-    archive: Path | None  # the folder of its archive
+    archive: Path | None  # folder of its archive
 
 
 def purge(
@@ -31,22 +31,22 @@ def purge(
     archive: Path | None = None,
     progress: Callable[[int], None] = lambda items: None,
 ) -> Iterator[Purged]:
-    """Delete each with everything that belongs to it, and give it back when it is gone.
+    """Delete each subject with all its rows, and yield it afterwards.
 
-    What an earlier purge was killed in is deleted first. One that may not go any more, since somebody retries it or
-    another purge was quicker, is left out. `progress` is told the items of each slice.
+    The rest of a killed purge is deleted first. A subject that is retried, or that another purge has deleted, is
+    skipped. `progress` receives the items of each slice.
 
     Raises:
-        OperationFailed: an archive could not be written; what it was to hold is still there.
-        LedgerUnavailable: the ledger does not answer; the next purge goes on where this one was.
+        OperationFailed: an archive could not be written; its rows are still there.
+        LedgerUnavailable: the ledger does not answer; the next purge continues here.
     """
     _delete_marked(engine, progress)
     for subject in subjects:
         with ledger_errors(), engine.begin() as connection:
-            kept = archive_locked(connection, subject, archive=archive)
-        if kept is not None:
+            purged = archive_locked(connection, subject, archive=archive)
+        if purged is not None:
             _delete_marked(engine, progress)
-            yield kept
+            yield purged
 
 
 def archive_locked(
@@ -56,9 +56,9 @@ def archive_locked(
     archive: Path | None,
     going_on: Callable[[], None] = lambda: None,
 ) -> Purged | None:
-    """Archive one, where a folder is given, and mark it: nobody sees it any more. None where it may not go now.
+    """Archive a subject, if there is a folder, and hide it. None if it may not be purged now.
 
-    Both in the caller's transaction: nobody can decide about a record between the archive and the end.
+    Both in the caller's transaction, so that no decision comes between the archive and the end.
     """
     locked = lock(connection, subject)
     if locked is None:
@@ -69,7 +69,7 @@ def archive_locked(
 
 
 def space_taken(engine: Engine) -> int:
-    """Return the bytes of the tables now, with their indexes and what is free in them. Raises `LedgerUnavailable`."""
+    """Return the bytes of the tables now, with indexes and free space. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         return sum(
             connection.execute(select(func.pg_total_relation_size(func.to_regclass(table.name)))).scalar_one() or 0
@@ -78,10 +78,10 @@ def space_taken(engine: Engine) -> int:
 
 
 def give_back(engine: Engine) -> int:
-    """Write every table anew without the space that is free in it, and return the bytes of the tables afterwards.
+    """Rewrite every table without its free space, and return their bytes afterwards.
 
-    Nobody reads or writes a table meanwhile: VACUUM FULL locks it. Who does not own the tables changes nothing.
-    Raises `LedgerUnavailable`.
+    VACUUM FULL locks each table for readers and writers. A role that does not own the tables changes nothing. Raises
+    `LedgerUnavailable`.
     """
     with ledger_errors(), engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         driver: Any = connection.connection.driver_connection

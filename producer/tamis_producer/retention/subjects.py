@@ -1,4 +1,4 @@
-"""Subjects of a purge: a batch of its own, or a review with all its stages, that is finished."""
+"""Subjects of a purge: a finished batch outside of reviews, or a finished review with all its stages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ ENDED = tuple(status.value for status in BatchStatus if status.terminal)
 
 @dataclass(frozen=True)
 class Subject:
-    """A batch of its own, or a review with its stages: what is archived, deleted and restored as a whole."""
+    """A batch outside of reviews, or a review with its stages: archived, deleted and restored as a whole."""
 
     review_id: UUID | None
-    batch_ids: tuple[UUID, ...]  # in the order of the stages
+    batch_ids: tuple[UUID, ...]  # in stage order
     label: str | None
     items: int
-    ended_at: datetime | None  # its last batch; or when it was restored, where that was later. None: not ended
+    ended_at: datetime | None  # end of its last batch, or its restoration if later. None: not ended
 
     @property
     def id(self) -> UUID:
@@ -44,65 +44,65 @@ def find_subjects(
     label: str | None = None,
     limit: int | None = None,
 ) -> list[Subject]:
-    """Return the matching subjects that may be purged, the one that ended first coming first.
+    """Return the matching subjects that may be purged, first ended first.
 
     Args:
         connection: to the ledger.
-        ids: batches and reviews by the beginnings of their ids; each must be finished, and no stage of a review.
-        older_than: only what ended so long ago.
-        label: only what people call so.
-        limit: so many at most.
+        ids: beginnings of the ids of batches and reviews; each must be finished, and no stage of a review.
+        older_than: shortest time since the end.
+        label: only subjects with this label.
+        limit: largest number of subjects.
 
     Raises:
         UnknownBatch: nothing has this id.
-        InvalidRequest: a batch is a stage of a review, or several ids begin so.
-        IllegalTransition: what is named by its id is not finished.
+        InvalidRequest: a batch is a stage of a review, or an id is ambiguous.
+        IllegalTransition: a subject named by its id is not finished.
     """
-    wanted = _subjects()
+    query = _subjects()
     if ids:
-        chosen = {_subject_id(connection, one) for one in ids}
-        wanted = wanted.where(func.coalesce(batches.c.review_id, batches.c.id).in_(chosen))
+        chosen = {_subject_id(connection, prefix) for prefix in ids}
+        query = query.where(func.coalesce(batches.c.review_id, batches.c.id).in_(chosen))
     if label is not None:
-        wanted = wanted.where(func.coalesce(reviews.c.label, batches.c.label) == label)
+        query = query.where(func.coalesce(reviews.c.label, batches.c.label) == label)
     if older_than is not None:
         before = func.now() - older_than
-        # What was begun later than that is not looked at; a review must be seen with all its stages.
-        wanted = wanted.where(or_(batches.c.review_id.is_not(None), batches.c.created_at < before))
-        wanted = wanted.having(before > _ENDED_AT)
+        # Later batches are not read; a review needs all its stages.
+        query = query.where(or_(batches.c.review_id.is_not(None), batches.c.created_at < before))
+        query = query.having(before > _ENDED_AT)
     if not ids:
-        wanted = wanted.having(_MAY_GO)
-    subjects = [_subject(row) for row in connection.execute(wanted.limit(limit))]
-    for one in subjects:
-        if one.ended_at is None:
+        query = query.having(_MAY_GO)
+    subjects = [_subject(row) for row in connection.execute(query.limit(limit))]
+    for match in subjects:
+        if match.ended_at is None:
             raise IllegalTransition(
-                f"{one.noun} {one.id} is not finished: `tamis cancel {one.id}` ends it, then it can be purged"
+                f"{match.noun} {match.id} is not finished: `tamis cancel {match.id}` ends it, then it can be purged"
             )
     return subjects
 
 
 def find_again(connection: Connection, subject: Subject) -> Subject | None:
-    """The same one as it stands now; None where it is gone, goes already, or is not finished any more."""
-    wanted = _subjects().where(batches.c.id.in_(subject.batch_ids)).having(_MAY_GO)
-    row = connection.execute(wanted).one_or_none()
+    """Return the subject in its present state; None if it is deleted, being deleted, or not finished any more."""
+    query = _subjects().where(batches.c.id.in_(subject.batch_ids)).having(_MAY_GO)
+    row = connection.execute(query).one_or_none()
     return None if row is None else _subject(row)
 
 
 def measure(connection: Connection, subject: Subject) -> int:
-    """The bytes of everything that belongs to it, as Postgres keeps them; indexes and free space not counted.
+    """Return the bytes of all its rows, as Postgres stores them, without indexes and free space.
 
     Reads every row of it.
     """
     return sum(
         connection.execute(
-            select(func.coalesce(func.sum(func.pg_column_size(one.table.table_valued())), 0)).where(one.condition)
+            select(func.coalesce(func.sum(func.pg_column_size(held.table.table_valued())), 0)).where(held.condition)
         ).scalar_one()
-        for one in holdings(subject.batch_ids, subject.review_id)
+        for held in holdings(subject.batch_ids, subject.review_id)
     )
 
 
 _BATCH_ENDED = and_(batches.c.state.in_(ENDED), batches.c.finished_at.is_not(None))
 _ENDED_AT = func.max(func.greatest(batches.c.finished_at, batches.c.restored_at, reviews.c.finished_at))
-# A review goes on from stage to stage, unless it is finished or one of its stages was cancelled.
+# A review continues from stage to stage, unless it is finished or a stage was cancelled.
 _GOES_ON = and_(
     batches.c.review_id.is_not(None),
     func.max(reviews.c.finished_at).is_(None),

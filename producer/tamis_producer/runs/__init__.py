@@ -1,4 +1,4 @@
-"""Runs: what is done with a batch after its submission, until it ends."""
+"""Runs: the changes to a batch between its submission and its end."""
 
 from tamis_schemas.lazy import exports
 

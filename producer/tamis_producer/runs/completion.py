@@ -1,8 +1,8 @@
-"""What follows when a batch completes.
+"""The consequences of a batch's completion.
 
-An application names a function in its entry points, in the group `tamis.batch_completed`. Workers call it with
-an engine of the ledger and the id of a completed batch. It returns the id of a batch that it has begun, or None. It may
-be called again for the same batch, and at the same time by two workers.
+An application registers a function in the entry points `tamis.batch_completed`. Workers call it with an engine of the
+ledger and the id of a completed batch. It returns the id of a batch that it has begun, or None. It may be called again
+for the same batch, and by two workers at once.
 """
 
 import logging
@@ -24,11 +24,11 @@ BatchCompleted: TypeAlias = Callable[[Engine, UUID], UUID | None]
 @cache
 def _registered() -> tuple[BatchCompleted, ...]:
     hooks = tuple(point.load() for point in entry_points(group=GROUP))
-    if not hooks:  # the source alone, without an installation, names none
+    if not hooks:  # without an installation there are no entry points
         log.warning("nothing is registered in %r: no further stage of a review begins here", GROUP)
     return hooks
 
 
 def follow(engine: Engine, batch_id: UUID) -> list[UUID]:
-    """Return the batches that follow a completed one, begun now or before. Raises `LedgerUnavailable`."""
+    """Return the batches that follow a completed batch, begun now or before. Raises `LedgerUnavailable`."""
     return [following for begin in _registered() if (following := begin(engine, batch_id)) is not None]

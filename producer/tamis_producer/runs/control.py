@@ -1,7 +1,7 @@
 """Pausing, resuming and cancelling a batch, and its priority: facts in the ledger, which the workers follow.
 
-Calls in flight are finished and their results kept; what waits is given back by the workers within seconds. Each is
-idempotent: done twice, it has the effect of once. Each runs in the caller's transaction.
+Calls in flight finish and their results are kept; workers return waiting items within seconds. Each function is
+idempotent, and runs in the caller's transaction.
 """
 
 from decimal import Decimal
@@ -31,25 +31,25 @@ REQUESTED = Pause(kind=PauseKind.REQUESTED)
 
 
 def pause(connection: Connection, batch_id: UUID) -> None:
-    """No item of the batch is begun any more. A batch that is paused stays as it is, with its reason.
+    """Start no further item of the batch. A paused batch keeps its reason.
 
-    Raises `IllegalTransition`: it is completed or cancelled.
+    Raises `IllegalTransition` if it is completed or cancelled.
     """
     if _locked(connection, batch_id, "pause").state != BatchStatus.PAUSED:
         _set(connection, batch_id, state=BatchStatus.PAUSED, pause=REQUESTED.model_dump(mode="json"))
 
 
 def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = None) -> None:
-    """The batch goes on, with a new budget where one is given; its window is to be filled afterwards.
+    """Resume the batch, with a new budget if there is one; fill its window afterwards.
 
-    What was in flight when it was paused is dispatched again with its shard: its messages are gone by now, or find
-    nothing left to do. A batch that runs stays as it is, but for its budget.
+    Shards in flight at the pause are dispatched again: their old messages are gone, or find nothing to do. A running
+    batch stays unchanged, except for its budget.
 
     Raises:
-        InvalidParameters: `max_cost` is no amount, or no larger one where the budget is used up; or the batch has no
+        InvalidParameters: `max_cost` is not an amount, or no larger than the used-up budget; or the batch has no
             budget.
-        AllowanceSpent: the key that it was submitted with leaves it no larger one.
-        NotAllowed: it is paused because a key may not ask its model, and that key may not.
+        AllowanceSpent: the key of its submission allows no larger budget.
+        NotAllowed: it is paused because a key may not ask its model, and this key may not either.
         IllegalTransition: it is completed or cancelled.
     """
     amount = None if max_cost is None else amount_of(max_cost)
@@ -72,12 +72,12 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
 
 
 def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:
-    """The batch waits with this priority from now on; its window is to be filled afterwards.
+    """Change the batch's priority from now on; fill its window afterwards.
 
-    What is in flight is dispatched again with its shard, to a queue of the new priority. The messages in the old queue
-    do no harm: whichever comes first is granted the claim.
+    Shards in flight are dispatched again, to a queue of the new priority. The messages in the old queue do no harm: the
+    first to arrive gets the claim.
 
-    Raises `IllegalTransition`: it is completed or cancelled.
+    Raises `IllegalTransition` if it is completed or cancelled.
     """
     batch = _locked(connection, batch_id, "prioritise")
     if batch.priority != priority:
@@ -86,9 +86,9 @@ def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> 
 
 
 def cancel(connection: Connection, batch_id: UUID) -> None:
-    """Cancel what is pending at once, and the rest when it is given back; a worker writes the summary then.
+    """Cancel pending items at once, and the others when workers return them; then a worker writes the summary.
 
-    Raises `IllegalTransition`: it is completed.
+    Raises `IllegalTransition` if it is completed.
     """
     if _locked(connection, batch_id, "cancel").state == BatchStatus.CANCELLED:
         return
@@ -101,7 +101,7 @@ def cancel(connection: Connection, batch_id: UUID) -> None:
 
 
 def priority_of(name: Priority | str) -> Priority:
-    """A priority by its name. Raises `InvalidParameters` naming those that there are."""
+    """Return a priority by its name. Raises `InvalidParameters` with the valid names."""
     try:
         return Priority(name)
     except ValueError as error:
@@ -110,7 +110,7 @@ def priority_of(name: Priority | str) -> Priority:
 
 
 def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
-    """The batch, which nobody else changes before this transaction ends."""
+    """Return the batch, locked to the end of this transaction."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
     if batch is None or batch.purging_at is not None:
         raise UnknownBatch(f"there is no batch {batch_id}")
@@ -123,7 +123,7 @@ def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
 
 
 def requeue_shards(connection: Connection, batch: Row[Any]) -> None:
-    """Have the shards in flight wait, to be dispatched again."""
+    """Make the shards in flight wait for another dispatch."""
     dispatched = and_(shards.c.round == batch.round, shards.c.state == ShardStatus.DISPATCHED)
     connection.execute(
         update(shards)

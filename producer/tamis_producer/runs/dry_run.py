@@ -1,6 +1,6 @@
-"""A rehearsal: what a batch would ask, and about what it would cost, without submitting it.
+"""A rehearsal: the questions of a batch and their approximate cost, without submitting it.
 
-Prompts are rendered where they are sent from, on the worker's floor; a producer knows what goes in and what comes out.
+The worker's package renders the prompts; a producer knows only the input and output.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,19 +17,19 @@ from ..submission.asked_models import batch_model
 
 @dataclass(frozen=True)
 class Planned:
-    """A batch that might be submitted, without the records that no model would be asked about."""
+    """A possible batch, without the records that no model would be asked about."""
 
     operation: Operation
     items: Sequence[Item]
-    model: str | None  # None: the workers' own
+    model: str | None  # None: the workers' model
     use_cache: bool = True
     steering: Steering = NO_STEERING
 
     @classmethod
     def of_stage(cls, stage: ReviewStage, items: Sequence[Item], *, use_cache: bool) -> Self | None:
-        """A stage of a review as if all of these passed the stages before it: the most there can be.
+        """Return a stage of a review as if all these items passed the earlier stages: its largest size.
 
-        None: a judge, whose items are results that nobody knows beforehand.
+        None for a judge, whose items are results that are not known beforehand.
         """
         if isinstance(stage.operation, Judge):
             return None
@@ -37,9 +37,9 @@ class Planned:
 
     @property
     def by_model(self) -> tuple["Planned", ...]:
-        """The same for each model of the operation's panel alone; itself, where it asks one.
+        """The same batch for each model of the operation's panel; itself, if it has one model.
 
-        Raises `InvalidParameters`: one model is named beside a panel.
+        Raises `InvalidParameters` if a model is named beside a panel.
         """
         panel = panel_of(self.operation)
         if panel is None:
@@ -51,7 +51,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class RehearsedMessage:
-    """One message of a prompt, as it would be sent."""
+    """A message of a prompt, as it would be sent."""
 
     role: str
     content: str
@@ -59,7 +59,7 @@ class RehearsedMessage:
 
 @dataclass(frozen=True)
 class Sample:
-    """The prompt that would be sent first about one item."""
+    """The first prompt about one item."""
 
     item_id: str
     messages: tuple[RehearsedMessage, ...]
@@ -67,25 +67,25 @@ class Sample:
 
 @dataclass(frozen=True)
 class Beginning:
-    """The common beginning of all records' prompts, which an endpoint may read once; tokens are estimates."""
+    """The common beginning of all records' prompts, which an endpoint may cache; tokens are estimates."""
 
-    tokens: int  # of the system message and the schema of the answer
-    minimum: int  # tokens from which endpoints keep it
+    tokens: int  # in the system message and the answer's schema
+    minimum: int  # tokens from which endpoints cache it
 
     @property
     def words(self) -> str:
         """The length in words, and whether it is enough."""
-        told = f"about {self.tokens:,} tokens of each prompt are the same for all records"
+        size = f"about {self.tokens:,} tokens of each prompt are the same for all records"
         if self.tokens >= self.minimum:
-            return f"{told}, enough for endpoints that keep {self.minimum:,} or more"
+            return f"{size}, enough for endpoints that keep {self.minimum:,} or more"
         return (
-            f"{told}, {self.minimum - self.tokens:,} short of the {self.minimum:,} from which most endpoints keep them"
+            f"{size}, {self.minimum - self.tokens:,} short of the {self.minimum:,} from which most endpoints keep them"
         )
 
 
 @dataclass(frozen=True)
 class Duration:
-    """The time that the batch would take at least, and the limit that makes it so long."""
+    """The shortest time of the batch, and the limit that causes it."""
 
     seconds: float
     bound: str  # for people: `500 requests a minute`
@@ -98,22 +98,22 @@ class Rehearsal:
     model: str | None  # None: only the workers know it
     samples: tuple[Sample, ...]
     items: int
-    unasked: int  # items about which there is nothing to ask
+    unasked: int  # items without a question
     questions: int  # in the first round
-    cached: int | None  # questions answered from the cache; None: nobody looked, see `unseen`
-    unseen: str | None  # why nobody looked into the cache
-    more_rounds: bool  # further questions may follow from the answers
-    prompt_tokens: int  # of the questions that would be asked
+    cached: int | None  # questions answered from the cache; None: not looked up, see `unseen`
+    unseen: str | None  # reason why the cache was not read
+    more_rounds: bool  # True if the answers may lead to further questions
+    prompt_tokens: int  # in the calls that the cache does not answer
     answer_tokens: int
     most_answer_tokens: int
-    basis: str  # on what the length of the answers stands, for people
-    price: ModelPrice | None  # at the tier that is asked for
-    cost: Decimal | None  # dollars, about; None: the price is not known
-    most_cost: Decimal | None  # with answers as long as they may be; retries and repairs are not in it
+    basis: str  # basis of the answers' length, for people
+    price: ModelPrice | None  # at the requested tier
+    cost: Decimal | None  # dollars, approximately; None: the price is not known
+    most_cost: Decimal | None  # with the longest answers; without retries and repairs
     duration: Duration
-    model_note: str | None = None  # how the model is known, where that is worth saying; for people
-    tier: str | None = None  # that is asked for; None: the standard one
-    other_tiers: Mapping[str, Decimal] = field(default_factory=dict)  # dollars, about, at tiers that are not asked for
+    model_note: str | None = None  # source of the model's name, if worth saying; for people
+    tier: str | None = None  # requested; None: the standard one
+    other_tiers: Mapping[str, Decimal] = field(default_factory=dict)  # dollars, approximately, at the other tiers
     beginning: Beginning | None = None  # None: nothing is asked
 
     @property
@@ -124,33 +124,33 @@ class Rehearsal:
 
 @dataclass(frozen=True)
 class PanelRehearsal:
-    """A batch's questions, model by model."""
+    """The questions of a batch, model by model."""
 
-    policy: PanelPolicy | None  # None: one model alone is asked
+    policy: PanelPolicy | None  # None: a single model
     models: tuple[Rehearsal, ...]
 
     @classmethod
     def of(cls, planned: Planned, rehearse: Callable[[Planned], Rehearsal]) -> Self:
-        """Rehearse a batch for each of its models. Raises what `rehearse` and `Planned.by_model` raise."""
+        """Rehearse a batch for each of its models. Raises the errors of `rehearse` and `Planned.by_model`."""
         panel = panel_of(planned.operation)
         return cls(None if panel is None else panel.policy, tuple(map(rehearse, planned.by_model)))
 
     @property
     def calls(self) -> int:
         """The calls of all models."""
-        return sum(one.calls for one in self.models)
+        return sum(model.calls for model in self.models)
 
     @property
     def cost(self) -> Decimal | None:
-        """Dollars, about, of all models; None: a price is not known."""
-        return _sum([one.cost for one in self.models])
+        """The approximate dollars of all models; None: a price is not known."""
+        return _sum([model.cost for model in self.models])
 
     @property
     def most_cost(self) -> Decimal | None:
-        """Dollars with answers as long as they may be; None: a price is not known."""
-        return _sum([one.most_cost for one in self.models])
+        """The dollars with the longest answers; None: a price is not known."""
+        return _sum([model.most_cost for model in self.models])
 
 
 def _sum(costs: Sequence[Decimal | None]) -> Decimal | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known, Decimal(0)) if len(known) == len(costs) else None
+    priced = [cost for cost in costs if cost is not None]
+    return sum(priced, Decimal(0)) if len(priced) == len(costs) else None

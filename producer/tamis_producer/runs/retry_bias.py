@@ -1,4 +1,4 @@
-"""Retry bias from the ledger: what ended in each round of a batch, and what of it failed."""
+"""Retry bias from the ledger: the ended and failed items of each round of a batch."""
 
 from collections import defaultdict
 from typing import Any
@@ -13,10 +13,10 @@ from tamis_schemas.operations import kind_of
 
 AT_ONCE = 1_000  # rows fetched together
 
-# What an item failed with before its present round stands in `past_failures`, its last end in `results`: so each round
-# is read as it was, although an item that failed in one may have been decided in a later one, or be pending again.
-# The fields are those that a model is shown, see `tamis_schemas.records.item.shown_fields`.
-# Neighbours are found by the database: `mark` is a decided record's place, and in its last bit whether it passed.
+# Failures before an item's present round are in `past_failures`, its last end in `results`. So each round is read as it
+# was, although a failed item may be decided or pending now. The fields are those in a model's prompt, see
+# `tamis_schemas.records.item.shown_fields`. The database finds the neighbours: `mark` is a decided record's place, with
+# its last bit set if it passed.
 _ENDS = text("""
 SELECT ended.*,
        (max(mark) OVER (ORDER BY idx ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) & 1)
@@ -47,9 +47,9 @@ FROM batches b WHERE b.id = :batch_id
 
 
 def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
-    """Return the failures of each round and their traits; no rounds where nothing failed and there was but one round.
+    """Return the failures of each round and their traits; no rounds if nothing failed in a single round.
 
-    The neighbours of a record are the decided ones next before and after it in the batch, whichever round decided them.
+    The neighbours of a record are the decided ones next before and after it in the batch, from any round.
     """
     batch = connection.execute(_TO_TELL, {"batch_id": batch_id}).one()
     if not batch.worth_telling:

@@ -1,8 +1,8 @@
-"""Rounds: a batch's failed items are asked about again, and nothing else of it is touched.
+"""Rounds: a batch's failed items are asked again, and the others stay unchanged.
 
-A round begins in one transaction that locks the batch: the failed items become pending, what they failed with is kept
-in `past_failures`, and shards are laid over them alone. The row that an item has in `results` stays until its next
-result takes its place, because it is the item's bill; whoever reads results asks the item's state first.
+One transaction locks the batch and begins the round: failed items become pending, their failures are kept in
+`past_failures`, and new shards contain only them. An item's row in `results` stays until its next result, because it is
+the item's bill; so readers of results check the item's state first.
 """
 
 from collections.abc import Collection, Sequence
@@ -56,17 +56,17 @@ from ..submission.budget import amount_of, has_none
 
 @dataclass(frozen=True)
 class Retryable:
-    """A completed batch with failed items, and what asking about them again would be."""
+    """A completed batch with failed items, and the size of its next round."""
 
     batch_id: UUID
     label: str | None
     operation: str
     items: int
-    likely_cost: Decimal | None  # dollars; None: the batch's decided items have no known price
+    likely_cost: Decimal | None  # dollars; None: no price is known for the batch's decided items
 
 
 def kinds_of(named: Collection[ErrorKind | str] | None) -> frozenset[ErrorKind] | None:
-    """Kinds of errors by their names; None: all. Raises `InvalidParameters` naming the kinds that there are."""
+    """Return the kinds of errors with these names; None: all. Raises `InvalidParameters` with the valid names."""
     if named is None:
         return None
     if isinstance(named, str):
@@ -90,26 +90,25 @@ def retry(
     cancelled: bool = False,
     max_cost: Decimal | None = None,
 ) -> int:
-    """Begin a new round with exactly the failed items, of these kinds where some are given; how many.
+    """Begin a new round with the failed items only (of these kinds, if any), and return their number.
 
-    Runs in the caller's transaction. `cancelled`: with the items that were cancelled as well. The batch runs
-    afterwards, and its window is to be filled. Of a review whose latest stage this is, the stages after it begin with
-    what is decided now too.
+    Runs in the caller's transaction. `cancelled`: also retry the cancelled items. Afterwards the batch runs, and its
+    window must be filled. If it is the latest stage of a review, the later stages include the new decisions.
 
     Raises:
-        IllegalTransition: the batch is not completed and not cancelled, or calls of it are still in flight.
-        InvalidRequest: there is no such item; the message names what there is.
-        InvalidParameters: an unknown kind; `max_cost` is no amount, or the batch has no budget; or its budget is used
-            up, and it gets no larger one.
+        IllegalTransition: the batch is neither completed nor cancelled, or has calls in flight.
+        InvalidRequest: there is no such item; the message lists the kinds that exist.
+        InvalidParameters: an unknown kind; `max_cost` is not an amount, or the batch has no budget; or its budget is
+            used up, and the new one is no larger.
     """
-    wanted = kinds_of(kinds)
+    error_kinds = kinds_of(kinds)
     amount = None if max_cost is None else amount_of(max_cost)
     batch = _locked(connection, batch_id)
     amount = budget_of_round(connection, batch, amount)
     _check_budget(connection, batch, amount)
-    places = _reopened(connection, batch, wanted, cancelled=cancelled)
+    places = _reopened(connection, batch, error_kinds, cancelled=cancelled)
     if not places:
-        raise InvalidRequest(_nothing(connection, batch, wanted, cancelled=cancelled))
+        raise InvalidRequest(_nothing(connection, batch, error_kinds, cancelled=cancelled))
     check_batch_transition(BatchStatus(batch.state), BatchStatus.RUNNING)
     number = batch.round + 1
     connection.execute(
@@ -119,7 +118,7 @@ def retry(
             state=BatchStatus.RUNNING,
             round=number,
             pause=null(),
-            lane=None,  # chosen anew: others may fill the one it had
+            lane=None,  # chosen again, as other batches may use the old one
             started_at=func.now(),
             finished_at=None,
             max_cost=batch.max_cost if amount is None else amount,
@@ -132,18 +131,18 @@ def retry(
 
 
 def later_stage(connection: Connection, batch_id: UUID) -> bool:
-    """Return whether the stage after this batch's own has begun: results of a further round do not follow into it."""
+    """Return whether the next stage has begun: it does not receive results of a further round."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     return _has_later_stage(connection, batch)
 
 
 def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | None = None) -> list[Retryable]:
-    """Every completed batch with failed items, of these kinds where some are given; the oldest first.
+    """Return the completed batches with failed items (of these kinds, if any), oldest first.
 
-    Not those of services: whoever made a single call has had its error, and nobody would hear of another answer.
+    Services' batches are omitted: their callers have the errors, and no caller would receive a new answer.
     """
-    wanted = kinds_of(kinds)
-    # Counters name the batches with failures, so that neither batches without nor decided items are read.
+    error_kinds = kinds_of(kinds)
+    # Counters find the batches with failures, so neither other batches nor decided items are read.
     some = select(tallies.c.batch_id).where(tallies.c.failed != 0).distinct().subquery("some")
     tallied = (
         select(func.sum(tallies.c.failed).label("n"), TALLIED_LIKELY_COST.label("mean"))
@@ -151,13 +150,13 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
         .lateral("tallied")
     )
     n: ColumnElement[Any] = tallied.c.n
-    if wanted is not None:
+    if error_kinds is not None:
         of_kind = (
             select(func.count())
             .join(items, _result_of_item())
             .where(
                 results.c.batch_id == batches.c.id,
-                results.c.error_kind.in_(wanted),
+                results.c.error_kind.in_(error_kinds),
                 items.c.state == ItemStatus.FAILED,
             )
         )
@@ -183,9 +182,9 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
 
 
 def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
-    """The batch, ended and with nothing in flight, which nobody else changes before this transaction ends."""
+    """Return the batch, ended and with nothing in flight, locked to the end of this transaction."""
     review = connection.execute(select(batches.c.review_id).where(batches.c.id == batch_id)).scalar_one_or_none()
-    if review is not None:  # first, in the order of whoever begins the next stage
+    if review is not None:  # first, in the same order as the beginning of the next stage
         connection.execute(select(reviews.c.id).where(reviews.c.id == review).with_for_update())
     batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
     if batch is None or batch.purging_at is not None:
@@ -215,12 +214,12 @@ def _check_budget(connection: Connection, batch: Row[Any], amount: Decimal | Non
         if amount is not None:
             raise has_none(batch.id)
         return
-    gone = connection.execute(
+    spent = connection.execute(
         select(spending.c.spent + spending.c.reserved).where(spending.c.batch_id == batch.id)
     ).scalar_one()
-    if gone >= (batch.max_cost if amount is None else amount):
+    if spent >= (batch.max_cost if amount is None else amount):
         raise InvalidParameters(
-            f"max_cost: {dollars(gone)} of batch {batch.id}'s budget of {dollars(batch.max_cost)} are spent or held; "
+            f"max_cost: {dollars(spent)} of batch {batch.id}'s budget of {dollars(batch.max_cost)} are spent or held; "
             f"retry it with a larger one: `tamis retry {batch.id} --max-cost AMOUNT`"
         )
 
@@ -228,33 +227,33 @@ def _check_budget(connection: Connection, batch: Row[Any], amount: Decimal | Non
 def _reopened(
     connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool
 ) -> Sequence[int]:
-    """Make the items pending, with their failures kept; their places in order."""
+    """Make the items pending, and keep their failures; return their places in order."""
     failed = and_(items.c.batch_id == batch.id, items.c.state == ItemStatus.FAILED)
     if kinds is not None:
         end = results.alias("end")
         same = and_(end.c.batch_id == items.c.batch_id, end.c.idx == items.c.idx)
         failed = and_(failed, exists().where(same, end.c.error_kind.in_(kinds)))
-    kept = (
+    failures = (
         select(items.c.batch_id, items.c.idx, results.c.round, results.c.error_kind, results.c.error)
         .join(results, _result_of_item())
         .where(failed)
     )
-    connection.execute(insert(past_failures).from_select(["batch_id", "idx", "round", "error_kind", "error"], kept))
+    connection.execute(insert(past_failures).from_select(["batch_id", "idx", "round", "error_kind", "error"], failures))
     chosen = (
         or_(failed, and_(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)) if cancelled else failed
     )
-    # The fence stays: what an earlier claim may still write is refused, whenever it comes.
-    made = connection.execute(
+    # The fence stays, so that writes of an earlier claim are refused at any time.
+    reopened = connection.execute(
         update(items)
         .where(chosen)
         .values(state=ItemStatus.PENDING, attempts=0, worker=None, claimed_at=None, republished_at=None)
         .returning(items.c.idx)
     )
-    return sorted(made.scalars())
+    return sorted(reopened.scalars())
 
 
 def _shard_rows(batch: Row[Any], number: int, places: Sequence[int]) -> list[dict[str, Any]]:
-    """Shards of at most `shard_size` of these items each; what lies between them is ended, and not dispatched."""
+    """Return shards of at most `shard_size` of these items; ended items between them are not dispatched."""
     size = batch.shard_size
     portions = [places[first : first + size] for first in range(0, len(places), size)]
     return [
@@ -277,9 +276,9 @@ def _has_later_stage(connection: Connection, batch: Row[Any]) -> bool:
 
 
 def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind] | None, *, cancelled: bool) -> str:
-    """Return why there is nothing to retry, and what there is instead."""
+    """Return why there is nothing to retry, and which items exist."""
     n = func.count().label("n")
-    there = connection.execute(
+    failures = connection.execute(
         select(results.c.error_kind, n)
         .join(items, _result_of_item())
         .where(items.c.batch_id == batch.id, items.c.state == ItemStatus.FAILED)
@@ -289,11 +288,11 @@ def _nothing(connection: Connection, batch: Row[Any], kinds: frozenset[ErrorKind
     ended = select(func.count()).where(items.c.batch_id == batch.id, items.c.state == ItemStatus.CANCELLED)
     n_cancelled = 0 if cancelled else connection.execute(ended).scalar_one()
     also = f"; of its items {n_cancelled:,} are cancelled, which --cancelled retries" if n_cancelled else ""
-    if kinds is None or not there:
+    if kinds is None or not failures:
         return f"batch {batch.id} has no failed item: there is nothing to retry{also}"
-    wanted = " or ".join(sorted(kind.value for kind in kinds))
-    counts = ", ".join(f"{row.error_kind} ({row.n:,})" for row in there)
-    return f"batch {batch.id} has no failed item of kind {wanted}; its failures are: {counts}{also}"
+    named_kinds = " or ".join(sorted(kind.value for kind in kinds))
+    counts = ", ".join(f"{row.error_kind} ({row.n:,})" for row in failures)
+    return f"batch {batch.id} has no failed item of kind {named_kinds}; its failures are: {counts}{also}"
 
 
 def _result_of_item() -> Any:

@@ -17,13 +17,13 @@ from ..ledger import ledger_errors
 from ..ledger.worker_view import WorkerReport, WorkerView, read_live_workers, views_of
 
 ANSWER_WITHIN = 5.0  # s
-REDIS = ("redis://", "rediss://", "unix://")  # how the URLs begin that the Redis client reads
+REDIS = ("redis://", "rediss://", "unix://")  # prefixes of URLs for the Redis client
 
 
 def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
-    """The workers that are there, the longest there first.
+    """Return the live workers, longest running first.
 
-    Where the ledger does not answer, those that say so in the broker's Redis. Raises `LedgerUnavailable` where neither
+    If the ledger does not answer, the reports are read from the broker's Redis. Raises `LedgerUnavailable` if neither
     answers.
     """
     try:
@@ -38,7 +38,7 @@ def read_workers(engine: Engine, broker_url: str) -> list[WorkerView]:
 
 @dataclass(frozen=True)
 class Repairs:
-    """The number of times that the reconcilers of all workers have set something of a kind going again."""
+    """The number of repairs of one kind by the reconcilers of all workers."""
 
     kind: str  # a field of the worker's `Swept`
     total: int
@@ -53,7 +53,7 @@ def read_repairs(engine: Engine) -> list[Repairs]:
 
 
 def read_redis(broker_url: str) -> list[WorkerReport]:
-    """The workers that have told Redis of themselves lately. Raises `BrokerUnavailable`."""
+    """Return the workers with a recent report in Redis. Raises `BrokerUnavailable`."""
     if not broker_url.startswith(REDIS):
         return []
     try:
@@ -73,5 +73,5 @@ def _reports(values: Sequence[bytes]) -> list[WorkerReport]:
         try:
             reports.append(WorkerReport.model_validate(json.loads(value)))
         except (ValueError, ValidationError):
-            continue  # written by another release; the ledger knows that worker once it is back
+            continue  # written by another release; the ledger has that worker when it is back
     return reports

@@ -22,35 +22,35 @@ from ..client.client import Client
 from ..ledger import CallResult
 
 MAX_CONCURRENT = 50  # items of one call in flight (spec 1)
-SERVICE, ANSWERS = "evaluation", "answer"  # under these names the calls of each service are shown together
-ITEM_ID = "question"  # an answer without source data has no record to be named after
+SERVICE, ANSWERS = "evaluation", "answer"  # names under which each service's calls are shown together
+ITEM_ID = "question"  # the name of an answer without source data
 
 Result = TypeVar("Result", EvaluationResult, FieldsResult)
 
 
 class AIEvaluationService:
-    """Every call is items in the ledger, evaluated by the workers; their results come back as values.
+    """The evaluation service: each call writes items to the ledger, and workers evaluate them.
 
     >>> service = get_ai_evaluation_service()
     >>> result = await service.filter({"title": "Cancer treatment"}, "Is this about oncology?")
     >>> result.value, result.confidence, result.reasoning, result.error
 
-    Items are dicts, or whatever `to_item` takes. Batch methods return results in the order of the items:
-    `zip(items, results)`. What goes wrong with one item is its result's `error`, with a `value` (or `fields`) of None;
-    it disturbs no other item. Where the endpoint refuses the key or the model, the batch is paused after a few calls,
-    and every item that was not evaluated has the reason as its `error`. Many items in one batch cost less than many
-    calls for one item; of these, calls of the same question at the same time share a batch.
+    Items are dicts, or other objects that `to_item` accepts. Batch methods return results in the order of the items:
+    `zip(items, results)`. If one item fails, its result has an `error` and a `value` (or `fields`) of None; the other
+    items continue. If the endpoint refuses the key or the model, the batch is paused after a few calls, and every item
+    without a result has the reason as its `error`. Many items in one batch cost less than many calls for one item;
+    simultaneous calls of the same question share a batch.
 
-    `max_concurrent` bounds the items of a batch that are in flight at once; the workers' own limits hold as well.
-    `fresh` asks the model even where an answer to the same question is kept; the new answer is kept in its place.
+    `max_concurrent` limits the items of a batch in flight, within the workers' own limits. `fresh` asks the model even
+    if the answer is cached; the new answer replaces it.
 
     Every method raises:
         InvalidParameters: the parameters or an item are wrong. Nothing is written, and no item is evaluated.
-        ConfigurationError: no broker or ledger is named.
+        ConfigurationError: no broker or ledger is configured.
         LedgerUnavailable: the ledger does not answer.
-        WaitTimeout: the batch took longer than `timeout`; it goes on.
+        WaitTimeout: the batch took longer than `timeout`; it continues.
 
-    A call that is cancelled leaves its batch to the workers, too.
+    If a call is cancelled, the workers finish its batch.
     """
 
     def __init__(
@@ -63,14 +63,15 @@ class AIEvaluationService:
         service: str = SERVICE,
         api_key_id: str | None = None,
     ) -> None:
-        """
+        """Create the service.
+
         Args:
-            client: what to submit with; it stays open. None: a client of its own, after the settings of the process.
-            model: the model to ask; None: the one of the settings, else the workers' own.
-            timeout: seconds to wait for one batch at most; None waits as long as it takes, for a worker too.
-            steering: of every batch, as of `Client.submit`.
-            service: under which name its calls are shown together, by the hour, beside the batches that people follow.
-            api_key_id: the gateway's key on whose behalf it asks; None: no key.
+            client: submits the batches; it stays open. None: a new client with the settings of the process.
+            model: the model to ask. None: the model of the settings, else the workers' model.
+            timeout: longest wait for one batch in seconds, also without a worker. None: no limit.
+            steering: for every batch, as in `Client.submit`.
+            service: name under which its calls are shown together, by hour, beside the batches that people follow.
+            api_key_id: the gateway's key that asks. None: no key.
         """
         self._client = ServiceClient(client)
         self._timeout = timeout
@@ -139,7 +140,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """One value of the type asked for; None without an error where the item does not hold it."""
+        """Return a value of the requested type; None without an error if the item does not contain it."""
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -154,7 +155,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """One value of the type asked for from each item; None without an error where the item does not hold it."""
+        """Return a value of the requested type for each item; None without an error if the item does not contain it."""
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
@@ -168,15 +169,15 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> FieldsResult:
-        """Every property of a JSON schema; None for one that the item does not hold.
+        """Return every property of a JSON schema; None if the item does not contain it.
 
         Args:
             item: the source data.
-            schema: what to extract: `{"type": "object", "properties": {...}}`.
-            instructions: what the extraction is about.
-            field_instructions: how to fill single properties, by their names.
+            schema: the properties to extract: `{"type": "object", "properties": {...}}`.
+            instructions: the subject of the extraction.
+            field_instructions: instructions for single properties, by name.
             include_reasoning: ask for an explanation of the whole.
-            fresh: past the answers that are kept.
+            fresh: ignore cached answers.
         """
         params = _extract_fields(schema, instructions, field_instructions, include_reasoning)
         return await self._result(FieldsResult, params, item, fresh)
@@ -192,12 +193,12 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[FieldsResult]:
-        """Every property of a JSON schema from each item; None for one that the item does not hold."""
+        """Return every property of a JSON schema for each item; None if the item does not contain it."""
         params = _extract_fields(schema, instructions, field_instructions, include_reasoning)
         return await self._results(FieldsResult, params, items, max_concurrent, fresh)
 
     def close(self) -> None:
-        """Give its own connections back; a later call connects anew. A client that was given stays open."""
+        """Close the service's own client; a later call connects again. A client from the caller stays open."""
         self._client.close()
 
     async def _result(self, kind: type[Result], params: dict[str, Any], item: object, fresh: bool) -> Result:
@@ -208,10 +209,10 @@ class AIEvaluationService:
         self, kind: type[Result], params: dict[str, Any], items: Iterable[object], max_concurrent: int, fresh: bool
     ) -> list[Result]:
         question = self._question(params, fresh)
-        came = await self._client.connected.calls.ask_all(
+        calls = await self._client.connected.calls.ask_all(
             question, items, max_concurrent=max_concurrent, within=self._timeout
         )
-        return [_as(kind, one) for one in came]
+        return [_as(kind, result) for result in calls]
 
     def _question(self, params: dict[str, Any], fresh: bool) -> CallQuestion:
         return CallQuestion(
@@ -224,8 +225,8 @@ class AIEvaluationService:
         )
 
 
-def _as(kind: type[Result], came: CallResult) -> Result:
-    return came.result if isinstance(came.result, kind) else kind(error=came.reason)
+def _as(kind: type[Result], call: CallResult) -> Result:
+    return call.result if isinstance(call.result, kind) else kind(error=call.reason)
 
 
 def _filter(criteria: str, include_reasoning: bool) -> dict[str, Any]:
@@ -270,18 +271,18 @@ def _extract_fields(
 
 
 def get_ai_evaluation_service() -> AIEvaluationService:
-    """The service of this process, after its settings; connects on first use, and anew after `close`."""
+    """Return the service of this process, with its settings; it connects on first use, and again after `close`."""
     return _service_of(os.getpid())
 
 
 @functools.cache
 def _service_of(_process: int) -> AIEvaluationService:
-    """One for each process: a fork must not share its parent's connections."""
+    """Return the service of a process: a fork must not share its parent's connections."""
     return AIEvaluationService()
 
 
 class IterativeAnswerService:
-    """Every answer is an item in the ledger; calls of the same question at the same time share a batch."""
+    """The answer service: each answer is an item in the ledger; simultaneous calls of one question share a batch."""
 
     def __init__(
         self,
@@ -292,14 +293,16 @@ class IterativeAnswerService:
         service: str = ANSWERS,
         api_key_id: str | None = None,
     ) -> None:
-        """Args:
-            score_threshold: an answer of this score, from 0.0 to 1.0, is accepted.
-            client: what to submit with; it stays open. None: a client of its own, after the settings of the process.
-            timeout: seconds to wait for one answer at most; None waits as long as it takes, for a worker too.
-            service: under which name its calls are shown together, by the hour, beside the batches that people follow.
-            api_key_id: the gateway's key on whose behalf it asks; None: no key.
+        """Create the service.
 
-        Raises `InvalidParameters`: a threshold that is none.
+        Args:
+            score_threshold: score, from 0.0 to 1.0, at which an answer is accepted.
+            client: submits the batches; it stays open. None: a new client with the settings of the process.
+            timeout: longest wait for one answer in seconds, also without a worker. None: no limit.
+            service: name under which its calls are shown together, by hour, beside the batches that people follow.
+            api_key_id: the gateway's key that asks. None: no key.
+
+        Raises `InvalidParameters` if the threshold is not between 0 and 1.
         """
         parse_operation(_params("-", "-", "-", score_threshold=score_threshold))
         self.score_threshold = score_threshold
@@ -320,29 +323,30 @@ class IterativeAnswerService:
         parallel_attempts: int = 1,
         fresh: bool = False,
     ) -> dict[str, Any]:
-        """The first answer whose score reaches the threshold, else the best of all iterations.
+        """Return the first answer whose score reaches the threshold, else the best of all iterations.
 
         Args:
             instruct: the question, or the task.
-            resp_format: what the answer should look like.
-            eval_crit: what makes an answer good.
-            iter_max: generate and evaluate at most so many times, from 1 to 10.
-            model: the model to ask. None: the one of the settings, else the workers' own; spec 2 has "gpt-4o", which
-                only endpoints that serve this model could answer.
-            score_threshold: instead of the service's own; 0.0 is a threshold, which every evaluated answer reaches.
+            resp_format: the form of the answer.
+            eval_crit: the criteria of a good answer.
+            iter_max: largest number of iterations, from 1 to 10.
+            model: the model to ask. None: the model of the settings, else the workers' model; spec 2 has "gpt-4o",
+                which not every endpoint serves.
+            score_threshold: replaces the service's threshold; 0.0 is valid, and every evaluated answer reaches it.
             parallel_attempts: answers generated and evaluated side by side in each iteration, from 1 to 10.
-            fresh: past the answers that are kept of the same questions.
+            fresh: ignore cached answers.
 
         Returns:
-            A dict of `final_answer` (str), `iterations` (`IterationData` in the order made, failed ones among them),
-            `success` (bool: the final answer reached the threshold), `total_iterations` (int), `final_score` (float).
+            A dict of `final_answer` (str), `iterations` (`IterationData` in the order made, with failed ones),
+                `success` (bool: the final answer reached the threshold), `total_iterations` (int), `final_score`
+                (float).
 
         Raises:
-            InvalidParameters: naming the parameter that is wrong. Nothing is written.
+            InvalidParameters: a parameter is wrong; the message names it. Nothing is written.
             OperationFailed: no attempt could be evaluated; with the kind of error and its message.
-            ConfigurationError: no broker or ledger is named.
+            ConfigurationError: no broker or ledger is configured.
             LedgerUnavailable: the ledger does not answer.
-            WaitTimeout: it took longer than the timeout; the batch goes on.
+            WaitTimeout: it took longer than the timeout; the batch continues.
         """
         operation = parse_operation(
             _params(
@@ -358,7 +362,7 @@ class IterativeAnswerService:
         return dict(answer_of(await self._client.connected.calls.ask(question, {"id": ITEM_ID}, within=self._timeout)))
 
     def close(self) -> None:
-        """Give its own connections back; a later call connects anew. A client that was given stays open."""
+        """Close the service's own client; a later call connects again. A client from the caller stays open."""
         self._client.close()
 
 
@@ -367,7 +371,7 @@ def _params(instruct: str, resp_format: str, eval_crit: str, **others: object) -
 
 
 def answer_of(came: CallResult) -> AnswerResult:
-    """The answer that a call came to. Raises `OperationFailed` where no attempt could be evaluated, saying why."""
+    """Return the answer of a call. Raises `OperationFailed` with the reason if no attempt could be evaluated."""
     if came.detail is not None:
         return AnswerResult.model_validate(came.detail)
     if came.error_kind is not None and came.result is not None:
@@ -376,17 +380,17 @@ def answer_of(came: CallResult) -> AnswerResult:
 
 
 class ServiceClient:
-    """Connects on first use, and anew after `close`; may be used in any thread."""
+    """A service's client, which connects on first use, and again after `close`; safe in any thread."""
 
     def __init__(self, client: Client | None) -> None:
-        """`client` stays open. None: a client of its own, after the settings of the process."""
+        """`client` stays open. None: a new client with the settings of the process."""
         self._given = client
         self._own: Client | None = None
         self._lock = Lock()
 
     @property
     def connected(self) -> Client:
-        """The client. Raises `ConfigurationError` where no broker or ledger is named."""
+        """The client. Raises `ConfigurationError` if no broker or ledger is configured."""
         if self._given is not None:
             return self._given
         with self._lock:
@@ -394,8 +398,8 @@ class ServiceClient:
             return self._own
 
     def close(self) -> None:
-        """Give its own connections back; a client that was given stays open."""
+        """Close the service's own client; a client from the caller stays open."""
         with self._lock:
-            own, self._own = self._own, None
-        if own is not None:
-            own.close()
+            client, self._own = self._own, None
+        if client is not None:
+            client.close()

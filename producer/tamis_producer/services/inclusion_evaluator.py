@@ -25,31 +25,31 @@ from ..submission.item_conversion import to_item
 from .evaluation_service import ServiceClient
 
 STARTED = "inclusion_started"
-FINISHED = "inclusion_finished"  # the kinds of message that a callback gets
-RELEVANCE = "relevance_score"  # the field under which a model is shown it
+FINISHED = "inclusion_finished"  # kinds of callback message
+RELEVANCE = "relevance_score"  # field that shows the score to a model
 NOT_EVALUATED = "Not evaluated: a person decides."
 
 Policy = TypeVar("Policy", bound=StrEnum)
-Paper = TypeVar("Paper")  # a PaperData, a dict, or whatever `to_item` takes
+Paper = TypeVar("Paper")  # a PaperData, a dict, or another object that `to_item` accepts
 
 log = logging.getLogger(__name__)
 
 
 class InclusionEvaluator:
-    """Every call is a batch in the ledger, evaluated by the workers; host, temperature and retries are theirs.
+    """An evaluator of papers: each call is a batch that workers evaluate, with their host, temperature and retries.
 
     >>> with InclusionEvaluator(criteria) as evaluator:
     ...     decision = evaluator.evaluate(paper, relevance_score=4.0)
     >>> decision.status, decision.confidence, decision.rationale
 
-    A paper that could not be evaluated comes back as `uncertain` with confidence 0 and the reason in `error`: it goes
-    to a person and is never excluded. Many papers in one call cost far less than many calls for one paper.
+    A paper that could not be evaluated is `uncertain` with confidence 0 and the reason in `error`: a person decides,
+    and it is never excluded. Many papers in one call cost far less than many calls for one paper.
 
     Every method raises:
-        InvalidParameters: a paper that is none, or scores that do not fit the papers. Nothing is written.
-        ConfigurationError: no broker or ledger is named.
+        InvalidParameters: a paper is invalid, or the scores do not fit the papers. Nothing is written.
+        ConfigurationError: no broker or ledger is configured.
         LedgerUnavailable: the ledger does not answer.
-        WaitTimeout: the batch took longer than `timeout`; it goes on.
+        WaitTimeout: the batch took longer than `timeout`; it continues.
     """
 
     def __init__(
@@ -64,17 +64,19 @@ class InclusionEvaluator:
         callback: Callable[[str, str], None] | None = None,
         steering: Steering = NO_STEERING,
     ) -> None:
-        """Args:
-            criteria: what the review includes and excludes.
-            model: the model to ask; None: the one of the settings, else the workers' own.
-            unclear: how a verdict counts that a record leaves open.
-            unverified: what becomes of an exclusion without a quote that the record holds.
-            client: what to submit with; it stays open. None: a client of its own, connected on first use.
-            timeout: seconds to wait for one batch at most; None waits as long as it takes, for a worker too.
-            callback: hears `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
-            steering: of every batch, as of `Client.submit`.
+        """Create the evaluator.
 
-        Raises `InvalidParameters`: `unclear` or `unverified` is no policy.
+        Args:
+            criteria: the inclusion and exclusion criteria of the review.
+            model: the model to ask. None: the model of the settings, else the workers' model.
+            unclear: how an unclear verdict counts.
+            unverified: the decision for an exclusion without a quote from the record.
+            client: submits the batches; it stays open. None: a new client, connected on first use.
+            timeout: longest wait for one batch in seconds, also without a worker. None: no limit.
+            callback: receives `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
+            steering: for every batch, as in `Client.submit`.
+
+        Raises `InvalidParameters` if `unclear` or `unverified` is not a policy.
         """
         self._operation = Inclusion(
             criteria=criteria,
@@ -88,7 +90,7 @@ class InclusionEvaluator:
         self._callback = callback
 
     def evaluate(self, paper: object, relevance_score: float | None = None) -> InclusionDecision:
-        """The decision on one paper. A relevance score is shown to the model as a field of the paper."""
+        """Return the decision on one paper. The model sees a relevance score as a field of the paper."""
         ((_, decision),) = self.evaluate_batch([paper], [relevance_score])
         return decision
 
@@ -98,12 +100,12 @@ class InclusionEvaluator:
         relevance_scores: Sequence[float | None] | None = None,
         progress_callback: Callable[[int, int], None] | None = None,
     ) -> list[tuple[Paper, InclusionDecision]]:
-        """Every paper with its decision, in the order given; no paper: no batch.
+        """Return every paper with its decision, in the order of `papers`; without papers, write no batch.
 
         Args:
-            papers: `PaperData`, dicts, or what `to_item` makes items of.
-            relevance_scores: one per paper, None where there is none; shown to the model.
-            progress_callback: hears (finished, total) whenever more papers are finished, at the end too.
+            papers: `PaperData`, dicts, or other objects that `to_item` accepts.
+            relevance_scores: a score or None for each paper, shown to the model.
+            progress_callback: receives (finished, total) when more papers are finished, and at the end.
         """
         listed = list(papers)
         items = _items(listed, relevance_scores)
@@ -119,7 +121,7 @@ class InclusionEvaluator:
         return list(zip(listed, decisions, strict=True))
 
     def close(self) -> None:
-        """Give its own connections back; a later call connects anew. A client that was given stays open."""
+        """Close the evaluator's own client; a later call connects again. A client from the caller stays open."""
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -129,7 +131,7 @@ class InclusionEvaluator:
         self.close()
 
     def _wait(self, batch: Batch, progress_callback: Callable[[int, int], None] | None) -> Pause | None:
-        """Return when nothing more will happen, with the reason where that is a pause."""
+        """Wait until the batch has ended or is paused; return the pause, if any."""
         reported, warned = 0, False
         try:
             for view in batch.watch(self._timeout):
@@ -184,7 +186,7 @@ def _decision(row: ItemResult, pause: Pause | None) -> InclusionDecision:
 
 def _counted(decisions: Sequence[InclusionDecision]) -> str:
     failed = sum(decision.error is not None for decision in decisions)
-    counts = {status: sum(one.status is status for one in decisions) for status in InclusionStatus}
+    counts = {status: sum(decision.status is status for decision in decisions) for status in InclusionStatus}
     counts[InclusionStatus.UNCERTAIN] -= failed
     listed = ", ".join(f"{status.value} {count}" for status, count in counts.items())
     return f"{listed}, not evaluated {failed}"

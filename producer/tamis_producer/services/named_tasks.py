@@ -1,4 +1,4 @@
-"""What services ask by the name of a task, with nothing of Tamis installed: a batch, or one item's result."""
+"""Tasks that other services call by name, without Tamis installed: a batch, or one item's result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
@@ -22,7 +22,7 @@ from ..client.client import Client
 from ..ledger import CallResult
 from ..submission.budget import amount_of
 
-SERVICE = "celery"  # under which single calls are shown together
+SERVICE = "celery"  # name under which single calls are shown together
 
 
 class _Asked(BaseModel):
@@ -42,7 +42,7 @@ class EvaluateRequest(_Asked):
     """One item, and what is asked of it."""
 
     item: dict[str, Any]
-    fresh: bool = False  # past the answers that are kept
+    fresh: bool = False  # ignore cached answers
 
 
 class SubmitRequest(_Asked):
@@ -63,8 +63,8 @@ Request = TypeVar("Request", EvaluateRequest, SubmitRequest)
 class NamedTasks:
     """The two tasks of one client.
 
-    What is asked under the same id of a task again is found, and neither submitted nor paid for twice. Positional
-    arguments may be one, as a chain or a chord hands it on: the item, or the items.
+    A repeated task id finds the earlier batch or call: it is neither submitted nor paid for twice. At most one argument
+    may be positional, as a chain or a chord passes it: the item, or the items.
     """
 
     def __init__(self, client: Client) -> None:
@@ -75,42 +75,42 @@ class NamedTasks:
         """Return the item's id and result, as JSON values.
 
         Raises:
-            InvalidParameters: naming the argument that is wrong. Nothing is written.
+            InvalidParameters: an argument is wrong; the message names it. Nothing is written.
             OperationFailed: there is no result; with the kind of error and its message.
-            LedgerUnavailable: the ledger does not answer; it may be asked again.
+            LedgerUnavailable: the ledger does not answer; the call may be repeated.
         """
-        asked = _parsed(EvaluateRequest, wire.EVALUATE, "item", args, kwargs)
+        request = _parsed(EvaluateRequest, wire.EVALUATE, "item", args, kwargs)
         question = CallQuestion(
-            asked.parsed,
+            request.parsed,
             service=SERVICE,
-            model=asked.model,
-            fresh=asked.fresh,
+            model=request.model,
+            fresh=request.fresh,
             idempotency_key=_key(task_id),
         )
-        return result_of(asked.item, await self._client.calls.ask(question, asked.item))
+        return result_of(request.item, await self._client.calls.ask(question, request.item))
 
     def submit(self, task_id: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-        """Return the id of the batch, once it is in the ledger; to be called on a thread.
+        """Return the id of the batch when it is in the ledger; call it on a thread.
 
-        Raises what `Client.submit` raises.
+        Raises the errors of `Client.submit`.
         """
-        asked = _parsed(SubmitRequest, wire.SUBMIT, "items", args, kwargs)
+        request = _parsed(SubmitRequest, wire.SUBMIT, "items", args, kwargs)
         batch = self._client.submit(
-            asked.parsed,
-            asked.items,
-            model=asked.model,
-            label=asked.label,
-            idempotency_key=_key(task_id) if asked.idempotency_key is None else asked.idempotency_key,
-            max_cost=asked.max_cost,
-            priority=asked.priority,
-            use_cache=asked.use_cache,
-            on_complete=asked.on_complete,
+            request.parsed,
+            request.items,
+            model=request.model,
+            label=request.label,
+            idempotency_key=_key(task_id) if request.idempotency_key is None else request.idempotency_key,
+            max_cost=request.max_cost,
+            priority=request.priority,
+            use_cache=request.use_cache,
+            on_complete=request.on_complete,
         )
         return str(batch.id)
 
 
 def result_of(item: Mapping[str, Any], came: CallResult) -> dict[str, Any]:
-    """The item's id and result, as JSON values. Raises `OperationFailed` where there is none, saying why."""
+    """Return the item's id and result, as JSON values. Raises `OperationFailed` with the reason if there is none."""
     if came.result is None:
         raise OperationFailed(came.reason)
     if came.status is ItemStatus.FAILED:
@@ -126,17 +126,17 @@ def _key(task_id: str) -> str:
 def _parsed(kind: type[Request], task: str, first: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Request:
     if len(args) > 1:
         raise InvalidParameters(f"{task}: {len(args)} positional arguments; only {first!r} may be one")
-    given = {**dict(zip((first,), args, strict=False)), **kwargs}
+    arguments = {**dict(zip((first,), args, strict=False)), **kwargs}
     if args and first in kwargs:
         raise InvalidParameters(
             f"{first}: it is given twice, by position too; a signature that ignores what comes before it is `.si(...)`"
         )
-    if stray := sorted(set(given) - set(kind.model_fields)):
+    if extra := sorted(set(arguments) - set(kind.model_fields)):
         takes = ", ".join(sorted(kind.model_fields, key=lambda name: name != first))
         raise InvalidParameters(
-            f"{stray[0]!r:.80}: no argument of {task}, which takes {takes}; the operation's own go into `params`"
+            f"{extra[0]!r:.80}: no argument of {task}, which takes {takes}; the operation's own go into `params`"
         )
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(arguments)
     except ValidationError as error:
         raise InvalidParameters(first_complaint(error)) from error

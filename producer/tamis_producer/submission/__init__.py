@@ -1,1 +1,1 @@
-"""A batch before it is in the ledger: its items, its bounds and its budget."""
+"""A batch before it is written: its items, its bounds and its budget."""

@@ -1,13 +1,13 @@
-"""The models that a batch asks: one, or those of its operation's panel."""
+"""The models of a batch: one, or those in its operation's panel."""
 
 from tamis_schemas import Filter, Inclusion, InvalidParameters, Operation
 from tamis_schemas.operations import Panel, panel_of
 
 
 def with_panel(operation: Operation, panel: Panel | None) -> Operation:
-    """The operation, asked of this panel; None: as it is.
+    """Return the operation with this panel; None: unchanged.
 
-    Raises `InvalidParameters`: its values decide nothing that a panel could vote on, or it has another panel already.
+    Raises `InvalidParameters` if it decides nothing that a panel could vote on, or has another panel already.
     """
     if panel is None:
         return operation
@@ -21,9 +21,9 @@ def with_panel(operation: Operation, panel: Panel | None) -> Operation:
 
 
 def batch_model(operation: Operation, model: str | None, usual: str | None) -> str | None:
-    """The model as the batch names it: of a panel its models in one line; None: the workers' own.
+    """Return the model's name for the batch, or a panel's models in one line; None: the workers' model.
 
-    Raises `InvalidParameters`: one model is named beside a panel.
+    Raises `InvalidParameters` if a model is named beside a panel.
     """
     panel = panel_of(operation)
     if panel is None:

@@ -1,7 +1,7 @@
-"""The sizes that a batch may have, checked before anything of it is written.
+"""The limits of a batch's size, checked before anything of it is written.
 
-Each bound is a setting. Depths are checked before anything is encoded, and encoding is bounded with them: a value that
-holds itself, or one part a million times, costs no more than the bound.
+Each limit is a setting. Depths are checked before encoding, which is limited too: a value that contains itself, or one
+part a million times, costs no more than the limit.
 """
 
 import json
@@ -14,11 +14,11 @@ from tamis_schemas.operations.field_rules import extent
 
 from ..config.settings import ProducerSettings
 
-LONGEST_ID = 1_000  # characters; longer than any DOI, and short enough for a line of a table
+LONGEST_ID = 1_000  # characters; longer than any DOI, and short enough for a table
 
 
 class OutOfBounds(ValueError):
-    """A value is larger than the settings allow; the message says how large, and which setting says so."""
+    """A value is larger than a setting allows; the message has its size and the setting."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class SubmissionBounds:
 
     @classmethod
     def usual(cls) -> Self:
-        """Return the bounds of settings that nobody changed."""
+        """Return the bounds of the default settings."""
         return cls(**{name: ProducerSettings.model_fields[name].default for name in cls.__dataclass_fields__})
 
     def check_count(self, items: int) -> None:
-        """Raises `InvalidParameters` for more items than a batch may have."""
+        """Raise `InvalidParameters` for more items than a batch may have."""
         if items > self.max_items:
             raise InvalidParameters(
                 f"items: more than {self.max_items:,}, the most that a batch may have (TAMIS_MAX_ITEMS): "
@@ -51,7 +51,7 @@ class SubmissionBounds:
             )
 
     def check_shape(self, item: dict[str, Any]) -> None:
-        """Raises `OutOfBounds`, naming the field, for an item that is nested too deeply or holds too many values."""
+        """Raise `OutOfBounds` with the field for an item that is nested too deeply or has too many values."""
         for name, value in item.items():
             for parts, depth in enumerate(_depths(value), 1):
                 if depth > self.max_item_depth:
@@ -59,11 +59,11 @@ class SubmissionBounds:
                         f"field {name!r:.80}: nested more than {self.max_item_depth} deep (TAMIS_MAX_ITEM_DEPTH), or "
                         "it holds itself"
                     )
-                if parts > self.max_item_bytes:  # each is a byte of JSON at least
+                if parts > self.max_item_bytes:  # each is at least a byte of JSON
                     raise self._too_large(name, f"more than {self.max_item_bytes:,} bytes as JSON")
 
     def check_row(self, item: dict[str, Any], item_id: str, payload: str) -> None:
-        """Raises `OutOfBounds`, naming the largest field, for an item whose JSON has too many bytes, or whose id is."""
+        """Raise `OutOfBounds` with the largest field for an item whose JSON or id is too long."""
         if len(item_id) > LONGEST_ID:
             raise OutOfBounds(f"its id has {len(item_id):,} characters, at most {LONGEST_ID:,} are taken")
         if len(payload) * 4 <= self.max_item_bytes:  # no character has more than four bytes
@@ -75,7 +75,7 @@ class SubmissionBounds:
             raise self._too_large(largest, f"{size:,} bytes as JSON, {sizes[largest]:,} of them in this field")
 
     def check_parameters(self, operation: Operation, params: dict[str, Any]) -> None:
-        """Raises `InvalidParameters` for an operation that would be too large to send with every item."""
+        """Raise `InvalidParameters` for an operation that is too large to send with every item."""
         size = len(json.dumps(params, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         if size > self.max_parameter_bytes:
             sizes = {name: len(json.dumps(value, ensure_ascii=False)) for name, value in params.items()}
@@ -105,7 +105,7 @@ class SubmissionBounds:
 
 
 def _depths(value: object) -> Iterator[int]:
-    """The depth of every value in a value, itself at 0; endless for one that holds itself."""
+    """Yield the depth of every value inside a value, itself at 0; endless if it contains itself."""
     if not isinstance(value, dict | list | tuple):
         yield 0
         return

@@ -1,4 +1,4 @@
-"""A batch's budget, before it is one: an amount that makes sense, for a model whose price is known."""
+"""A batch's budget, checked: a valid amount, for a model with a known price."""
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
@@ -13,7 +13,7 @@ MOST = Decimal(1_000_000_000)  # dollars; the ledger's columns hold no more
 
 
 def amount_of(value: object, *, name: str = "max_cost") -> Decimal:
-    """Dollars, from a number or its text (`2`, `0.50`, `$0.50`), to the nanodollar. Raises `InvalidParameters`."""
+    """Return dollars from a number or text (`2`, `0.50`, `$0.50`), to the nanodollar. Raises `InvalidParameters`."""
     wrong = InvalidParameters(f"{name}: {value!r} is no amount of dollars, for example 2.50")
     if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):
         raise wrong
@@ -27,20 +27,20 @@ def amount_of(value: object, *, name: str = "max_cost") -> Decimal:
 
 
 def has_none(batch_id: object) -> InvalidParameters:
-    """Return the error for a batch that was submitted without a budget, and is given one later."""
+    """Return the error for a batch without a budget that is to get one later."""
     return InvalidParameters(
         f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one: submit it anew with --max-cost"
     )
 
 
 def budget_of(max_cost: object | None, models: Sequence[str | None], own_prices: Path | None) -> Decimal | None:
-    """The budget of a batch that asks these models; None: it has none.
+    """Return the budget of a batch that asks these models; None: no budget.
 
-    None among the models is the workers' own, whose price only they can look up: they pause the batch before its first
-    call where they know none.
+    None among the models is the workers' model, whose price only they can look up: without a price they pause the batch
+    before its first call.
 
     Raises:
-        InvalidParameters: no amount, or a model without a known price, whose cost no budget could bound.
+        InvalidParameters: an invalid amount, or a model without a known price, whose cost no budget could limit.
         InputError: the user's own price file cannot be read.
     """
     if max_cost is None:

@@ -1,6 +1,6 @@
-"""Data frames of pandas, Polars and Arrow: the items that their rows are.
+"""Data frames of pandas, Polars and Arrow, as items.
 
-Narwhals reads all of them alike. A missing value is None in the item, whatever its library writes: None, NaN, NaT, NA.
+Narwhals reads all of them. A missing value is None in the item, for None, NaN, NaT and NA alike.
 """
 
 import math
@@ -14,30 +14,30 @@ from tamis_schemas.records.item import ID_FIELDS
 if TYPE_CHECKING:
     import narwhals as nw
 
-MISSING = {"NaTType", "NAType"}  # pandas' own, by their types' names: pandas itself need not be there
+MISSING = {"NaTType", "NAType"}  # type names in pandas, which need not be installed
 
 
 class DataFrame(Protocol):
-    """A data frame of any library, by what all of them have."""
+    """A data frame of any library, by their common method."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the columns to whoever reads Arrow."""
+        """Return the columns for a reader of Arrow."""
 
 
 def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
-    """Return the rows of a frame as items; anything else as it is.
+    """Return the rows of a frame as items; anything else unchanged.
 
-    A pandas index is no column: `reset_index()` makes it one. An id that pandas made a float, because others of its
-    column are missing, is a whole number again.
+    A pandas index is not a column: `reset_index()` makes it one. If pandas made an id a float, because others in its
+    column are missing, it becomes a whole number again.
 
     Raises:
-        InvalidParameters: naming row, from 0, and column of a value that is no JSON value; two columns of one name;
-            or a frame that is not computed yet.
+        InvalidParameters: a value that is not JSON, with row (from 0) and column; two columns of one name; or a lazy
+            frame.
         ConfigurationError: Narwhals is not installed.
     """
     if hasattr(items, "collect_schema") and not hasattr(items, "__arrow_c_stream__"):
         raise InvalidParameters("items: a lazy frame holds no rows yet; give what its collect() returns")
-    # How Arrow asks for columns; a frame of any library answers, and nothing else that has rows.
+    # Arrow's protocol for columns: frames of any library have it, and nothing else with rows does.
     return _rows(items) if hasattr(items, "__arrow_c_stream__") else items
 
 
@@ -69,7 +69,7 @@ def _value(value: object, place: str, *, as_whole: bool) -> Any:
         return None
     if as_whole and isinstance(value, float):
         return int(value)
-    from .item_conversion import json_value  # brings SQLAlchemy, which a client is imported without
+    from .item_conversion import json_value  # imports SQLAlchemy, which a client must not import early
 
-    tolist = getattr(value, "tolist", None)  # numpy's scalars and arrays, of which a column of lists is made
+    tolist = getattr(value, "tolist", None)  # numpy's scalars and arrays, in a column of lists
     return json_value(value if tolist is None else tolist(), place)

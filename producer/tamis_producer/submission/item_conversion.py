@@ -1,7 +1,7 @@
-"""Conversion: the item that a typed object stands for.
+"""Conversion of typed objects to items.
 
-Spec 1, "Conversion Helpers". Every field of an object becomes a field of the item, and all but `id` and empty ones are
-shown to the model: give a dict instead where one of them would tell it the answer.
+Spec 1, "Conversion Helpers". Every field of an object becomes a field of the item, and the model sees all but `id` and
+empty ones: pass a dict instead if a field would reveal the answer.
 """
 
 from collections.abc import Mapping
@@ -21,22 +21,22 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tamis_schemas import InvalidParameters
 
-if TYPE_CHECKING:  # who has a mapped instance has imported it; nobody else need wait for that
+if TYPE_CHECKING:  # the owner of a mapped instance has imported it already
     from sqlalchemy.orm import InstanceState
 
 
 def to_item(source: object) -> dict[str, Any]:
-    """The item: a dict of JSON values, made of a dict, a pydantic model, a dataclass or a SQLAlchemy object.
+    """Return the item: a dict of JSON values from a dict, a pydantic model, a dataclass or a SQLAlchemy object.
 
-    A mapped instance becomes its columns under the names of its attributes; where it has both `id` and `pmid`, its `id`
-    is `pmid or str(id)`, as spec 1 has it. A row becomes its columns; a row of one mapped instance, that instance.
+    A mapped instance becomes its columns under the names of its attributes; if it has both `id` and `pmid`, its `id` is
+    `pmid or str(id)`, as in spec 1. A row becomes its columns; a row of one mapped instance, that instance.
 
     Dates and times become ISO text, a `Decimal` and a `UUID` their text, an enum member its value, a set a sorted list,
-    all of them at any depth. Floats that are no JSON numbers stay, and are refused when they are submitted.
+    at any depth. Floats without a JSON number are kept, and refused at submission.
 
-    Call it where the object may be read: a SQLAlchemy session belongs to one thread.
+    Call it in the thread of the object's SQLAlchemy session.
 
-    Raises `InvalidParameters` naming the type, or the field, that cannot be converted.
+    Raises `InvalidParameters` with the type, or the field, that cannot be converted.
     """
     try:
         item = _object(source, "")
@@ -50,8 +50,8 @@ def to_item(source: object) -> dict[str, Any]:
 
 
 def _object(source: object, place: str) -> dict[str, Any] | None:
-    """The object's fields as JSON values; None for what is no object with fields."""
-    # A mapped class may be a dataclass or a pydantic model too: its columns are what it holds.
+    """Return the object's fields as JSON values; None for an object without fields."""
+    # First, as a mapped class may be a dataclass or a pydantic model too: its columns count.
     state = inspect(source, raiseerr=False)
     if _of_an_instance(state):
         return _columns(source, state, place)
@@ -103,7 +103,7 @@ def _mapping(source: Mapping[Any, object], place: str) -> dict[str, Any]:
 
 
 def json_value(value: object, place: str) -> Any:
-    """Return it as a JSON value. Raises `InvalidParameters` naming the `place` of what is none."""
+    """Return the value as JSON. Raises `InvalidParameters` with the `place` of an invalid value."""
     match value:
         case Enum():  # before text and numbers: a StrEnum is both
             return json_value(value.value, place)
@@ -113,11 +113,11 @@ def json_value(value: object, place: str) -> Any:
             return value.isoformat()
         case UUID() | Decimal():
             return str(value)
-        case Integral():  # numpy's, for one
+        case Integral():  # for example numpy's
             return int(value)
         case Real():
             return float(value)
-        case AbstractSet():  # in one order everywhere: the same item is the same question
+        case AbstractSet():  # sorted, so that the same item is always the same question
             return sorted(
                 (json_value(part, place) for part in value), key=lambda part: (type(part).__name__, repr(part))
             )

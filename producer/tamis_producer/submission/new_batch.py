@@ -1,4 +1,4 @@
-"""A batch before it is in the ledger: its operation, its items as JSON text, and what identifies its content."""
+"""A batch before it is written: its operation, its items as JSON text, and the digest of its content."""
 
 import hashlib
 from bisect import bisect_right
@@ -39,13 +39,13 @@ SHOWN_ID = 80  # characters of an id in a message
 
 @dataclass(frozen=True)
 class NewItem:
-    """One row to be written: the payload is JSON text."""
+    """A row to be written: the payload is JSON text."""
 
     item_id: str
     payload: str
-    exclusion: Exclusion | None = None  # why no model is asked about it; None: one is
-    origin: int | None = None  # in a later stage of a review: the record's place in the first one
-    source: int | None = None  # place among the batch's sources, from 0; None: it has no more than one
+    exclusion: Exclusion | None = None  # reason why no model is asked about it; None: a model is
+    origin: int | None = None  # in a later stage of a review: the record's place in the first stage
+    source: int | None = None  # place among the batch's sources, from 0; None: at most one source
 
     @classmethod
     def of(
@@ -56,7 +56,7 @@ class NewItem:
         origin: int | None = None,
         source: int | None = None,
     ) -> "NewItem":
-        """The row of an item. Raises `ValueError` for what JSON or Postgres cannot hold."""
+        """Return the row of an item. Raises `ValueError` if JSON or Postgres cannot hold it."""
         return cls(resolve_item_id(item), to_json(item), exclusion, origin, source)
 
 
@@ -82,30 +82,30 @@ class NewBatch:
     idempotency_key: str | None = None
     use_cache: bool = True
     sources: tuple[Source, ...] = ()
-    updates: UUID | None = None  # the batch whose search it brings up to date; None: none
+    updates: UUID | None = None  # batch whose search it updates; None: none
     stage: Stage | None = None
     priority: Priority = Priority.NORMAL
     max_cost: Decimal | None = None  # dollars; None: no budget
     steering: Steering = NO_STEERING
-    traceparent: str | None = None  # of the trace that it is submitted in; None: in none
-    api_key_id: str | None = None  # the gateway's key that it is submitted with; None: with none
-    service: str | None = None  # whose single calls it holds; None: it is a batch that people follow
-    callback: Callback | OnComplete | None = None  # whom to tell of its end; None: nobody
-    pause: Pause | None = None  # why it is paused as soon as it is there; None: it is not
+    traceparent: str | None = None  # trace of its submission; None: no trace
+    api_key_id: str | None = None  # gateway's key of its submission; None: no key
+    service: str | None = None  # service whose single calls it holds; None: a batch that people follow
+    callback: Callback | OnComplete | None = None  # receiver of its end; None: no callback
+    pause: Pause | None = None  # reason for a pause from the start; None: not paused
     id: UUID = field(default_factory=uuid4)
 
     def __post_init__(self) -> None:
-        """Raises `InvalidParameters` for a text that the ledger cannot store."""
+        """Raise `InvalidParameters` for a text that the ledger cannot store."""
         for name in ("model", "label", "idempotency_key"):
             if UNSTORABLE.search(getattr(self, name) or ""):
                 raise InvalidParameters(f"{name}: it holds a character that the ledger cannot store")
 
     @cached_property
     def content_sha256(self) -> str:
-        """The digest of operation, model, steering, items and exclusions: what an idempotency key stands for.
+        """The digest of operation, model, steering, items and exclusions, for the check of an idempotency key.
 
-        Not of priority, budget and tier: they say how the same work is done, and the first two may change while it is.
-        Nor of examples that were chosen from another batch: people may have decided more there since.
+        Without priority, budget and tier: they do not change the work, and the first two may change during it. Without
+        examples from another batch: people may have decided more there since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
         question = [params, self.model, steering] if steering else [params, self.model]
@@ -125,7 +125,7 @@ def as_sources(source: Source | Sequence[Source] | None) -> tuple[Source, ...]:
 
 
 def _ends_of(sources: Sequence[Source]) -> Sequence[int]:
-    """The place behind the last item of each source; none where there is nothing to tell apart."""
+    """Return the place behind the last item of each source; none if there is at most one source."""
     if len(sources) < 2:
         return ()
     if uncounted := [source.name for source in sources if source.records is None]:
@@ -144,17 +144,17 @@ def rows_of(
     operations: Iterable[Operation] = (),
     waiting: Waiting = ON_THREAD,
 ) -> Spool[NewItem]:
-    """The rows of items, or of a data frame, in their order; in constant memory, however many there are.
+    """Return the rows of items, or of a data frame, in order; in constant memory for any number of items.
 
-    Those whose place, from 0, has an exclusion are kept out. Of several `sources` the items come in their order, from
-    each as many as it says. Where one of the `operations` extracts, `chunks` and `retrieval` of an item are checked
-    too. Without bounds, the usual ones hold.
+    A place, from 0, with an exclusion gets no question. With several `sources`, the items follow their order, `records`
+    of them from each. If one of the `operations` extracts, `chunks` and `retrieval` of an item are checked too. Without
+    bounds, the default ones hold.
 
-    No more items are taken than one beyond the bound, so `items` may be without end. What they raise is raised.
+    At most one item beyond the bound is taken, so `items` may be endless. Errors of `items` are raised.
 
     Raises:
-        InvalidParameters: no item at all or too many, one that JSON or Postgres cannot hold or that is too large,
-            chunks that are none, an exclusion without an item, or sources that do not say whose the items are.
+        InvalidParameters: no item or too many; an item that JSON or Postgres cannot hold, or that is too large; invalid
+            chunks; an exclusion without an item; or sources that do not say how many items each has.
         ConfigurationError: the folder for temporary files cannot take them.
     """
     exclusions, bounds, ends = exclusions or {}, bounds or SubmissionBounds.usual(), _ends_of(sources)
@@ -165,7 +165,7 @@ def rows_of(
         if not isinstance(item, dict):
             raise InvalidParameters(f"item {index}: a {type(item).__name__}, not a dict (convert objects first)")
         try:
-            bounds.check_shape(item)  # first: whatever else looks at the item looks at all of it
+            bounds.check_shape(item)  # first, as the later checks read the whole item
             source = bisect_right(ends, index) if ends else None
             row = NewItem.of(item, exclusion=exclusions.get(index), source=source)
             bounds.check_row(item, row.item_id, row.payload)
@@ -176,17 +176,17 @@ def rows_of(
         rows.append(row, len(row.payload))
     if not len(rows):
         raise InvalidParameters("items: there are none; an empty batch has nothing to decide")
-    if stray := [place for place in exclusions if place not in range(len(rows))]:
-        raise InvalidParameters(f"exclusions: {min(stray)} is the place of no item; there are {len(rows)}")
+    if extra := [place for place in exclusions if place not in range(len(rows))]:
+        raise InvalidParameters(f"exclusions: {min(extra)} is the place of no item; there are {len(rows)}")
     if ends and ends[-1] != len(rows):
         raise InvalidParameters(f"source: the sources have {ends[-1]} records, but there are {len(rows)} items")
     return rows
 
 
 def parameters(operation: Operation, *, bounds: SubmissionBounds | None = None) -> dict[str, Any]:
-    """The operation as the ledger keeps it; without bounds, the usual ones.
+    """Return the operation in the ledger's form; without bounds, the default ones hold.
 
-    Raises `InvalidParameters` for what is no operation, is too large, or cannot be stored.
+    Raises `InvalidParameters` if it is invalid, too large, or cannot be stored.
     """
     if not isinstance(operation, OPERATIONS):
         names = ", ".join(kind.__name__ for kind in OPERATIONS)
@@ -202,7 +202,7 @@ def parameters(operation: Operation, *, bounds: SubmissionBounds | None = None) 
 
 
 def sent_on_completion(signature: object, *, bounds: SubmissionBounds) -> OnComplete:
-    """The task of a Celery signature. Raises `InvalidParameters` for what is none, is too large or cannot be stored."""
+    """Return the task of a Celery signature. Raises `InvalidParameters` if it is invalid or too large."""
     task = OnComplete.of(signature)
     try:
         size = len(to_json(task.kept()).encode())
@@ -217,7 +217,7 @@ def sent_on_completion(signature: object, *, bounds: SubmissionBounds) -> OnComp
 
 
 def _named(item: Item) -> str:
-    """An item's id for a message; nothing where it is too long, or no text or number: that may be what is wrong."""
+    """Return an item's id for a message; nothing if it is too long, or not text or a number."""
     item_id = next((item[name] for name in ID_FIELDS if item.get(name) not in (None, "")), None)
     if not isinstance(item_id, str | int) or len(str(item_id)) > LONGEST_ID:
         return ""

@@ -1,7 +1,7 @@
-"""A spool: values in the order in which they come, more of them than memory holds.
+"""A spool: values in order of arrival, more than memory holds.
 
-What is small stays in memory; the rest lies in a file without a name, in the folder for temporary files (`TMPDIR`),
-which is gone with the process however that ends.
+Small spools stay in memory; larger ones use a nameless file in the folder for temporary files (`TMPDIR`), which
+vanishes with the process.
 """
 
 import pickle
@@ -14,9 +14,9 @@ from tamis_schemas import ConfigurationError
 
 from ..process.waiting import ON_THREAD, Waiting
 
-AT_ONCE = 500  # values that are written and read together
-LARGEST_PIECE = 1_000_000  # characters; then fewer are
-IN_MEMORY = 1_000_000  # bytes, beyond which it is a file: what is written at once, an event loop waits for
+AT_ONCE = 500  # values written and read together
+LARGEST_PIECE = 1_000_000  # characters, above which a piece has fewer values
+IN_MEMORY = 1_000_000  # bytes, above which it is a file: an event loop waits while they are written
 
 T = TypeVar("T")
 
@@ -24,11 +24,11 @@ T = TypeVar("T")
 class Spool(Generic[T]):
     """Values that are added, and then read as often as needed; for one thread at a time.
 
-    As a context manager it is closed at the end, else when nobody holds it any more.
+    A context manager closes it at the end; else garbage collection does.
     """
 
     def __init__(self, waiting: Waiting = ON_THREAD) -> None:
-        """`waiting`: how its readers wait; on an event loop others have their turn between two values."""
+        """`waiting`: how its readers wait; on an event loop other work runs between two values."""
         self._waiting = waiting
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed in `close`
         self._last: list[T] = []
@@ -39,7 +39,7 @@ class Spool(Generic[T]):
     def append(self, value: T, size: int) -> None:
         """Add a value of about so many characters.
 
-        Raises `ConfigurationError`: the folder for temporary files cannot take it.
+        Raises `ConfigurationError` if the folder for temporary files cannot take it.
         """
         self._last.append(value)
         self._last_size += size
@@ -55,20 +55,20 @@ class Spool(Generic[T]):
         return self._written + len(self._last)
 
     def __iter__(self) -> Iterator[T]:
-        """Every value from the first one; several readers may take turns."""
+        """Yield every value from the first one; several readers may take turns."""
         return self._waiting.in_turns(self._read())
 
     def _read(self) -> Iterator[T]:
         place = 0
         while place < self._end:
             self._file.seek(place)
-            piece: list[T] = pickle.load(self._file)  # noqa: S301 - what this process wrote, where nobody else can
+            piece: list[T] = pickle.load(self._file)  # noqa: S301 - written by this process, in a file without a name
             place = self._file.tell()
             yield from piece
         yield from self._last
 
     def close(self) -> None:
-        """Give memory and disk back; nothing can be read afterwards."""
+        """Release memory and disk; nothing can be read afterwards."""
         self._file.close()
         self._last = []
 

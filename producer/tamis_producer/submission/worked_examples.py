@@ -1,7 +1,7 @@
-"""Worked examples for an inclusion, from what people decided in an earlier batch of the same review.
+"""Worked examples for an inclusion, from people's decisions in an earlier batch of the same review.
 
-The choice depends on the decisions alone: as many includes as excludes, in an order drawn from their content. It is
-made once, when a batch is submitted, and stands in the batch's parameters from then on.
+The choice depends on the decisions only: as many includes as excludes, in an order drawn from their content. It is made
+once, at the submission, and stored in the batch's parameters.
 """
 
 import hashlib
@@ -19,16 +19,16 @@ from tamis_schemas import (
 from tamis_schemas.operations.criteria import LONGEST_REASON, LONGEST_TITLE
 
 MOST = 4  # examples
-MOST_CHARACTERS = 6_000  # of all of them; about 1,500 tokens, which every call reads
-SHOWN_ABSTRACT = 1_000  # characters of each
+MOST_CHARACTERS = 6_000  # in all examples; about 1,500 tokens in every call
+SHOWN_ABSTRACT = 1_000  # characters in each example
 CUT = " [...]"
 
 
 def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows: Iterable[ItemResult]) -> Inclusion:
-    """The inclusion with examples from an earlier batch, of which `rows` are the items that people decided about.
+    """Return the inclusion with examples from an earlier batch; `rows` are its items that people decided about.
 
-    Raises `InvalidParameters`: the earlier batch is no inclusion or has another research question, nobody included one
-    of its records and excluded another, or the criteria bring examples of their own.
+    Raises `InvalidParameters` if the earlier batch is not an inclusion, has another research question, or lacks a
+    record that people included or excluded. Also raised if the criteria already have examples.
     """
     criteria = operation.criteria
     if criteria.examples:
@@ -50,40 +50,40 @@ def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows:
 
 
 def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:
-    """Includes and excludes by turns, as many of the one as of the other; the same for the same decisions.
+    """Return includes and excludes by turns, equally many; the same for the same decisions.
 
-    Of records with one title that were decided differently there is none. Empty where one of the two is missing.
+    Records with one title and different decisions are skipped. Empty if there are no includes or no excludes.
     """
     by_title: dict[str, WorkedExample | None] = {}
-    for made in filter(None, map(_example, rows)):
-        same = " ".join(made.title.casefold().split())
-        before = by_title.setdefault(same, made)
-        if before is None or before.decision != made.decision:
+    for candidate in filter(None, map(_example, rows)):
+        same = " ".join(candidate.title.casefold().split())
+        before = by_title.setdefault(same, candidate)
+        if before is None or before.decision != candidate.decision:
             by_title[same] = None
     ordered = sorted(filter(None, by_title.values()), key=_drawn)
-    includes = [one for one in ordered if one.decision == "include"]
-    excludes = [one for one in ordered if one.decision == "exclude"]
+    includes = [example for example in ordered if example.decision == "include"]
+    excludes = [example for example in ordered if example.decision == "exclude"]
     return list(_within_bounds(zip(includes, excludes, strict=False)))
 
 
 def _within_bounds(pairs: Iterable[tuple[WorkedExample, WorkedExample]]) -> Iterator[WorkedExample]:
     taken = characters = 0
     for pair in pairs:
-        more = sum(len(text) for one in pair for text in (one.title, one.abstract, one.reason) if text)
+        more = sum(len(text) for example in pair for text in (example.title, example.abstract, example.reason) if text)
         if taken + len(pair) <= MOST and characters + more <= MOST_CHARACTERS:
             yield from pair
             taken, characters = taken + len(pair), characters + more
 
 
 def _example(row: ItemResult) -> WorkedExample | None:
-    """None for what nobody included or excluded, what no model was asked about, and a record without a title."""
+    """Return the example; None without a decision by people, without a question to a model, or without a title."""
     human = row.override
     title = _text(row.item.get("title"), LONGEST_TITLE)
     if human is None or human.value not in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE):
         return None
     if not title or row.exclusion is not None:
         return None
-    # Where a person agrees with the software, its reason is the person's too.
+    # If a person agrees with the software, its reason is the person's too.
     reason = human.note or (row.exclusion_reason if human.confirms else None)
     return WorkedExample(
         title=title,
@@ -94,7 +94,7 @@ def _example(row: ItemResult) -> WorkedExample | None:
 
 
 def _text(value: Any, most: int) -> str | None:
-    """A text on one line, cut at the end of a word; None for what is none."""
+    """Return the text on one line, cut at the end of a word; None if it is not text."""
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if len(text) <= most:
         return text or None

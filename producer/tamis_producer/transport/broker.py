@@ -1,4 +1,4 @@
-"""The Celery application: one set of settings for whoever publishes and whoever works."""
+"""The Celery application: the same settings for publishers and workers."""
 
 import ssl
 from collections.abc import Iterable, Iterator
@@ -19,21 +19,21 @@ from tamis_schemas.batches import wire
 from ..config.settings import ProducerSettings
 from .chord_backend import ChordBackend
 
-AGGREGATES_FIRST = 1000  # turns, to one of the lowest priority
+AGGREGATES_FIRST = 1000  # turns, compared with the lowest priority
 CHORD_JOIN_TIMEOUT = 30  # s; a join's claim lasts twice that, well under the visibility timeout
 DAY = 86_400  # s
-OF_OTHERS = "celery"  # where what a service has sent on goes that names no queue: Celery's own default
+OF_OTHERS = "celery"  # Celery's default, for a service's signature that names no queue
 NOT_FOUND = "404"  # AMQP
 AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
-# RabbitMQ: a message is published once a majority of its servers has it. A classic queue loses some when a server dies.
+# RabbitMQ: a message counts as published when most servers have it. A classic queue loses some when a server dies.
 QUORUM = {"x-queue-type": "quorum"}
-# One that is short of memory or disk takes nothing and says nothing: without a bound a publisher would wait for ever.
+# A server short of memory or disk accepts nothing and reports nothing, so a publisher without a timeout waits for ever.
 ON_AMQP = {"confirm_publish": True, "read_timeout": 15, "write_timeout": 15}
-# For whoever submits: the broker has so long to accept a connection, and again for each answer, and nothing is tried
-# twice. What it does not take is in the ledger, and the workers dispatch it.
+# For submitters: the time for a connection, and again for each answer, without a second try. The ledger keeps the
+# unpublished items, and the workers dispatch them.
 PRODUCER_WAITS = 0.8  # s
-HEARTBEAT_ON_AMQP = 20  # s; a cable that is cut is noticed after two, and what that worker had is delivered to others
-REFUSED_ON_AMQP: dict[object, str] = {  # by the code of its reply
+HEARTBEAT_ON_AMQP = 20  # s; a cut connection is noticed after two, and its messages go to other workers
+REFUSED_ON_AMQP: dict[object, str] = {  # by reply code
     403: "refuses this user, its password or what it asks for",
     530: "does not have this virtual host, or does not let this user into it",
 }
@@ -45,9 +45,9 @@ BACKEND = f"{ChordBackend.__module__}:{ChordBackend.__name__}"
 class WeightedOrder:
     """Start-time fair queueing over queue names, as kombu's `queue_order_strategy`.
 
-    Each queue has a time of its own, which a message taken from it moves on by 1/weight; the queue with the earliest
-    time goes first. A queue that was empty for a while does not catch up: it starts at the time of the last one served.
-    (Goyal, Vin, Cheng: Start-time Fair Queuing, SIGCOMM 1996.)
+    Each queue has its own time, and each message taken advances it by 1/weight. The queue with the earliest time is
+    served first. A queue that was empty does not catch up: it starts at the time of the queue served last. (Goyal, Vin,
+    Cheng: Start-time Fair Queuing, SIGCOMM 1996.)
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -56,16 +56,16 @@ class WeightedOrder:
         self.update(names)
 
     def update(self, names: Iterable[str]) -> None:
-        """Serve these queues from now on."""
+        """Replace the queues that are served."""
         self._times = {name: self._times.get(name, self._now) for name in names}
 
     def consume(self, n: int) -> list[str]:
-        """The first `n` queues, in the order in which they are to be asked."""
-        # Rounded: a sum of sixteenths and quarters must not lose its ties. Ties: in the order of their names.
+        """Return the first `n` queues in the order of service."""
+        # Rounding keeps ties between sums of sixteenths and quarters; names decide ties.
         return sorted(self._times, key=lambda name: (round(max(self._times[name], self._now), 6), name))[:n]
 
     def rotate(self, last_used: str) -> str:
-        """Move on the time of a queue that a message was taken from; return its name."""
+        """Advance the time of the queue that a message came from; return its name."""
         if last_used in self._times:
             self._now = max(self._times[last_used], self._now)
             self._times[last_used] = self._now + 1 / weight(last_used)
@@ -73,7 +73,7 @@ class WeightedOrder:
 
 
 def weight(queue: str) -> int:
-    """The turns of a queue, relative to the others'."""
+    """Return the turns of a queue, relative to the others."""
     if queue == wire.CONTROL_QUEUE:
         return AGGREGATES_FIRST
     item_queue = wire.ITEM_QUEUES.get(queue)
@@ -81,24 +81,23 @@ def weight(queue: str) -> int:
 
 
 def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float | None = None) -> Celery:
-    """A Celery application for the broker in `settings`; connects to nothing yet.
+    """Return a Celery application for the broker in `settings`, without connecting.
 
     `concurrency` sizes the connection pools: the number of messages that this process may acknowledge at once.
-    `within`: seconds that the servers have to accept a connection, and again for each answer; nothing is tried twice.
-    None: they are waited for with patience.
+    `within`: seconds for a connection, and again for each answer, without a second try. None: no limit.
     """
     backend = f"{BACKEND}+{settings.result_backend}"
     app = Celery("tamis", broker=settings.broker, backend=backend, set_as_current=False)
     connections = 2 * concurrency + 50
     on_amqp = urlsplit(settings.broker).scheme in AMQP_SCHEMES
     app.conf.update(
-        # An item's message is acknowledged after its result is committed, or delivered again.
+        # Acknowledge a message after its result is committed; else the broker delivers it again.
         task_acks_late=True,
         task_reject_on_worker_lost=True,
-        worker_enable_prefetch_count_reduction=False,  # it counts threads; items have none
-        # Storing what header tasks return is the dearest part of a task, and nobody reads it.
+        worker_enable_prefetch_count_reduction=False,  # it counts threads, which items do not use
+        # Storing header results is the most expensive part of a task, and nothing reads them.
         task_ignore_result=True,
-        worker_deduplicate_successful_tasks=False,  # a chord whose header is deduplicated hangs
+        worker_deduplicate_successful_tasks=False,  # deduplicating a header makes its chord hang
         worker_cancel_long_running_tasks_on_connection_loss=False,  # it would lose tasks in flight
         broker_transport_options=dict(ON_AMQP) if on_amqp else _on_redis(settings, connections),
         broker_heartbeat=HEARTBEAT_ON_AMQP,
@@ -113,7 +112,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
         result_chord_expires=7 * DAY,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
-        # A full or read-only Redis refuses single commands; a worker that met such a refusal connects anew.
+        # A full or read-only Redis refuses single commands, so a worker reconnects after such a refusal.
         broker_channel_error_retry=True,
         task_serializer="json",
         result_serializer="json",
@@ -143,7 +142,7 @@ def make_app(settings: ProducerSettings, *, concurrency: int = 16, within: float
 
 
 def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
-    """The options of kombu's transport for Redis; times in seconds."""
+    """Return the options of kombu's Redis transport; times in seconds."""
     return {
         "visibility_timeout": settings.visibility_timeout,
         "max_connections": connections,
@@ -155,15 +154,15 @@ def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
         "unacked_restore_throttle": 2,
         "global_keyprefix": wire.KEY_PREFIX,
         "queue_order_strategy": f"{WeightedOrder.__module__}:{WeightedOrder.__name__}",
-        "priority_steps": [0],  # priorities are queues of their own; one Redis list each
+        "priority_steps": [0],  # each priority has its own queue and Redis list
     }
 
 
 def forget_pools(app: Celery) -> list[tuple[object, object]]:
-    """Take the connections of an application out of kombu's pools, and give them back as they are.
+    """Remove an application's connections from kombu's pools, and return them unchanged.
 
-    kombu shares its pools by URL, so that another application would find them; and it would close what is left in them
-    in the child of a fork, which on RabbitMQ ends the connections of the parent.
+    kombu shares its pools by URL, so another application would reuse the connections. It would also close them in the
+    child of a fork, which on RabbitMQ ends the parent's connections.
     """
     taken: list[tuple[object, object]] = []
     for group, pool in ((pools.producers, app.amqp._producer_pool), (pools.connections, app._pool)):
@@ -178,22 +177,22 @@ def forget_pools(app: Celery) -> list[tuple[object, object]]:
 
 @contextmanager
 def broker_errors(app: Celery) -> Iterator[None]:
-    """The seam: what the broker raises inside comes out as `BrokerUnavailable`, without passwords."""
+    """Raise `BrokerUnavailable`, without passwords, for the broker's errors inside this block."""
     try:
         yield
     except _transport_errors(app) as error:
-        where = place(str(app.conf.broker_url))
-        raise BrokerUnavailable(f"the broker at {where} {what_is_wrong(error)}") from error
+        server = place(str(app.conf.broker_url))
+        raise BrokerUnavailable(f"the broker at {server} {what_is_wrong(error)}") from error
 
 
 def place(url: str) -> str:
-    """The host and port of a broker or another Redis, without user and password."""
+    """Return the host and port of a broker or another Redis, without user and password."""
     parts = urlsplit(url)
     return f"{parts.hostname or parts.path}:{parts.port or USUAL_PORTS.get(parts.scheme, REDIS_PORT)}"
 
 
 def what_is_wrong(error: BaseException) -> str:
-    """The reason why a broker did not do as asked, in words that follow its name; without what was sent to it."""
+    """Return why a broker failed, to be printed after its name; without the data sent to it."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -228,21 +227,21 @@ def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
 
 
 def impatient(within: float) -> dict[str, Any]:
-    """Options of a transport that waits so many seconds for a connection or an answer, and tries nothing twice."""
+    """Return transport options: so many seconds for a connection or an answer, and no second try."""
     return {
         "max_retries": 0,
         "interval_start": 0,
         "socket_timeout": within,
         "socket_connect_timeout": within,
-        "read_timeout": within,  # the same, as RabbitMQ's client names it
+        "read_timeout": within,  # the name in RabbitMQ's client
         "write_timeout": within,
     }
 
 
 def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
-    """The number of messages that wait in each queue, over a connection of its own. Raises `BrokerUnavailable`.
+    """Return the number of messages waiting in each queue, over a new connection. Raises `BrokerUnavailable`.
 
-    `within`: seconds that the server has to accept the connection, and again for each answer; nothing is tried twice.
+    `within`: seconds for the connection, and again for each answer, without a second try.
     """
     options = app.conf.broker_transport_options | impatient(within)
     with broker_errors(app), app.connection_for_read(connect_timeout=within, transport_options=options) as connection:
@@ -250,7 +249,7 @@ def waiting_messages(app: Celery, *, within: float) -> dict[str, int]:
 
 
 def queue_depths(app: Celery) -> dict[wire.ItemQueue, int]:
-    """The number of messages that wait in each of the items' queues. Raises `BrokerUnavailable`."""
+    """Return the number of messages waiting in each item queue. Raises `BrokerUnavailable`."""
     with broker_errors(app), app.pool.acquire(block=True) as connection:
         return {queue: _depth(connection, name) for name, queue in wire.ITEM_QUEUES.items()}
 
@@ -258,8 +257,8 @@ def queue_depths(app: Celery) -> dict[wire.ItemQueue, int]:
 def _depth(connection: Any, queue: str) -> int:
     channel = connection.default_channel
     if isinstance(channel, redis_transport.Channel):
-        # Not the passive declaration below: kombu asks whether the list exists under a name without the key prefix,
-        # and finds every queue empty.
+        # Not the passive declaration below: kombu looks for the list without the key prefix, and reports every queue
+        # empty.
         return int(channel._size(queue))
     try:
         return int(channel.queue_declare(queue, passive=True).message_count)

@@ -1,12 +1,12 @@
-"""Celery's Redis result backend, reduced to what a chord needs.
+"""Celery's Redis result backend, reduced to the counts of a chord.
 
-Celery keeps the result of every part of a chord for its body. Nobody waits for results in Redis here, and the body
-takes its numbers from the ledger. What is left is to count.
+Celery keeps the result of every part of a chord for its body. Here no process reads results from Redis, and the body
+takes its numbers from the ledger. Only the counting remains.
 
-| key | what |
+| key | content |
 |---|---|
-| `<prefix><group>.s` | how many parts there are (Celery's own) |
-| `<prefix><group>.d` | set of the places of the parts that came back |
+| `<prefix><group>.s` | number of parts (Celery's own) |
+| `<prefix><group>.d` | set of the places of the finished parts |
 | `<prefix><group>.f` | the body is published |
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 from celery import maybe_signature
 from celery.backends.redis import RedisBackend
 
-# Whether this call saw the last part come back. A part that comes twice counts once.
+# Returns whether this call completed the chord. A part that finishes twice counts once.
 COUNT = """
 redis.call('SADD', KEYS[2], unpack(ARGV, 2))
 redis.call('EXPIRE', KEYS[2], ARGV[1])
@@ -30,13 +30,13 @@ return redis.call('SET', KEYS[3], '1', 'NX', 'EX', ARGV[1]) and 1 or 0
 
 
 class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
-    """Counts the parts of chords; follows no results."""
+    """A result backend that counts the parts of chords and keeps no results."""
 
     def parts_returned(self, group_id: str, places: Sequence[int], body: dict[str, Any]) -> None:
-        """Count parts of a chord as done, by their places in it; with the last one the body is published.
+        """Count parts of a chord as done, by their places in it; publish the body after the last part.
 
-        A process killed between the count and the publication leaves the body unpublished: who needs the body to run
-        must be able to find that out elsewhere. Raises what the Redis client raises.
+        A process killed between count and publication leaves the body unpublished; the caller must detect that
+        elsewhere. Raises the Redis client's errors.
         """
         keys = [self.get_key_for_group(group_id, suffix) for suffix in (".s", ".d", ".f")]
         if self._count(keys=keys, args=[self.app.conf.result_chord_expires, *places]):
@@ -47,8 +47,8 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
         return self.client.register_script(COUNT)
 
     def on_task_call(self, producer: Any, task_id: str) -> None:
-        """Subscribe to nothing: what is sent on in a service's name is the service's to wait for."""
+        """Subscribe to nothing: a service itself waits for its signatures."""
 
     def remove_pending_result(self, result: Any) -> Any:
-        """Return the result: there is no subscription to end, which Celery would look for at the end of each result."""
+        """Return the result. There is no subscription to end; Celery asks for it at the end of each result."""
         return result

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ItemAddress:
-    """An item as its message names it."""
+    """The address of an item in a message."""
 
     index: int
     item_id: str
@@ -39,7 +39,7 @@ class ItemAddress:
 
 @dataclass(frozen=True)
 class Shard:
-    """A shard about to be published: the items of it that are still pending."""
+    """A shard to be published: its pending items."""
 
     batch_id: UUID
     round: int
@@ -47,12 +47,12 @@ class Shard:
     operation: str
     queue: str
     items: tuple[ItemAddress, ...]
-    traceparent: str | None = None  # of the trace that the batch was submitted in
-    last: bool = False  # the window is full with it, or no shard waits behind it
+    traceparent: str | None = None  # trace of the batch's submission
+    last: bool = False  # True if it fills the window, or no shard waits behind it
 
 
 class Dispatcher:
-    """Publishes shards; safe to call from several processes at once."""
+    """A publisher of shards; safe in several processes at once."""
 
     def __init__(self, engine: Engine, app: Celery, *, waiting: Waiting = ON_THREAD) -> None:
         """`waiting`: how it computes; beside an event loop it pauses between messages."""
@@ -61,20 +61,20 @@ class Dispatcher:
         self._waiting = waiting
 
     def close(self) -> None:
-        """Give the broker's connections back."""
+        """Close the broker's connections."""
         self._app.close()
 
     def forget(self) -> object:
-        """Leave the broker's connections to the process that this one was forked from; returns them."""
+        """Leave the broker's connections to the parent of a fork; return them."""
         return forget_pools(self._app)
 
     def fill_window(self, batch_id: UUID) -> int:
-        """Dispatch shards of a batch until its window is full; the number dispatched.
+        """Dispatch shards of a batch until its window is full; return their number.
 
-        A shard is marked before it is published: killed in between, it is found by the reconciler.
+        A shard is marked before it is published, so after a kill in between the reconciler finds it.
 
         Raises:
-            BrokerUnavailable: nothing more could be published; the shard is put back.
+            BrokerUnavailable: publishing failed; the shard is pending again.
             LedgerUnavailable: the ledger does not answer.
         """
         dispatched = 0
@@ -90,7 +90,7 @@ class Dispatcher:
         return dispatched
 
     def republish(self, batch_id: UUID, operation: str, addresses: Iterable[ItemAddress]) -> None:
-        """Publish items again, each as a task of its own: the messages that their shard gave them are lost.
+        """Publish items with lost messages again, each as a separate task.
 
         They do not count towards the shard's chord; the reconciler closes the shard instead. Raises
         `BrokerUnavailable`, `LedgerUnavailable`.
@@ -109,10 +109,10 @@ class Dispatcher:
                 self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Have a worker see whether anything of a cancelled batch is left, and write its summary where nothing is.
+        """Ask a worker to write the summary of a cancelled batch, if none of its items is left.
 
         Raises:
-            BrokerUnavailable: nothing was published; the reconciler sees to it.
+            BrokerUnavailable: nothing was published; the reconciler writes the summary later.
             LedgerUnavailable: the ledger does not answer.
         """
         with ledger_errors(), self._engine.connect() as connection:
@@ -178,7 +178,7 @@ class Dispatcher:
     def _publish(self, shard: Shard) -> None:
         """Publish a shard as a chord in Celery's protocol: its parts carry group and body, the backend has its size.
 
-        Celery's `chord(...)` would publish each part in a round trip of its own, outside of the producer's batch.
+        Celery's `chord(...)` would publish each part in a separate round trip, outside the producer's batch.
         """
         body = self._body(shard.batch_id, shard.round, shard.number, shard.traceparent)
         with broker_errors(self._app), self._app.producer_pool.acquire(block=True) as producer:
@@ -194,7 +194,7 @@ class Dispatcher:
                     self._send(
                         producer, shard.batch_id, shard.operation, shard.queue, address, shard.traceparent, **part
                     )
-                # Before the last messages leave: a producer killed here leaves no chord without its size.
+                # Before the last messages, so that a producer killed here leaves no chord without its size.
                 self._app.backend.set_chord_size(group_id, len(shard.items))
         log.debug("dispatched shard %d of batch %s: %d items", shard.number, shard.batch_id, len(shard.items))
 
@@ -236,7 +236,7 @@ class Dispatcher:
         )
 
     def _declare(self, producer: Any, queue: str) -> None:
-        """Declare a queue, once for many messages: other brokers than Redis drop what has no queue."""
+        """Declare a queue once for many messages: brokers other than Redis drop messages without a queue."""
         self._app.amqp.queues[queue](producer.channel).declare()
 
     def _put_back(self, shard: Shard) -> None:
@@ -254,9 +254,9 @@ class Dispatcher:
 
 
 def _emptiest_lane(connection: Connection, priority: str) -> int:
-    """The lane of this priority that the fewest batches go through now."""
+    """Return the lane of this priority that the fewest batches use now."""
     c = batches.c
     running = and_(c.priority == priority, c.state == BatchStatus.RUNNING)
     rows = connection.execute(select(c.lane, func.count().label("batches")).where(running).group_by(c.lane))
-    taken = {row.lane: row.batches for row in rows}
-    return min(range(wire.LANES), key=lambda lane: taken.get(lane, 0))
+    used = {row.lane: row.batches for row in rows}
+    return min(range(wire.LANES), key=lambda lane: used.get(lane, 0))

@@ -1,1 +1,1 @@
-"""Answers: what an item ended with, who said so, and what supports it."""
+"""Answers: the results of items, their authors, and their evidence."""

@@ -1,4 +1,4 @@
-"""An evaluation: what one metric says of one result."""
+"""An evaluation: the value of one metric for one result."""
 
 from typing import Literal, Self
 
@@ -16,7 +16,7 @@ METRICS = (  # of spec 4, in its order
 
 
 def metric_rank(label: str) -> tuple[int, str]:
-    """Return the sort key of a metric: those of spec 4 in its order, then others by name."""
+    """Return the sort key of a metric: spec 4's metrics in its order, then others by name."""
     return (METRICS.index(label) if label in METRICS else len(METRICS), label)
 
 
@@ -26,11 +26,11 @@ class Evaluation(Frozen):
     A score is a number from 0 to 1, a categorical value one of a few words.
     """
 
-    label: str  # the metric's name
+    label: str  # name of the metric
     metric_type: MetricType
     value: float | str | None = None
-    reason: str | None = None  # why there is no value
-    field: str | None = None  # of several extracted fields the one that is meant; None: the result as a whole
+    reason: str | None = None  # reason why there is no value
+    field: str | None = None  # an extracted field, of several; None: the whole result
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:

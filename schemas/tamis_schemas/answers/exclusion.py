@@ -1,10 +1,10 @@
-"""An exclusion: why a record never reached a model."""
+"""An exclusion: the reason why no model saw a record."""
 
 from pydantic import Field
 
 from ..values.frozen import Frozen
 
-DUPLICATE = "duplicate"  # the rule under which copies of a record are kept out
+DUPLICATE = "duplicate"  # rule that excludes copies of a record
 
 
 class Exclusion(Frozen):
@@ -14,7 +14,7 @@ class Exclusion(Frozen):
     reason: str  # one sentence for a reader
     confidence: float = Field(default=1.0, ge=0.0, le=1.0)
     matched: str | None = None  # the text of the record that decided
-    field: str | None = None  # in which field it stands: title, abstract, year ...
+    field: str | None = None  # field with this text: title, abstract, year ...
     start: int | None = None  # characters of that field
-    end: int | None = None  # one past the last
-    duplicate_of: int | None = None  # place in the batch, from 0, of the copy that stays
+    end: int | None = None  # one past the last character
+    duplicate_of: int | None = None  # place in the batch, from 0, of the copy that remains

@@ -1,4 +1,4 @@
-"""Extractions: which chunk a value was taken from, and the words that say so."""
+"""Extractions: the chunk and the words behind a value."""
 
 from typing import Annotated, Any
 
@@ -16,12 +16,12 @@ class Extraction(Frozen):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    value: Any = None  # any JSON value; 0, False and the empty text are values, None is none
+    value: Any = None  # any JSON value; 0, False and the empty text are values, None is not
     chunk_number: Annotated[int, Field(ge=1, strict=True)] | None = None  # from 1, as the prompt numbers them
     evidence: str | None = None  # the chunk's words, as the model gave them
-    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # the model's own
-    quote: Quote | None = None  # the evidence as it was looked for in the chunk
-    validated: bool | None = None  # the evidence is in the chunk, and says the value
+    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # the model's
+    quote: Quote | None = None  # evidence, as compared with the chunk
+    validated: bool | None = None  # True if the evidence is in the chunk, and contains the value
 
 
 class FieldExtractions(Frozen):
@@ -31,13 +31,13 @@ class FieldExtractions(Frozen):
 
     @property
     def contributing_chunks(self) -> list[int]:
-        """The numbers of the chunks that are cited, each once, in order."""
-        return sorted({one.chunk_number for one in self.extractions if one.chunk_number is not None})
+        """The numbers of the cited chunks, each once, in order."""
+        return sorted({cited.chunk_number for cited in self.extractions if cited.chunk_number is not None})
 
     @property
     def average_rank(self) -> float | None:
-        """The mean number of the chunk of each extraction, to one decimal; None where none cites a chunk."""
-        ranks = [one.chunk_number for one in self.extractions if one.chunk_number is not None]
+        """The mean number of the chunk of each extraction, to one decimal; None if none cites a chunk."""
+        ranks = [cited.chunk_number for cited in self.extractions if cited.chunk_number is not None]
         return round(sum(ranks) / len(ranks), 1) if ranks else None
 
 
@@ -45,7 +45,7 @@ class RecallAnswer(Frozen):
     """A model's verdict on the chunks that were shown: do they hold all that a value needs?"""
 
     score: float = Field(ge=0.0, le=1.0)
-    missing: tuple[str, ...] = ()  # what they lack
+    missing: tuple[str, ...] = ()  # items missing in the chunks
 
 
 class ExtractionDetail(Frozen):
@@ -55,4 +55,4 @@ class ExtractionDetail(Frozen):
     """
 
     fields: dict[str, FieldExtractions]
-    recall: dict[str, RecallAnswer] = Field(default_factory=dict)  # of those that the model was asked about
+    recall: dict[str, RecallAnswer] = Field(default_factory=dict)  # for values about which the model was asked

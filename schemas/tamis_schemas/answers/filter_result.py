@@ -1,4 +1,4 @@
-"""The result of the initial filter: whether a paper passes, and what decided."""
+"""The result of the initial filter: whether a paper passes, and the text that decided."""
 
 from enum import StrEnum
 from typing import Self
@@ -14,7 +14,7 @@ class FilterRule(StrEnum):
     """A group of rules that reject for one reason; criteria that include what it names switch it off as a whole."""
 
     DATE_RANGE = "date_range"  # no known year of the paper is in the criteria's date range
-    MINIMUM_CONTENT = "minimum_content"  # nothing that anyone could screen
+    MINIMUM_CONTENT = "minimum_content"  # too little content to screen
     ANIMAL = "animal"
     IN_VITRO = "in_vitro"
     CASE_REPORT = "case_report"
@@ -23,8 +23,8 @@ class FilterRule(StrEnum):
     OPINION = "opinion"  # editorials, commentaries, letters to the editor
     CORRECTION = "correction"  # errata, corrigenda
     RETRACTED = "retracted"
-    TITLE_PATTERN = "title_pattern"  # a title pattern that a caller added
-    KEYWORD = "keyword"  # a keyword of the criteria, or one that a caller added
+    TITLE_PATTERN = "title_pattern"  # a title pattern from a caller
+    KEYWORD = "keyword"  # a keyword of the criteria or of a caller
 
 
 class FilterResult(Frozen):
@@ -37,7 +37,7 @@ class FilterResult(Frozen):
     matched: str | None = None  # characters `start` to `end` of the paper's `field`
     field: str | None = None  # title, abstract, year or publication_date
     start: int | None = None
-    end: int | None = None  # one past the last
+    end: int | None = None  # one past the last character
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -75,5 +75,5 @@ class BatchFilterResult(Frozen):
 
     @property
     def pass_rate(self) -> float:
-        """The share of papers that passed, 0 to 1; 0 for no papers at all."""
+        """The share of papers that passed, 0 to 1; 0 without papers."""
         return len(self.passed) / self.total if self.total else 0.0

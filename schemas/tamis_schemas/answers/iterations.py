@@ -1,4 +1,4 @@
-"""Iterations: how an answer was generated, evaluated and refined until it was good enough (spec 2)."""
+"""Iterations: the attempts at an answer, until it is good enough (spec 2)."""
 
 from pydantic import Field
 
@@ -22,7 +22,7 @@ class IterationData(Frozen):
     """
 
     iteration_number: int = Field(ge=1)
-    attempt: int = Field(default=1, ge=1)  # among those made side by side in this iteration
+    attempt: int = Field(default=1, ge=1)  # number among the parallel attempts of this iteration
     answer: str | None = None
     evaluation: AnswerEvaluation | None = None
     error_kind: ErrorKind | None = None
@@ -39,5 +39,5 @@ class AnswerResult(Frozen):
     final_answer: str
     iterations: list[IterationData]
     success: bool
-    total_iterations: int = Field(ge=1)  # rounds; with parallel attempts fewer than there are `iterations`
+    total_iterations: int = Field(ge=1)  # rounds; fewer than `iterations` with parallel attempts
     final_score: float = Field(ge=0.0, le=1.0)

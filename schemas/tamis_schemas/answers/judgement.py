@@ -1,4 +1,4 @@
-"""A judgement of the evidence behind a classification, and the numbers by which confidences are lowered."""
+"""A judgement of the evidence behind a classification, and the factors that lower confidences."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,7 +10,7 @@ from pydantic import Field
 from ..values.frozen import Frozen
 from .results import Confidence
 
-QUOTE_PENALTY: Final = 0.5  # the share of a confidence that is lost where no quote is in the record
+QUOTE_PENALTY: Final = 0.5  # share of a confidence that is lost if no quote is in the record
 
 
 class EvidenceType(StrEnum):
@@ -20,7 +20,7 @@ class EvidenceType(StrEnum):
     CONTEXTUAL = "contextual"  # a strong inference: a graduation year for an age
     WEAK = "weak"  # an indirect signal that barely supports the value
     INAPPROPRIATE = "inappropriate"  # the wrong kind of evidence: products for an age
-    UNKNOWN = "unknown"  # none of the four; never in the ledger, where such an answer is an error
+    UNKNOWN = "unknown"  # none of the four; never in the ledger, as such an answer is an error
 
 
 class Judgement(Frozen):
@@ -32,14 +32,14 @@ class Judgement(Frozen):
     is_valid: bool
     quality_score: float = Field(ge=0.0, le=1.0)
     evidence_type: EvidenceType
-    issue: str | None = None  # what is wrong with the evidence
+    issue: str | None = None  # fault of the evidence
     original_confidence: Confidence = Field(ge=0.0, le=1.0)
     adjusted_confidence: Confidence = Field(ge=0.0, le=1.0)
     blocked: bool
 
 
 def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
-    """`confidence * (1 - 0.5 * unverified / quotes)`: all of it without a quote, half of it where none is verified."""
+    """Return `confidence * (1 - 0.5 * unverified / quotes)`: all without a quote, half if none is verified."""
     return confidence * (1 - QUOTE_PENALTY * unverified / quotes) if quotes else confidence
 
 
@@ -52,11 +52,11 @@ class Band(NamedTuple):
     added: float
 
     def holds(self, quality: float) -> bool:
-        """True where the quality is in the range."""
+        """Return whether the quality is in the range."""
         return self.low <= quality <= self.high
 
     def share(self, quality: float) -> float:
-        """Return the share of a confidence that is kept: `min(most, quality + added)`."""
+        """Return the kept share of a confidence: `min(most, quality + added)`."""
         return min(self.most, quality + self.added)
 
 
@@ -69,6 +69,6 @@ _BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
-    """The band of this type of evidence where the quality is in it; else None: the quality itself is what is kept."""
+    """Return the band of this type of evidence for this quality; None: the quality itself is the kept share."""
     band = _BANDS.get(evidence_type)
     return band if band is not None and band.holds(quality) else None

@@ -1,4 +1,4 @@
-"""The words of people on records: overrides, remarks, audits of samples, and the mode in which they read."""
+"""People's words on records: overrides, remarks, audits of samples, and screening modes."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -12,13 +12,13 @@ UNSURE = "uncertain"
 class HumanStage(StrEnum):
     """The stage of a review in which people decide about a record."""
 
-    OWN = "own"  # what the batch asks: of a screening, title and abstract
-    RETRIEVAL = "retrieval"  # whether the report could be got hold of
+    OWN = "own"  # the batch's question: for a screening, title and abstract
+    RETRIEVAL = "retrieval"  # whether the report could be retrieved
     FULL_TEXT = "full-text"
 
     @property
     def values(self) -> tuple[str, ...]:
-        """What people decide there; none where it is what the batch's operation gives."""
+        """The possible decisions; none if the batch's operation defines them."""
         match self:
             case HumanStage.OWN:
                 return ()
@@ -40,27 +40,27 @@ class Override(Frozen):
     index: int  # place in the batch, from 0
     item_id: str
     stage: HumanStage = HumanStage.OWN
-    value: Any = None  # what the operation would have given; of an extraction None: the record does not hold it
-    withdrawn: bool = False  # nothing stands any more; `value` is None then
-    reason: str | None = None  # why a full text is excluded, or could not be got
-    settles: bool = False  # this one counts, whatever others say
+    value: Any = None  # value in place of the operation's; None in an extraction: the record does not contain it
+    withdrawn: bool = False  # True: no decision remains; `value` is None then
+    reason: str | None = None  # reason why a full text is excluded, or could not be retrieved
+    settles: bool = False  # True: it counts before other reviewers' decisions
     note: str | None = None
-    reviewer: str  # who decided, as they named themselves
+    reviewer: str  # name that the reviewer gave
     created_at: datetime  # by the database's clock
-    system_decided: bool = False  # the software has a decision: a model's, or a rule's before any model was asked
-    system_value: Any = None  # that decision, as it is now
+    system_decided: bool = False  # True: the software has a decision, by a model or by a rule before any model
+    system_value: Any = None  # that decision, in its present state
 
     @property
     def confirms(self) -> bool:
-        """True where the human says what the software had decided."""
+        """True if the human agrees with the software's decision."""
         return not self.withdrawn and self.system_decided and bool(self.value == self.system_value)
 
 
 class RemarkKind(StrEnum):
     """The kind of a remark."""
 
-    LABEL = "label"  # a few words that several records share: what teams sort by
-    NOTE = "note"  # a text about this one
+    LABEL = "label"  # a few words that several records share, for sorting
+    NOTE = "note"  # a text about this record
 
 
 class Remark(Frozen):
@@ -68,21 +68,21 @@ class Remark(Frozen):
 
     kind: RemarkKind
     text: str
-    reviewer: str  # who put it there last
+    reviewer: str  # last author
     created_at: datetime  # by the database's clock
 
 
 class ScreeningMode(StrEnum):
     """Whose decisions people see while they read the records of a batch."""
 
-    SINGLE = "single"  # everybody's, and the model's
-    PAIR = "pair"  # nobody's on a record, the model's neither, until two people have decided on it
-    MODEL_SECOND = "model_second"  # nobody's on a record, the model's neither, until one has decided on it oneself
-    MODEL_AUDITED = "model_audited"  # nobody's on a record drawn for the audit, the model's neither, until it is judged
+    SINGLE = "single"  # all decisions
+    PAIR = "pair"  # neither people's nor the model's on a record, until two people have decided on it
+    MODEL_SECOND = "model_second"  # neither people's nor the model's on a record, until the reader has decided on it
+    MODEL_AUDITED = "model_audited"  # neither people's nor the model's on a record of the audit, until it is judged
 
     @property
     def blind(self) -> bool:
-        """True where people decide on every record without seeing what others said of it."""
+        """True if people decide on every record without seeing others' decisions."""
         return self in (ScreeningMode.PAIR, ScreeningMode.MODEL_SECOND)
 
 
@@ -90,7 +90,7 @@ class ScreeningModeSet(Frozen):
     """The screening mode of a batch, and who set it."""
 
     mode: ScreeningMode = ScreeningMode.SINGLE
-    set_by: str | None = None  # None: nobody has set one
+    set_by: str | None = None  # None: not set yet
     set_at: datetime | None = None  # by the database's clock
 
 
@@ -98,7 +98,7 @@ class Stratum(StrEnum):
     """The exclusions that a sample is drawn from."""
 
     ALL = "all"
-    RULES = "rules"  # of the initial filter, before any model was asked
+    RULES = "rules"  # by the initial filter, before any model
     MODEL = "model"
 
 
@@ -107,7 +107,7 @@ class AuditItem(Frozen):
 
     index: int  # place in the batch, from 0
     item_id: str
-    include: bool | None = None  # what a human says; None: nothing yet
+    include: bool | None = None  # a human's decision; None: not yet
     note: str | None = None
     reviewer: str | None = None
     decided_at: datetime | None = None
@@ -120,9 +120,9 @@ class Audit(Frozen):
     batch_id: str
     seed: int
     stratum: Stratum
-    population: int  # excluded records that it was drawn from
+    population: int  # excluded records in the population
     created_at: datetime
-    items: tuple[AuditItem, ...]  # in the order in which they were drawn
+    items: tuple[AuditItem, ...]  # in the order of the draw
 
     @property
     def sample(self) -> int:

@@ -1,4 +1,4 @@
-"""What a person should read next: records in the reading order, each with the reason for its place."""
+"""The next records to read: in the reading order, each with the reason for its place."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -10,22 +10,22 @@ class ReadingBy(StrEnum):
     """What decides which record comes next."""
 
     ORDER = "order"  # the reading order
-    DISAGREEMENT = "disagreement"  # first what the models of a panel differ on, then the reading order
+    DISAGREEMENT = "disagreement"  # first the records on which the panel's models differ, then the reading order
 
 
 class ReadingReason(StrEnum):
     """The reason why a record stands at its place."""
 
-    SAMPLE = "sample"  # chance drew it into the open sample of a stop rule
-    PAIR = "pair"  # somebody else has decided on it, and whoever asks has not
+    SAMPLE = "sample"  # drawn at random into the open sample of a stop rule
+    PAIR = "pair"  # another reviewer has decided on it, and the present reader has not
     DISAGREEMENT = "disagreement"  # the models of the panel differ on it
-    CONFLICT = "conflict"  # people decided differently, and nobody has settled it
+    CONFLICT = "conflict"  # people disagree, and no decision settles it
     MODEL = "model"  # the model's score
-    TEXT = "text"  # it reads as the records that people included
+    TEXT = "text"  # text similar to the included records
     BOTH = "both"
-    EXPLORATION = "exploration"  # chance drew it
-    RULE = "rule"  # the initial filter excluded it: such records come last
-    NUMBER = "number"  # people read blind: an order by promise would tell what was decided
+    EXPLORATION = "exploration"  # drawn at random
+    RULE = "rule"  # excluded by the initial filter; such records come last
+    NUMBER = "number"  # people read blind: an order by promise would reveal decisions
     RETURNED = "returned"  # its decision was withdrawn after the order was made
 
 
@@ -34,12 +34,12 @@ class NextRecord(Frozen):
 
     index: int  # place in the batch, from 0
     item_id: str
-    title: str = ""  # empty: it has none
+    title: str = ""  # empty: no title
     reason: ReadingReason
-    why: str  # the same as a sentence
-    score: float | None = None  # for inclusion, the model's, 0 to 1; None: it decided neither way
-    probability: float | None = None  # that people include it; None: too few decisions for a figure
-    rule: str | None = None  # of the initial filter, that excluded it
+    why: str  # reason as a sentence
+    score: float | None = None  # model's score for inclusion, 0 to 1; None: it decided neither way
+    probability: float | None = None  # probability that people include it; None: too few decisions
+    rule: str | None = None  # rule of the initial filter that excluded it
 
 
 class NextRecords(Frozen):
@@ -47,15 +47,15 @@ class NextRecords(Frozen):
 
     batch_id: str
     seed: int
-    explore: float  # the share of places that go to records that chance draws
-    reviewer: str | None = None  # for whom; None: whoever reads
+    explore: float  # share of places for records drawn at random
+    reviewer: str | None = None  # reader; None: any
     records: tuple[NextRecord, ...]
-    unread: int  # records left to read, these among them
-    decided: int  # records on which people's decision stands
-    included: int  # of these
-    conflicts: int  # records on which people decided differently: they count as undecided
+    unread: int  # records left to read, with these
+    decided: int  # records with a decision by people
+    included: int  # included ones of these
+    conflicts: int  # records on which people disagree: they count as undecided
     made_after: int  # decided records when the order was made
     made_at: datetime
-    current: bool  # it was made from all decisions and results that there are
+    current: bool  # True: it includes all present decisions and results
     text_weight: float  # the text model's share in the order, 0 to 1; the rest is the model's score
-    meaning: str  # what this says for the review, in a sentence or two
+    meaning: str  # consequence for the review, in a sentence or two

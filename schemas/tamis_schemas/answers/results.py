@@ -1,4 +1,4 @@
-"""Results: what an item ended with."""
+"""Results of items."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from .evaluation import Evaluation
 from .exclusion import Exclusion
 from .override import Override, Remark, RemarkKind
 
-Confidence = float  # 0 to 1, after the rubric of spec 1
+Confidence = float  # 0 to 1, by the rubric of spec 1
 
 
 class EvaluationResult(Frozen):
@@ -58,46 +58,46 @@ class Verdict(StrEnum):
 
     MET = "met"
     NOT_MET = "not met"
-    SILENT = "not met by silence"  # the record says nothing of it, although one that meets it would; needs no quote
+    SILENT = "not met by silence"  # the record does not mention it, although a matching record would; needs no quote
     UNCLEAR = "unclear"
 
     @property
     def denies(self) -> bool:
-        """True where the record does not meet the criterion."""
+        """True if the record does not meet the criterion."""
         return self in (Verdict.NOT_MET, Verdict.SILENT)
 
 
 class UncertainReason(StrEnum):
     """The reason why the software made a record uncertain that a model had decided about."""
 
-    UNVERIFIED = "no verified quote"  # no criterion that would exclude it stands on words that the record holds
+    UNVERIFIED = "no verified quote"  # no excluding criterion has a quote that is in the record
     CONTRADICTED = "its verdicts contradict it"
     UNCLEAR = "an unclear verdict is referred"
     PANEL = "the models of the panel disagree"
 
 
 class Cut(NamedTuple):
-    """The part of a field that was sent to the model; as JSON `[sent, of]`."""
+    """The sent part of a field; as JSON `[sent, of]`."""
 
     sent: int  # characters
     of: int
 
 
 class QuoteState(StrEnum):
-    """The state of a quote in the record that it is said to come from."""
+    """The state of a quote in its record."""
 
-    FOUND = "found"  # the record says so; marks and function words may differ
-    ALTERED = "altered"  # the record says nearly so: a number, a unit, a negation or a content word differs
+    FOUND = "found"  # in the record, except for marks and function words
+    ALTERED = "altered"  # nearly in the record: a number, a unit, a negation or a content word differs
     NOT_FOUND = "not found"
 
 
 class Difference(Frozen):
     """Words of an altered quote, and the record's own words in their place."""
 
-    quoted: str  # empty: the quote leaves the record's words out
+    quoted: str  # empty: the quote omits the record's words
     recorded: str  # empty: the quote adds words
     start: int  # characters of the quote's text
-    end: int  # one past the last
+    end: int  # one past the last character
 
     @property
     def words(self) -> str:
@@ -114,18 +114,18 @@ class Quote(Frozen):
     altered in a field that holds a text; of a list or an object only the field is named.
     """
 
-    text: str  # as the model gave it
+    text: str  # as the model wrote it
     state: QuoteState
-    similarity: float = Field(ge=0.0, le=1.0)  # to the most similar passage that it was compared with; 1.0: its words
+    similarity: float = Field(ge=0.0, le=1.0)  # to the most similar passage; 1.0: the same words
     field: str | None = None
     start: int | None = None  # characters of that field
-    end: int | None = None  # one past the last
-    differences: tuple[Difference, ...] = ()  # of an altered quote, in order
+    end: int | None = None  # one past the last character
+    differences: tuple[Difference, ...] = ()  # differences of an altered quote, in order
 
     @model_validator(mode="before")
     @classmethod
     def _without_state(cls, value: Any) -> Any:
-        """A ledger from before quotes could be altered says only whether one is found."""
+        """Set the state in rows from before quotes could be altered, which have only `found`."""
         if isinstance(value, dict) and "state" not in value and "found" in value:
             return {**value, "state": QuoteState.FOUND if value["found"] else QuoteState.NOT_FOUND}
         return value
@@ -141,12 +141,12 @@ class CriterionVerdict(Frozen):
     """The verdict on one criterion, and the words of the record that it stands on."""
 
     verdict: Verdict
-    quote: Quote | None = None  # None: the model names no words that speak to the criterion
+    quote: Quote | None = None  # None: the model quotes nothing about the criterion
 
     @model_validator(mode="before")
     @classmethod
     def _without_quote(cls, value: Any) -> Any:
-        """A ledger from before there were quotes holds the verdict alone."""
+        """Read rows from before there were quotes, which have the verdict only."""
         return {"verdict": value} if isinstance(value, str) else value
 
 
@@ -154,16 +154,16 @@ class InclusionDecision(Frozen):
     """The screening of one record (spec 3): status, confidence, rationale, and the criteria that decided."""
 
     status: InclusionStatus
-    confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered where a quote is altered or not in the record
+    confidence: Confidence = Field(ge=0.0, le=1.0)  # lowered if a quote is altered or not in the record
     rationale: str
     verdicts: dict[str, CriterionVerdict] = Field(default_factory=dict)  # by label: I1, I2, ..., E1, E2, ...
-    criteria: list[str] = Field(default_factory=list)  # the texts of the criteria that decided
-    exclusion_reason: str | None = None  # of the first criterion that excludes, `not met: ...`; None unless excluded
-    model_status: InclusionStatus | None = None  # what the model said, where its verdicts or the policy say otherwise
-    uncertain_reason: UncertainReason | None = None  # why they do
-    model_confidence: Confidence | None = None  # what the model said, where it was lowered
+    criteria: list[str] = Field(default_factory=list)  # texts of the deciding criteria
+    exclusion_reason: str | None = None  # reason of the first excluding criterion, `not met: ...`; None unless excluded
+    model_status: InclusionStatus | None = None  # model's status, if its verdicts or the policy lead to another
+    uncertain_reason: UncertainReason | None = None  # reason for the change
+    model_confidence: Confidence | None = None  # model's confidence, if it was lowered
     flagged: bool = False  # at least one quote is altered or not in the record
-    error: str | None = None  # why there is no decision: of an `InclusionEvaluator`'s failed item, never in the ledger
+    error: str | None = None  # reason of an `InclusionEvaluator`'s failure; never in the ledger
 
     @property
     def quote_words(self) -> str | None:
@@ -185,9 +185,9 @@ class Usage:
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cached_tokens: int = 0  # of the prompt's: the endpoint had them already, and asks less for them
-    reasoning_tokens: int = 0  # of the completion's
-    cache_write_tokens: int = 0  # of the prompt's, none of the cached: the endpoint kept them, and may ask more for it
+    cached_tokens: int = 0  # in the prompt, from the endpoint's cache, at a lower price
+    reasoning_tokens: int = 0  # in the completion
+    cache_write_tokens: int = 0  # in the prompt, newly written to the endpoint's cache, perhaps at a higher price
 
     @property
     def total_tokens(self) -> int:
@@ -206,39 +206,39 @@ class Usage:
 class Provenance(Frozen):
     """The origin of a result: enough to ask again, and to defend it."""
 
-    model: str | None = None  # as the endpoint names it in its answer
-    prompt_sha256: str | None = None  # of the messages, the response schema and the sampling parameters
+    model: str | None = None  # as the endpoint's answer names it
+    prompt_sha256: str | None = None  # digest of the messages, the response schema and the sampling parameters
     usage: Usage = Usage()
-    cost: Cost | None = None  # dollars, of all calls, failed ones and repairs too; None: a price is not known
-    tier: str | None = None  # that the last answer was billed at, as the endpoint names it; None: it names none
-    calls: int = 0  # calls that reached the endpoint, failed ones too
-    unanswered: int = 0  # of the calls: no answer came, so nobody knows whether it was paid for
-    cached: bool = False  # every answer was kept from an earlier call: no call, no cost
-    latency_ms: int | None = None  # of the call that was answered last
-    deviations: tuple[str, ...] = ()  # what was harmlessly otherwise in the answers that were read
+    cost: Cost | None = None  # dollars of all calls, with failures and repairs; None: a price is not known
+    tier: str | None = None  # billed tier of the last answer, as the endpoint names it; None: not named
+    calls: int = 0  # calls that reached the endpoint, with failed ones
+    unanswered: int = 0  # calls without an answer, which may have been billed
+    cached: bool = False  # True: every answer is from an earlier call, without cost
+    latency_ms: int | None = None  # of the last answered call
+    deviations: tuple[str, ...] = ()  # harmless deviations of the answers
 
 
 class PanelVerdict(Frozen):
     """The word of one model of a panel on one record, or why it gave none; its bill in either case."""
 
     model: str  # as the panel names it
-    status: InclusionStatus | None = None  # of a filter `include` for yes, `exclude` for no; None: it failed
-    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # in this status; None: it failed
+    status: InclusionStatus | None = None  # for a filter `include` for yes, `exclude` for no; None: it failed
+    confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # confidence in this status; None: it failed
     reasoning: str | None = None
-    probability: float | None = None  # of inclusion, from the tokens of the answer; None: they say none
-    relevance: int | None = None  # 0 to 100, as the model graded it; None: it was not asked to
-    verdicts: dict[str, CriterionVerdict] = Field(default_factory=dict)  # of an inclusion, by label
+    probability: float | None = None  # probability of inclusion, from the answer's tokens; None: not available
+    relevance: int | None = None  # 0 to 100, the model's grade; None: not requested
+    verdicts: dict[str, CriterionVerdict] = Field(default_factory=dict)  # by label, for an inclusion
     exclusion_reason: str | None = None
-    answered_by: str | None = None  # the model as the endpoint names it in its answer
+    answered_by: str | None = None  # model as the endpoint's answer names it
     usage: Usage = Usage()
     cost: Cost | None = None  # dollars; None: its price is not known
-    cached: bool = False  # the answer was kept from an earlier call
+    cached: bool = False  # True: the answer is from an earlier call
     error_kind: ErrorKind | None = None
     error: str | None = None
 
     @property
     def score(self) -> float | None:
-        """The model's support for inclusion, 0 to 1: of `uncertain` one half; None where it failed."""
+        """The model's support for inclusion, 0 to 1; one half for `uncertain`; None if it failed."""
         if self.status is None or self.confidence is None:
             return None
         if self.status is InclusionStatus.UNCERTAIN:
@@ -247,7 +247,7 @@ class PanelVerdict(Frozen):
 
     @property
     def words(self) -> str:
-        """The model with its word, for people: `small: include 0.90`."""
+        """The model with its answer, for people: `small: include 0.90`."""
         if self.status is None:
             return f"{self.model}: {'failed' if self.error_kind is None else self.error_kind.value}"
         return f"{self.model}: {self.status.value} {self.confidence or 0.0:.2f}"
@@ -257,24 +257,24 @@ class PanelResult(Frozen):
     """The words of a panel's models on one record, in the panel's order, and how far they are apart."""
 
     policy: str  # a `PanelPolicy`
-    verdicts: tuple[PanelVerdict, ...]  # of the models that were asked
-    score: float | None = None  # for inclusion: the mean over the models that answered; None: none did
-    disagreement: float | None = None  # the share of pairs of models that say different things; None: no pair
+    verdicts: tuple[PanelVerdict, ...]  # of the panel's models
+    score: float | None = None  # mean score for inclusion over the models that answered; None: none did
+    disagreement: float | None = None  # share of pairs of models that disagree; None: no pair
 
     @property
     def answered_by(self) -> str | None:
-        """The models as the endpoint names them in its answers, each once; None: it names none."""
-        return ", ".join(dict.fromkeys(one.answered_by for one in self.verdicts if one.answered_by)) or None
+        """The models as the endpoint's answers name them, each once; None: not named."""
+        return ", ".join(dict.fromkeys(verdict.answered_by for verdict in self.verdicts if verdict.answered_by)) or None
 
     @property
     def words(self) -> str:
-        """Each model's word, for people: `small: include 0.90; large: timeout`."""
-        return "; ".join(one.words for one in self.verdicts)
+        """Each model's answer, for people: `small: include 0.90; large: timeout`."""
+        return "; ".join(verdict.words for verdict in self.verdicts)
 
     def redacted(self, redact: Callable[[str], str]) -> Self:
-        """The same, with every error message as `redact` gives it."""
+        """Return the same result with redacted error messages."""
         verdicts = [
-            one if one.error is None else one.model_copy(update={"error": redact(one.error)}) for one in self.verdicts
+            row if row.error is None else row.model_copy(update={"error": redact(row.error)}) for row in self.verdicts
         ]
         return self.model_copy(update={"verdicts": tuple(verdicts)})
 
@@ -287,43 +287,43 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     index: int  # place in the batch, from 0
     item_id: str
-    origin: int | None = None  # in a later stage of a review: the record's place in the first one
-    source: str | None = None  # the name of its source; None: the batch has no more than one
+    origin: int | None = None  # in a later stage of a review: the record's place in the first stage
+    source: str | None = None  # name of its source; None: the batch has at most one
     status: str  # an ItemStatus
     result: EvaluationResult | FieldsResult | None = None  # None until the item is terminal
-    exclusion: Exclusion | None = None  # of an item that was kept out before any model was asked
-    probability: float | None = None  # of inclusion, from the tokens of the answer; None: they say none
-    relevance: int | None = None  # 0 to 100, as the model graded it; None: it was not asked to
+    exclusion: Exclusion | None = None  # of an item that was excluded before any model was asked
+    probability: float | None = None  # probability of inclusion, from the answer's tokens; None: not available
+    relevance: int | None = None  # 0 to 100, the model's grade; None: not requested
     decision: InclusionDecision | None = None  # of an inclusion
-    detail: dict[str, Any] | None = None  # what stands behind the value of any other operation with more to say
-    panel: PanelResult | None = None  # each model's word, of a failed item too; None: no panel was asked
-    evaluations: list[Evaluation] = Field(default_factory=list)  # what the metrics say of an extraction from chunks
+    detail: dict[str, Any] | None = None  # further result of another operation
+    panel: PanelResult | None = None  # answers of the panel's models, also for a failed item; None: no panel
+    evaluations: list[Evaluation] = Field(default_factory=list)  # metrics of an extraction from chunks
     error_kind: ErrorKind | None = None
-    cut: dict[str, Cut] = Field(default_factory=dict)  # fields that were too long to be sent whole; empty: all were
+    cut: dict[str, Cut] = Field(default_factory=dict)  # fields that were cut; empty: none
     provenance: Provenance | None = None
-    override: Override | None = None  # the human decision that counts; None: there is none, or they are in conflict
-    decisions: tuple[Override, ...] = ()  # each reviewer's standing one, the oldest first
-    remarks: tuple[Remark, ...] = ()  # what people put on it, the oldest first
+    override: Override | None = None  # human decision that counts; None: there is none, or they are in conflict
+    decisions: tuple[Override, ...] = ()  # each reviewer's current decision, oldest first
+    remarks: tuple[Remark, ...] = ()  # people's labels and notes, oldest first
     item: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that people put on the record, the oldest first."""
-        return tuple(one.text for one in self.remarks if one.kind is RemarkKind.LABEL)
+        """The record's labels, oldest first."""
+        return tuple(remark.text for remark in self.remarks if remark.kind is RemarkKind.LABEL)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes that people put on the record, each with who wrote it: `Reviewer A: see page 3`."""
-        return tuple(f"{one.reviewer}: {one.text}" for one in self.remarks if one.kind is RemarkKind.NOTE)
+        """The record's notes with their authors, oldest first: `Reviewer A: see page 3`."""
+        return tuple(f"{remark.reviewer}: {remark.text}" for remark in self.remarks if remark.kind is RemarkKind.NOTE)
 
     @property
     def cost(self) -> Decimal | None:
-        """Dollars; 0 where every answer came from the cache, None without a result or a known price."""
+        """Dollars; 0 if every answer came from the cache; None without a result or a known price."""
         return None if self.provenance is None else self.provenance.cost
 
     @property
     def value(self) -> V_co | None:
-        """The operation's value, or fields; None where it gave none, or the item has no result."""
+        """The operation's value, or fields; None if it gave none, or the item has no result."""
         if self.result is None:
             return None
         value: Any = self.result.fields if isinstance(self.result, FieldsResult) else self.result.value
@@ -331,7 +331,7 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def error(self) -> str | None:
-        """Why there is no value; None where there is one, or none is known yet."""
+        """The reason why there is no value; None if there is one, or the item has not ended."""
         return None if self.result is None else self.result.error
 
     @computed_field(return_type=Any)  # type: ignore[prop-decorator]  # mypy knows no decorated property
@@ -356,32 +356,32 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def decision_words(self) -> str | None:
-        """Each reviewer's decision, for people: `Reviewer A: include; Reviewer B: exclude (settles)`; None: none."""
-        said = []
-        for one in self.decisions:
-            value = one.value if isinstance(one.value, str) else json.dumps(one.value, ensure_ascii=False)
-            said.append(f"{one.reviewer}: {value}{' (settles)' if one.settles else ''}")
-        return "; ".join(said) or None
+        """Each reviewer's decision, for people: `Reviewer A: include; Reviewer B: exclude (settles)`; or None."""
+        decisions = []
+        for row in self.decisions:
+            value = row.value if isinstance(row.value, str) else json.dumps(row.value, ensure_ascii=False)
+            decisions.append(f"{row.reviewer}: {value}{' (settles)' if row.settles else ''}")
+        return "; ".join(decisions) or None
 
     @property
     def cut_words(self) -> str | None:
-        """The fields not sent whole, for people: `abstract 40,000 of 120,000 characters`; None where all were."""
+        """The fields that were cut, for people: `abstract 40,000 of 120,000 characters`; None if there are none."""
         return "; ".join(f"{name} {cut.sent:,} of {cut.of:,} characters" for name, cut in self.cut.items()) or None
 
     @property
     def evaluation_words(self) -> str | None:
-        """The metrics that have a value: `context_relevance 0.67; size: context_precision 1`; None: there is none."""
-        valued = [one for one in self.evaluations if one.value is not None]
+        """The metrics with a value: `context_relevance 0.67; size: context_precision 1`; None if there are none."""
+        valued = [evaluation for evaluation in self.evaluations if evaluation.value is not None]
         words = [
-            f"{'' if one.field is None else f'{one.field}: '}{one.label} "
-            + (f"{one.value:.3g}" if isinstance(one.value, float) else str(one.value))
-            for one in valued
+            f"{'' if evaluation.field is None else f'{evaluation.field}: '}{evaluation.label} "
+            + (f"{evaluation.value:.3g}" if isinstance(evaluation.value, float) else str(evaluation.value))
+            for evaluation in valued
         ]
         return "; ".join(words) or None
 
     @property
     def exclusion_reason(self) -> str | None:
-        """The reason of an exclusion: the rule that kept the record out, or the first failed criterion; else None."""
+        """The reason of an exclusion: the filter's rule, or the first failed criterion; else None."""
         if self.exclusion is not None:
             return f"{self.exclusion.rule}: {self.exclusion.reason}"
         return None if self.decision is None else self.decision.exclusion_reason

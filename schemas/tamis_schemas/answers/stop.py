@@ -1,4 +1,4 @@
-"""Whether people may stop reading, and the samples of what nobody has read by which it is promised."""
+"""The stop rule: whether people may stop reading, and the samples of unread records behind the promise."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +14,7 @@ class SampledRecord(Frozen):
 
     index: int  # place in the batch, from 0
     item_id: str
-    included: bool | None = None  # what people say; None: nothing yet, or not the same
+    included: bool | None = None  # people's decision; None: not yet, or they disagree
 
 
 class StopSample(Frozen):
@@ -25,14 +25,14 @@ class StopSample(Frozen):
 
     id: str
     batch_id: str
-    number: int  # among the samples of its batch, from 1: each may spend a part of the doubt
+    number: int  # number among the samples of its batch, from 1: each may spend a part of the doubt
     seed: int
-    recall: float  # that it was last drawn for
+    recall: float  # recall of the last draw
     confidence: float
-    population: int  # unread records that it was drawn from
+    population: int  # unread records in the population
     created_at: datetime
     closed_at: datetime | None = None  # None: it is open, and can be extended
-    records: tuple[SampledRecord, ...]  # in the order in which they were drawn
+    records: tuple[SampledRecord, ...]  # in the order of the draw
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
@@ -44,18 +44,18 @@ class StopSample(Frozen):
     @property
     def read(self) -> int:
         """How many of its first records are read, without a gap."""
-        return sum(1 for _ in takewhile(lambda one: one.included is not None, self.records))
+        return sum(1 for _ in takewhile(lambda record: record.included is not None, self.records))
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def found(self) -> int:
         """How many of these people included."""
-        return sum(one.included is True for one in self.records[: self.read])
+        return sum(record.included is True for record in self.records[: self.read])
 
     @property
     def waiting(self) -> tuple[SampledRecord, ...]:
-        """The records to read, in their order."""
-        return tuple(one for one in self.records if one.included is None)
+        """The records to read, in order."""
+        return tuple(record for record in self.records if record.included is None)
 
 
 class StopVerdict(StrEnum):
@@ -71,36 +71,36 @@ class StopPrice(Frozen):
 
     recall: float
     confidence: float
-    none_found: int | None  # if no further include is among them; None: it cannot be promised
-    as_expected: int | None  # with as many further includes as are expected; None: nothing is known of them
-    finds: int | None  # so many are expected among them
+    none_found: int | None  # if no further include is among them; None: no promise is possible
+    as_expected: int | None  # with as many further includes as expected; None: no expectation
+    finds: int | None  # further includes expected among them
 
 
 class StopEstimate(Frozen):
     """The sequential hypergeometric test: an estimator, no promise."""
 
-    p: float  # that the recall is not reached, as it reckons
-    stops: bool  # it is below 1 - confidence
+    p: float  # estimated probability that the recall is not reached
+    stops: bool  # True: it is below 1 - confidence
 
 
 class ExpectedIncludes(Frozen):
     """What reading on would bring: an expectation, no promise."""
 
-    records: int  # that are read next
-    expected: float | None  # includes among them; None: nothing is known
+    records: int  # records to read next
+    expected: float | None  # includes among them; None: unknown
     low: float
     high: float
-    basis: str  # what it was made from
+    basis: str  # basis of the expectation
 
 
 class DoubleReading(Frozen):
     """Records that two people decided about, each on their own."""
 
     records: int
-    includes: int  # that at least one of the two included, and that are included in the end
+    includes: int  # included in the end, and by one or both
     missed_by_one: int  # of these, excluded by the other
-    whole: bool  # everything that was read, was read by two
-    counts: bool  # the promise takes in what people overlook
+    whole: bool  # True: two people read every record that was read
+    counts: bool  # True: the promise includes records that people overlook
 
 
 class StopFigure(Frozen):
@@ -117,30 +117,30 @@ class StopAnswer(Frozen):
     batch_id: str
     verdict: StopVerdict
     headline: str  # the verdict in one line
-    recall: float  # asked for
+    recall: float  # requested
     confidence: float
-    records: int  # of the batch, copies of others left out
-    read: int  # of these, records on which people's decision counts
-    found: int  # of these, included
+    records: int  # in the batch, without copies
+    read: int  # records with a decision by people that counts
+    found: int  # included ones of these
     unread: int
-    conflicts: int  # of the unread: people decided differently, and nobody has settled it
-    uncertain: int  # of the unread: people left it open
-    excluded_by_rules: int  # of the unread: by the initial filter
-    excluded_by_model: int  # of the unread
-    promised: float  # the recall that holds now, with this confidence
-    missed: int  # at most so many of the unread are includes
-    includes: int | None  # at most so many there are, what people overlook counted in; None: any number
+    conflicts: int  # unread: people disagree, and no decision settles it
+    uncertain: int  # unread: people left it open
+    excluded_by_rules: int  # unread, excluded by the initial filter
+    excluded_by_model: int  # unread, excluded by a model
+    promised: float  # recall that holds now, with this confidence
+    missed: int  # at most so many unread includes
+    includes: int | None  # at most so many includes, with overlooked ones; None: any number
     needed: tuple[int, ...] = ()  # records of the sample still to read, with none, one, two, three further includes
-    miss_rate: float | None = None  # includes that people overlook, at most; None: not measured
+    miss_rate: float | None = None  # largest share of includes that people overlook; None: not measured
     double_reading: DoubleReading | None = None  # None: no record was read by two people
     estimate: StopEstimate
     expected: ExpectedIncludes
-    prices: tuple[StopPrice, ...] = ()  # of each recall with each confidence
-    samples: tuple[StopSample, ...] = ()  # in the order in which they were opened
+    prices: tuple[StopPrice, ...] = ()  # for each recall with each confidence
+    samples: tuple[StopSample, ...] = ()  # in the order of their beginning
     figures: tuple[StopFigure, ...] = ()  # the same in words
-    methods: str | None = None  # what a methods section says of it; None: it is not enough yet
+    methods: str | None = None  # text for a methods section; None: not enough yet
 
     @property
     def sample(self) -> StopSample | None:
-        """The sample that is open; None where none is."""
-        return next((one for one in self.samples if one.closed_at is None), None)
+        """The open sample; None if there is none."""
+        return next((sample for sample in self.samples if sample.closed_at is None), None)

@@ -1,7 +1,7 @@
-"""A transcript: what was asked for one claim of an item, word for word, and what came back.
+"""A transcript: the questions and answers of one claim of an item, word for word.
 
-What is the same for all records of a batch, system messages and answer schemas, is named by its sha256; the ledger
-keeps each such text once for the batch. No key and no HTTP header is ever part of it.
+System messages and answer schemas, which a batch's records share, are named by their sha256; the ledger keeps each once
+for the batch. Keys and HTTP headers are never part of it.
 """
 
 from datetime import datetime
@@ -14,8 +14,8 @@ from ..values.frozen import Frozen
 from ..values.money import Cost
 from .results import Usage
 
-LONGEST_ANSWER = 100_000  # characters of one answer; ten times those of the longest that operations ask for
-LONGEST_MESSAGE = 1_000_000  # characters of one message; a record's fields are cut to a tenth of it by default
+LONGEST_ANSWER = 100_000  # characters of one answer; ten times the longest that operations request
+LONGEST_MESSAGE = 1_000_000  # characters of one message; by default a record's fields are cut to a tenth of it
 
 
 class TranscribedMessage(Frozen):
@@ -24,8 +24,8 @@ class TranscribedMessage(Frozen):
     role: Literal["system", "user", "assistant"]
     content: str | None = None  # None: see `sha256`
     sha256: str | None = None
-    cut: int | None = None  # characters that it had, where the ledger keeps its beginning alone
-    marks: dict[str, Any] = Field(default_factory=dict)  # for the endpoint's own cache; no part of the text
+    cut: int | None = None  # original length in characters, if the ledger keeps only the beginning
+    marks: dict[str, Any] = Field(default_factory=dict)  # marks for the endpoint's own cache; not part of the text
 
 
 class TranscribedFormat(Frozen):
@@ -33,17 +33,17 @@ class TranscribedFormat(Frozen):
 
     type: str  # json_schema or json_object
     name: str | None = None
-    sha256: str | None = None  # of the schema's JSON as it was sent; None: it stands in the messages
+    sha256: str | None = None  # of the schema's JSON as sent; None: it is in the messages
 
 
 class TranscribedAnswer(Frozen):
     """The model's text, as it was received."""
 
     content: str
-    cut: int | None = None  # characters that it had, where the ledger keeps its beginning alone
+    cut: int | None = None  # original length in characters, if the ledger keeps only the beginning
     model: str  # as the endpoint names it
     finish_reason: str | None = None  # None: from the cache, which does not keep it
-    thoughts: int = 0  # characters of reasoning that came beside it, and are not kept
+    thoughts: int = 0  # characters of reasoning beside the answer, which are not kept
 
 
 class TranscribedError(Frozen):
@@ -51,8 +51,8 @@ class TranscribedError(Frozen):
 
     kind: ErrorKind
     message: str
-    status: int | None = None  # of HTTP
-    content: str | None = None  # what had come of an answer that was cut off
+    status: int | None = None  # HTTP status
+    content: str | None = None  # received part of an answer that was cut off
     cut: int | None = None
 
 
@@ -60,32 +60,33 @@ class AnswerReading(Frozen):
     """The outcome of reading an answer."""
 
     usable: bool
-    deviations: tuple[str, ...] = ()  # what was harmlessly otherwise
-    kind: ErrorKind | None = None  # of an unusable one
+    deviations: tuple[str, ...] = ()  # harmless deviations
+    kind: ErrorKind | None = None  # kind of an unusable answer
     why: str | None = None
 
 
 class TranscribedCall(Frozen):
     """One call, or one answer from the cache."""
 
-    question: int  # of the item, from 1
-    name: str  # of the question's answer schema
-    sample: int = 0  # tells questions apart that are otherwise equal
-    at_ms: int  # since the item's first question, when the answer had come
-    cached: bool = False  # answered from an earlier call: nothing was sent, and `messages` are the question
-    key: str | None = None  # of the question in the cache
-    sent: bool = True  # False: there was not even a connection
-    rung: str | None = None  # of the ladder of ways to ask for a shape (docs/endpoints.md)
-    # Of a call whose messages begin as those of an earlier one: its place in the transcript, and how many they share.
+    question: int  # number of the item's question, from 1
+    name: str  # name of the question's answer schema
+    sample: int = 0  # number among otherwise equal questions
+    at_ms: int  # from the item's first question to the answer
+    cached: bool = False  # True: answered from an earlier call; nothing was sent, and `messages` are the question
+    key: str | None = None  # question's key in the cache
+    sent: bool = True  # False: there was no connection
+    rung: str | None = None  # rung of the ladder of request formats (docs/endpoints.md)
+    # For messages that begin as in an earlier call: that call's place in the transcript, and the number of shared
+    # messages.
     after: tuple[int, int] | None = None
-    messages: tuple[TranscribedMessage, ...] = ()  # what follows after those
+    messages: tuple[TranscribedMessage, ...] = ()  # messages after the shared ones
     format: TranscribedFormat | None = None
     parameters: dict[str, Any] = Field(default_factory=dict)  # model, temperature, budget, options
     answer: TranscribedAnswer | None = None
     error: TranscribedError | None = None
-    reading: AnswerReading | None = None  # of an answer
+    reading: AnswerReading | None = None  # reading of an answer
     usage: Usage = Usage()
-    tier: str | None = None  # that it was billed at, as the endpoint names it
+    tier: str | None = None  # billed tier, as the endpoint names it
     cost: Cost | None = None  # dollars; None: the price is not known
     latency_ms: int | None = None
 
@@ -93,13 +94,13 @@ class TranscribedCall(Frozen):
 class Transcript(Frozen):
     """All calls of one claim."""
 
-    fence: int  # which of the item's claims
+    fence: int  # number of the item's claim
     round: int
-    created_at: datetime  # by the database's clock, when it was committed with what the claim ended with
+    created_at: datetime  # by the database's clock, when it was committed with the claim's result
     calls: tuple[TranscribedCall, ...]
 
     def messages_of(self, place: int) -> tuple[TranscribedMessage, ...]:
-        """All messages of a call, those included that it shares with an earlier one."""
+        """Return all messages of a call, with the messages shared with an earlier call."""
         call = self.calls[place]
         if call.after is None:
             return call.messages

@@ -12,16 +12,16 @@ from ..values.frozen import Frozen
 
 LONGEST_URL = 2_000  # characters
 SCHEMES = ("https", "http")
-SCHEME = "celery"  # of the address under which it stands beside webhooks
+SCHEME = "celery"  # of its address beside webhooks
 KEPT_BY_CELERY = ("options", "subtask_type", "chord_size")  # further members of a signature
 
 
 class BatchEvent(StrEnum):
     """An event that a receiver may want to hear of."""
 
-    COMPLETED = "batch.completed"  # or cancelled, and its last call has ended: nothing more happens
-    PAUSED = "batch.paused"  # by itself: it cannot go on before somebody puts the reason right
-    FAILING = "batch.failing"  # more of its items failed than `failed_share`; told once a round
+    COMPLETED = "batch.completed"  # or cancelled with no call left: nothing more happens
+    PAUSED = "batch.paused"  # by itself: it needs a correction before it can continue
+    FAILING = "batch.failing"  # more of its items failed than `failed_share`; once a round
 
 
 class Callback(Frozen):
@@ -40,13 +40,13 @@ class Callback(Frozen):
     )
 
     def kept(self) -> dict[str, Any]:
-        """Return it as the ledger keeps it."""
+        """Return it in the ledger's form."""
         return self.model_dump(mode="json")
 
     @field_validator("url")
     @classmethod
     def _can_be_called(cls, url: str) -> str:
-        """A password would be kept in the ledger: what a receiver trusts is the signature."""
+        """Refuse passwords, which the ledger would keep; a receiver should check the signature instead."""
         try:
             parts = urlsplit(url)
             _ = parts.port
@@ -74,9 +74,9 @@ class OnComplete(Frozen):
 
     @classmethod
     def of(cls, signature: object) -> Self:
-        """The task of a Celery signature, as an object or as the dict that it becomes in a message.
+        """Return the task of a Celery signature, as an object or as its dict in a message.
 
-        Raises `InvalidParameters` naming what is wrong with it.
+        Raises `InvalidParameters` with the mistake.
         """
         if not isinstance(signature, Mapping):
             raise InvalidParameters(f"on_complete: a {type(signature).__name__}, not a signature")
@@ -88,18 +88,18 @@ class OnComplete(Frozen):
             raise InvalidParameters("on_complete: it names no queue: signature.set(queue=...)")
         if options:
             raise InvalidParameters(f"on_complete: the option {min(options)!r} is not kept; only the queue is")
-        given = {name: value for name, value in signature.items() if name not in KEPT_BY_CELERY}
+        members = {name: value for name, value in signature.items() if name not in KEPT_BY_CELERY}
         try:
-            return cls.model_validate({**given, "queue": getattr(queue, "name", queue)})
+            return cls.model_validate({**members, "queue": getattr(queue, "name", queue)})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise InvalidParameters(f"on_complete.{first['loc'][0]}: {first['msg']}") from error
 
     @property
     def url(self) -> str:
-        """The address under which it stands in the outbox."""
+        """The address in the outbox."""
         return f"{SCHEME}://{self.queue}/{self.task}"
 
     def kept(self) -> dict[str, Any]:
-        """Return it as the ledger keeps it: in the place of a `Callback`, with the one event that it is sent at."""
+        """Return it in the ledger's form: like a `Callback`, with its single event."""
         return {"url": self.url, "events": [BatchEvent.COMPLETED.value], "task": self.model_dump()}

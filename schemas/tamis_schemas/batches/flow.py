@@ -1,9 +1,9 @@
-"""The PRISMA 2020 flow of a batch or a review: where every record came from and where it went.
+"""The PRISMA 2020 flow of a batch or a review: the origin and the end of every record.
 
-A flow whose numbers do not add up cannot be made: at every arrow, what enters a box is what leaves it.
+A flow with numbers that do not add up cannot be made: at every arrow, the records into a box equal the records out.
 
-Source: Page, M. J. et al. (2021), The PRISMA 2020 statement: an updated guideline for reporting systematic reviews,
-BMJ 372:n71, figure 1.
+Source: Page, M. J. et al. (2021), The PRISMA 2020 statement: an updated guideline for reporting systematic reviews, BMJ
+372:n71, figure 1.
 """
 
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ class Tally(Frozen):
 
 
 def total(tallies: tuple[Tally, ...]) -> int:
-    """The records of all kinds together."""
+    """Return the number of records of all kinds."""
     return sum(tally.n for tally in tallies)
 
 
 def tallies(counted: dict[str, int]) -> tuple[Tally, ...]:
-    """The numbers under their names."""
+    """Return the numbers under their names."""
     return tuple(Tally(name=name, n=n) for name, n in counted.items())
 
 
@@ -44,7 +44,7 @@ class Arrow(Frozen):
 
     @property
     def adds_up(self) -> bool:
-        """True where every record that arrived went one of the ways."""
+        """True if the records that left equal the records that arrived."""
         return self.arrived == total(self.ways)
 
 
@@ -56,42 +56,42 @@ class FlowStage(Frozen):
 
     operation: str
     entered: int = Field(ge=0)
-    admitted: int = Field(default=0, ge=0)  # of these, not passed by the stage before and asked about all the same
-    held_back: int = Field(default=0, ge=0)  # passed by the stage before, and not asked about here
-    taken_back: int = Field(default=0, ge=0)  # of these, kept out by software before, and then decided by a person
-    passed: int = Field(ge=0)  # in the end, whoever decided
-    passed_by_human: int = Field(default=0, ge=0)  # of those passed: the model had said something else, or nothing
-    passed_confirmed: int = Field(default=0, ge=0)  # of those passed: the model and a person said so
-    excluded: tuple[Tally, ...] = ()  # by reason; by the model, and not decided otherwise by a person
+    admitted: int = Field(default=0, ge=0)  # of these, not passed by the stage before, but asked about here
+    held_back: int = Field(default=0, ge=0)  # passed by the stage before, but not asked about here
+    taken_back: int = Field(default=0, ge=0)  # of these, excluded by software before, and then decided by a person
+    passed: int = Field(ge=0)  # in the end, by a model or by people
+    passed_by_human: int = Field(default=0, ge=0)  # of those passed: the model decided otherwise, or not at all
+    passed_confirmed: int = Field(default=0, ge=0)  # of those passed: the model and a person agree
+    excluded: tuple[Tally, ...] = ()  # by reason; by the model, and not changed by a person
     excluded_confirmed: int = Field(default=0, ge=0)  # of `excluded`: a person excluded them too
-    excluded_by_human: int = Field(default=0, ge=0)  # where the model had said something else, or nothing
-    confirmed: int = Field(default=0, ge=0)  # of all: a person said what the software had said
+    excluded_by_human: int = Field(default=0, ge=0)  # the model decided otherwise, or not at all
+    confirmed: int = Field(default=0, ge=0)  # of all: a person agrees with the software
     uncertain: int = Field(default=0, ge=0)  # referred to a person
-    unverified: int = Field(default=0, ge=0)  # of these: the model excluded them, and no verified quote bears that
+    unverified: int = Field(default=0, ge=0)  # of these: excluded by the model without a verified quote
     failed: tuple[Tally, ...] = ()  # by kind of error; referred to a person too
-    conflicts: int = Field(default=0, ge=0)  # people decided differently, and nobody has settled it
+    conflicts: int = Field(default=0, ge=0)  # people disagree, and no decision settles it
     cancelled: int = Field(default=0, ge=0)
     open: int = Field(default=0, ge=0)  # pending or running
-    marked: int = Field(default=0, ge=0)  # of those passed: a judge found their evidence too weak to keep
+    marked: int = Field(default=0, ge=0)  # of those passed: a judge found their evidence too weak
 
     @property
     def overridden(self) -> int:
-        """Records on which a person's decision stands instead of the software's, or of none."""
+        """The records with a person's decision instead of the software's, or without one by the software."""
         return self.passed_by_human + self.excluded_by_human
 
     @property
     def referred(self) -> int:
-        """Records that a person has to decide."""
+        """The records that a person must decide."""
         return self.uncertain + self.conflicts + total(self.failed)
 
     @property
     def decides(self) -> bool:
-        """True of a screening: what it excludes goes no further."""
+        """True for a screening: its excluded records do not continue."""
         return kind_of(self.operation).decides()
 
     @property
     def arrow(self) -> Arrow:
-        """The place where the records of this stage part."""
+        """The point of this stage at which records part."""
         ways = {
             "passed": self.passed,
             "excluded": total(self.excluded),
@@ -110,27 +110,27 @@ class ReportFlow(Frozen):
 
     sought: int = Field(ge=0)
     not_retrieved: tuple[Tally, ...] = ()  # by reason
-    awaited: int = Field(default=0, ge=0)  # nobody has said whether they could be got
-    unassessed: int = Field(default=0, ge=0)  # retrieved, and nobody has assessed them yet
+    awaited: int = Field(default=0, ge=0)  # not yet known whether they can be retrieved
+    unassessed: int = Field(default=0, ge=0)  # retrieved, and not yet assessed
     excluded: tuple[Tally, ...] = ()  # by reason
-    uncertain: int = Field(default=0, ge=0)  # assessed, and left open
-    conflicts: int = Field(default=0, ge=0)  # assessed; people disagree, and nobody has settled it
+    uncertain: int = Field(default=0, ge=0)  # assessed, and unclear
+    conflicts: int = Field(default=0, ge=0)  # assessed; people disagree, and no decision settles it
     included: int = Field(default=0, ge=0)
-    studies: int = Field(default=0, ge=0)  # that the included reports are of
+    studies: int = Field(default=0, ge=0)  # studies of the included reports
 
     @property
     def assessed(self) -> int:
-        """Reports about whose full text somebody has decided."""
+        """The reports with a decision about their full text."""
         return total(self.excluded) + self.uncertain + self.conflicts + self.included
 
     @property
     def open(self) -> int:
-        """Reports about which people still have to decide."""
+        """The reports that people must still decide about."""
         return self.awaited + self.unassessed + self.uncertain + self.conflicts
 
     @property
     def arrows(self) -> tuple[Arrow, Arrow]:
-        """The places where reports part: those that were sought, and those that were assessed."""
+        """The points at which reports part: sought ones, and assessed ones."""
         sought = {
             "not retrieved": total(self.not_retrieved),
             "awaited": self.awaited,
@@ -155,18 +155,18 @@ class FlowSource(Frozen):
     name: str
     kind: SourceKind
     identified: int = Field(ge=0)
-    duplicates: int = Field(default=0, ge=0)  # of these, removed as copies, wherever the copy that stays came from
+    duplicates: int = Field(default=0, ge=0)  # of these, removed as copies; the remaining copy may be in any source
     screened: int = Field(ge=0)
 
 
 class PreviousVersion(Frozen):
     """What the earlier versions of a review found, which an update adds to."""
 
-    batch_id: str  # of the version before
-    identified: int = Field(ge=0)  # records, in all of them
-    included: int = Field(ge=0)  # reports, or records where nobody has gone on to reports
+    batch_id: str  # of the earlier version
+    identified: int = Field(ge=0)  # records, in all versions
+    included: int = Field(ge=0)  # reports, or records if there are no reports
     studies: int = Field(ge=0)
-    complete: bool  # True: all of it has come to an end
+    complete: bool  # True: all of it has ended
 
 
 class Flow(Frozen):
@@ -180,10 +180,10 @@ class Flow(Frozen):
     ineligible: tuple[Tally, ...] = ()  # by rule of the initial filter: an automation tool
     removed_otherwise: int = Field(default=0, ge=0)  # before screening, without a recorded reason
     stages: tuple[FlowStage, ...] = Field(min_length=1)
-    sources: tuple[FlowSource, ...] = ()  # of `identified`, where it is known what each source is
-    reports: ReportFlow | None = None  # from retrieval on; None: people have decided nothing beyond the screening
-    previous: PreviousVersion | None = None  # of an update
-    columns: tuple["Flow", ...] = ()  # where records came by other methods too: databases and registers, the others
+    sources: tuple[FlowSource, ...] = ()  # parts of `identified`, if every source's kind is known
+    reports: ReportFlow | None = None  # from retrieval on; None: no decisions by people after the screening
+    previous: PreviousVersion | None = None  # earlier versions, in an update
+    columns: tuple["Flow", ...] = ()  # databases and registers, and other methods, if there are both
 
     @property
     def n_identified(self) -> int:
@@ -191,40 +191,40 @@ class Flow(Frozen):
 
     @property
     def n_removed(self) -> int:
-        """Records removed before screening."""
+        """The records removed before screening."""
         return self.duplicates + total(self.ineligible) + self.removed_otherwise
 
     @property
     def complete(self) -> bool:
-        """True where every record of every stage has come to an end, and people agree on all of them."""
+        """True if every record of every stage has ended, and people agree on all of them."""
         ended = all(stage.open == stage.cancelled == stage.conflicts == 0 for stage in self.stages)
         return ended and (self.reports is None or self.reports.open == 0)
 
     @property
     def screening(self) -> int | None:
-        """The place of the last stage that includes and excludes: what passes it is sought; None: there is none."""
+        """The place of the last stage that includes and excludes, before retrieval; None: there is none."""
         return max((place for place, stage in enumerate(self.stages) if stage.decides), default=None)
 
     @property
     def included(self) -> int:
-        """The reports that are included in the end, or the records where nobody has gone on to reports."""
+        """The included reports, or the included records if there are no reports."""
         if self.reports is not None:
             return self.reports.included
         return 0 if self.screening is None else self.stages[self.screening].passed
 
     @property
     def studies(self) -> int:
-        """The studies that are included in the end: as many as records where nobody has gone on to reports."""
+        """The included studies: as many as records if there are no reports."""
         return self.included if self.reports is None else self.reports.studies
 
     @property
     def other_methods(self) -> bool:
-        """True where every record was found by another way than a search of databases and registers."""
+        """True if no record comes from a search of databases and registers."""
         return bool(self.sources) and all(source.kind is SourceKind.OTHER for source in self.sources)
 
     @property
     def arrows(self) -> tuple[Arrow, ...]:
-        """Every place where records part, from the top of the diagram to its bottom."""
+        """Every point at which records part, from the top of the diagram to its bottom."""
         first = Arrow(
             place="identification",
             arrived=self.n_identified,
@@ -269,7 +269,7 @@ class Flow(Frozen):
         return self
 
     def _parts(self) -> Iterator[tuple[int, int, str]]:
-        """Yield numbers that are part of others, with the words for one that is not."""
+        """Yield numbers that are part of others, with the words for the error."""
         for stage in self.stages:
             name = stage.operation
             yield (
@@ -305,10 +305,10 @@ class Flow(Frozen):
     def _columns_add_up(self) -> None:
         if not self.columns:
             return
-        each = [column.arrows for column in self.columns]
-        if len({len(self.arrows), *map(len, each)}) > 1:
+        by_column = [column.arrows for column in self.columns]
+        if len({len(self.arrows), *map(len, by_column)}) > 1:
             raise ValueError("the columns have other stages than the whole")
-        for arrow, *parts in zip(self.arrows, *each, strict=True):
+        for arrow, *parts in zip(self.arrows, *by_column, strict=True):
             numbers = [sum(part.ways[way].n for part in parts) for way in range(len(arrow.ways))]
             if [way.n for way in arrow.ways] != numbers:
                 together = " + ".join(f"{n} {way.name}" for way, n in zip(arrow.ways, numbers, strict=True))

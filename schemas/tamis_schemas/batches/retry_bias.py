@@ -1,4 +1,4 @@
-"""Retry bias: whether the records that failed differ from those that did not, and so those decided in a later round."""
+"""Retry bias: whether failed records, and records decided in a later round, differ from the others."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -12,18 +12,18 @@ from ..errors import ErrorKind
 from ..values.frozen import Frozen
 from ..values.proportion import Proportion, wilson
 
-# A round is looked at in three ways. At the usual 0.05 one round in seven would show something by chance, at 0.01 one
-# in thirty-four.
+# Three tests for each round. At the usual 0.05 one round in seven would show something by chance, at 0.01 one in
+# thirty-four.
 DOUBT = 0.01
 ALMOST_NONE = 0.001
 LEAST_EXPECTED = 1.0  # Cochran's rule: in every cell
-USUAL_EXPECTED, USUAL_SHARE = 5.0, 0.8  # and so many in so many of the cells
+USUAL_EXPECTED, USUAL_SHARE = 5.0, 0.8  # at least so many in this share of the cells
 
 
 class Trait(StrEnum):
     """The trait by which a round's records are grouped."""
 
-    LENGTH = "length"  # characters of the fields that a model is shown
+    LENGTH = "length"  # characters of the fields in the prompt
     YEAR = "year"
     NEIGHBOURS = "neighbours"  # whether the decided records before and after it in the batch passed
 
@@ -39,7 +39,7 @@ class EndedRecord:
 
     characters: int
     year: int | None
-    neighbours: int | None  # how many of the two passed; None where there are not two, or nothing passes or not
+    neighbours: int | None  # number of the two that passed; None without two, or if the operation decides nothing
     failure: ErrorKind | None
     passed: bool | None = None  # None: it failed, or its operation decides nothing
 
@@ -59,14 +59,14 @@ class Comparison(Frozen):
 
     trait: Trait
     groups: tuple[Group, ...]
-    statistic: float | None  # Pearson's chi-square; None: too few for it
+    statistic: float | None  # Pearson's chi-square; None: too few records
     degrees: int
     p: float | None
     sentence: str
 
     @property
     def tested(self) -> str:
-        """`chi-square 12.5, 3 df, p < 0.001`; nothing where there are too few for it."""
+        """The test: `chi-square 12.5, 3 df, p < 0.001`; empty with too few records."""
         if self.statistic is None or self.p is None:
             return ""
         return f"chi-square {self.statistic:.1f}, {self.degrees} df, {p_words(self.p)}"
@@ -78,9 +78,9 @@ class RoundFailures(Frozen):
     round: int
     evaluated: int
     failed: int
-    kinds: dict[ErrorKind, int]  # the most frequent first
-    pass_rate: Proportion  # of the records decided in this round; of none where the operation does not decide
-    comparisons: tuple[Comparison, ...] = ()  # none where nothing failed, or everything
+    kinds: dict[ErrorKind, int]  # most frequent first
+    pass_rate: Proportion  # of the records decided in this round; empty if the operation does not decide
+    comparisons: tuple[Comparison, ...] = ()  # none if nothing failed, or everything
 
 
 class RetryBias(Frozen):
@@ -90,12 +90,12 @@ class RetryBias(Frozen):
 
     @property
     def worth_telling(self) -> bool:
-        """True where something failed, or there was more than one round."""
-        return len(self.rounds) > 1 or any(one.failed for one in self.rounds)
+        """True if something failed, or there was more than one round."""
+        return len(self.rounds) > 1 or any(ended.failed for ended in self.rounds)
 
 
 class RoundTally:
-    """The records that ended in one round, counted as they come: what is held does not grow with their number."""
+    """A running count of the records that ended in one round; its memory does not grow with their number."""
 
     def __init__(self) -> None:
         self._kinds: Counter[ErrorKind] = Counter()
@@ -104,7 +104,7 @@ class RoundTally:
         self._failed: Mapping[Trait, Counter[int | None]] = {trait: Counter() for trait in Trait}
 
     def add(self, row: EndedRecord) -> None:
-        """Count one record more."""
+        """Count a record."""
         self._decided[row.passed] += 1
         if row.failure is not None:
             self._kinds[row.failure] += 1
@@ -116,10 +116,10 @@ class RoundTally:
                 self._failed[trait][value] += 1
 
     def compared(self, number: int) -> RoundFailures:
-        """The failures of the round, which has this number, by length, year and neighbours; of one record or more.
+        """Return the failures of the round with this number, by length, year and neighbours; needs at least one record.
 
-        Lengths and years stand in quarters of equal size, as far as equal values let them; records without a year, or
-        without two neighbours, stand in a group of their own, or in none.
+        Lengths and years are in quarters of equal size, as far as equal values allow; records without a year, or
+        without two neighbours, are in a group of their own, or in none.
         """
         evaluated, failed = self._decided.total(), self._kinds.total()
         comparisons: tuple[Comparison, ...] = ()
@@ -162,14 +162,14 @@ class RoundTally:
             1: ("one of the two passed", "records of whose neighbours one passed"),
             0: ("neither passed", "records of whose neighbours neither passed"),
         }
-        there = self._known(Trait.NEIGHBOURS)
-        return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in there]
+        counts = self._known(Trait.NEIGHBOURS)
+        return [self._group(Trait.NEIGHBOURS, *names[n], (n, n)) for n in names if n in counts]
 
     def _known(self, trait: Trait) -> dict[int, int]:
         return {value: count for value, count in self._all[trait].items() if value is not None}
 
     def _group(self, trait: Trait, label: str, records: str, span: tuple[int, int] | None) -> Group:
-        """Return the records with values from first to last of the span; None: the records without one."""
+        """Return the group of records with values in the span; None: records without a value."""
 
         def inside(counted: Counter[int | None]) -> int:
             if span is None:
@@ -181,12 +181,12 @@ class RoundTally:
 
 
 def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
-    """The first and last value of each quarter of some values, of each of which there are so many.
+    """Return the first and last value of each quarter; `counts`: the number of each value.
 
-    Fewer than four where values are equal, and none where there are none.
+    Fewer than four quarters if values are equal, and none without values.
     """
     ordered = sorted(counts)
-    reached = list(accumulate(counts[value] for value in ordered))  # how many there are up to each value
+    reached = list(accumulate(counts[value] for value in ordered))  # running total at each value
     spans: list[tuple[int, int]] = []
     first = 0
     for place in range(1, 5) if ordered else ():
@@ -223,7 +223,7 @@ def _compared(trait: Trait, groups: Sequence[Group]) -> Comparison:
 
 
 def _difference(groups: Sequence[Group]) -> str:
-    """The group that failed most beyond what was to be expected, against all others."""
+    """Return a sentence about the group that exceeds its expected failures most, against all others."""
     n, failed = sum(group.n for group in groups), sum(group.failed for group in groups)
     share = failed / n
     worst = max(groups, key=lambda group: (group.failed - group.n * share) / (group.n * share) ** 0.5)
@@ -239,7 +239,7 @@ def _difference(groups: Sequence[Group]) -> str:
 
 
 def p_words(p: float) -> str:
-    """`p < 0.001`, `p = 0.004`, `p = 0.43`."""
+    """Return the words: `p < 0.001`, `p = 0.004`, `p = 0.43`."""
     if p < ALMOST_NONE:
         return f"p < {ALMOST_NONE}"
     return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
@@ -247,7 +247,7 @@ def p_words(p: float) -> str:
 
 @dataclass(frozen=True)
 class ChiSquare:
-    """The statistic, its degrees of freedom, and the probability of one as large or larger without any dependence."""
+    """The statistic, its degrees of freedom, and the probability of a larger or equal one without any dependence."""
 
     statistic: float
     degrees: int
@@ -255,7 +255,7 @@ class ChiSquare:
 
 
 def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None:
-    """Pearson's test of whether the share `failed / totals` is the same in every group; None where it says nothing.
+    """Return Pearson's test that `failed / totals` is equal in all groups; None if it is not applicable.
 
     X² = Σ (observed - expected)² / expected over both columns; k - 1 degrees of freedom for k groups.
 
@@ -265,7 +265,7 @@ def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None
     Sources: Pearson, K. (1900), Philosophical Magazine 50, 157-175. Cochran, W. G. (1954), Some methods for
     strengthening the common χ² tests, Biometrics 10, 417-451. Without continuity correction.
 
-    Raises `ValueError` where not 0 <= failed <= total, total > 0 in each group.
+    Raises `ValueError` unless 0 <= failed <= total and total > 0 in each group.
     """
     if any(not 0 <= bad <= total or total == 0 for bad, total in zip(failed, totals, strict=True)):
         raise ValueError(f"{list(failed)!r} out of {list(totals)!r} are no shares")
@@ -287,7 +287,7 @@ def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None
 
 
 def upper_tail(statistic: float, degrees: int) -> float:
-    """The probability that a chi-square variable with `degrees` (1 or more) is at least `statistic`.
+    """Return the probability that a chi-square variable with `degrees` (1 or more) is at least `statistic`.
 
     Q(x|1) = erfc(√(x/2)), Q(x|2) = e^(-x/2), and Q(x|n+2) = Q(x|n) + (x/2)^(n/2) e^(-x/2) / Γ(n/2 + 1).
 

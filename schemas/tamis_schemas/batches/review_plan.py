@@ -1,4 +1,4 @@
-"""A review's plan: which stages a record goes through, and what passes from one to the next."""
+"""A review's plan: the stages of a record, and the rules between them."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Self, TypeVar
@@ -26,17 +26,17 @@ class ReviewStage(Frozen):
     model_config = ConfigDict(extra="forbid")
 
     operation: Annotated[Operation, Field(discriminator="operation")]
-    model: Words | None = None  # None: the workers' own
-    passes: tuple[InclusionStatus, ...] = PASSES_BY_DEFAULT  # of an inclusion: the statuses that go on
-    at_least: StrictFloat | None = None  # of a score: the lowest that goes on; None: every score
+    model: Words | None = None  # None: the workers' model
+    passes: tuple[InclusionStatus, ...] = PASSES_BY_DEFAULT  # for an inclusion: the statuses that continue
+    at_least: StrictFloat | None = None  # for a score: the lowest that continues; None: every score
     max_cost: Annotated[Cost, Field(ge=0, lt=1_000_000_000, decimal_places=9)] | None = None  # dollars; None: no budget
     steering: Steering = NO_STEERING
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
-        own = self.operation.stage_field
+        used = self.operation.stage_field
         for field, whose in _BELONG.items():
-            if field != own and getattr(self, field) != type(self).model_fields[field].default:
+            if field != used and getattr(self, field) != type(self).model_fields[field].default:
                 raise ValueError(f"{field} belongs to {whose}, not to {self.name}")
         if self.model is not None and panel_of(self.operation) is not None:
             raise ValueError("model: it stands beside a panel; name it among the panel's models")
@@ -51,14 +51,14 @@ class ReviewStage(Frozen):
 
     @property
     def asked_of(self) -> str | None:
-        """The model as the stage's batch names it: of a panel its models in one line; None: the workers' own."""
+        """The model's name for the stage's batch, or a panel's models in one line; None: the workers' model."""
         panel = panel_of(self.operation)
         return self.model if panel is None else panel.words
 
     def lets_pass(self, row: ItemResult) -> bool:
-        """True where a record goes on to the next stage. An error never does: what is not decided did not pass.
+        """Return whether a record continues to the next stage. An error never does.
 
-        Where a human has decided, that counts; where people are in conflict, nothing does.
+        A human's decision counts first; in a conflict, none does.
         """
         narrowed = None if self.operation.stage_field is None else getattr(self, self.operation.stage_field)
         if row.conflict:
@@ -78,33 +78,33 @@ class ReviewPlan(Frozen):
     stages: tuple[ReviewStage, ...] = Field(min_length=1, max_length=10)
 
     def asking(self, model: str | None) -> Self:
-        """The same plan, with this model in every stage that names none."""
+        """Return the same plan, with this model in every stage that names none."""
         stages = [stage if stage.asked_of else stage.model_copy(update={"model": model}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
     def steered(self, steering: Steering) -> Self:
-        """The same plan, with this steering over that of every stage."""
+        """Return the same plan, with this steering over each stage's own."""
         stages = [stage.model_copy(update={"steering": steering.over(stage.steering)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
     def with_operations(self, change: Callable[[Operation], Operation]) -> Self:
-        """The same plan, with each stage's operation changed."""
+        """Return the same plan, with each stage's operation changed."""
         stages = [stage.model_copy(update={"operation": change(stage.operation)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
     def each(self, work: Callable[[ReviewStage], T], *, skip: int = 0) -> tuple[T, ...]:
-        """What comes of the stages after the first `skip`.
+        """Return the results of `work` for the stages after the first `skip`.
 
-        Raises what `work` raises; `InvalidParameters` and `NotAllowed` begin with the stage's place and name then.
+        Raises the errors of `work`; `InvalidParameters` and `NotAllowed` begin with the stage's place and name then.
         """
         return tuple(_of_stage(number, stage, work) for number, stage in enumerate(self.stages[skip:], skip + 1))
 
     @property
     def content(self) -> dict[str, Any]:
-        """The part that makes the plan this one and no other, as JSON values.
+        """The content that identifies the plan, as JSON values.
 
-        Its budgets do not, they may be raised, and its tiers do not; nor do examples that were chosen from a batch, see
-        there. A stage that is not steered has no word of it.
+        Without budgets (which may be raised), tiers, and examples from a batch (see there). A stage without steering
+        has no key for it.
         """
         content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
         for stage, fields in zip(self.stages, content["stages"], strict=True):

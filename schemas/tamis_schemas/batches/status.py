@@ -1,7 +1,6 @@
-"""The states of items and batches, and which may follow which; and the priority of a batch among others.
+"""The states of items and batches with the legal transitions, and the priority of a batch.
 
-The tables below say what is legal. The ledger enforces the same by triggers, whoever writes to it; a test compares the
-two pair by pair.
+The ledger enforces the tables below by triggers, for every writer; a test compares the two pair by pair.
 """
 
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ class ItemStatus(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """True where nothing more will happen to the item in this round."""
+        """True if nothing more will happen to the item in this round."""
         return self not in (ItemStatus.PENDING, ItemStatus.RUNNING)
 
 
@@ -38,7 +37,7 @@ class BatchStatus(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """True where nothing more will be dispatched unless somebody asks for it."""
+        """True if nothing more will be dispatched without a request."""
         return self in (BatchStatus.COMPLETED, BatchStatus.CANCELLED)
 
 
@@ -46,7 +45,7 @@ ITEM_TRANSITIONS: Mapping[ItemStatus, frozenset[ItemStatus]] = MappingProxyType(
     {
         # a claim; a cancelled batch
         ItemStatus.PENDING: frozenset({ItemStatus.RUNNING, ItemStatus.CANCELLED, ItemStatus.FAILED}),
-        # a result; a claim whose worker died or gave it back
+        # a result; a claim whose worker died or returned it
         ItemStatus.RUNNING: frozenset({ItemStatus.DECIDED, ItemStatus.FAILED, ItemStatus.PENDING}),
         # a new round
         ItemStatus.FAILED: frozenset({ItemStatus.PENDING}),
@@ -60,7 +59,7 @@ BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = MappingProxyTy
     {
         BatchStatus.PENDING: frozenset({BatchStatus.RUNNING, BatchStatus.PAUSED, BatchStatus.CANCELLED}),
         BatchStatus.RUNNING: frozenset({BatchStatus.COMPLETED, BatchStatus.PAUSED, BatchStatus.CANCELLED}),
-        # completed: what was in flight when it was paused were its last items
+        # completed: the last items were in flight at the pause
         BatchStatus.PAUSED: frozenset({BatchStatus.RUNNING, BatchStatus.COMPLETED, BatchStatus.CANCELLED}),
         # a new round of the failed items
         BatchStatus.COMPLETED: frozenset({BatchStatus.RUNNING}),
@@ -70,7 +69,7 @@ BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = MappingProxyTy
 
 
 def check_batch_transition(before: BatchStatus, after: BatchStatus) -> None:
-    """Return where `after` may follow `before`; raise `IllegalTransition` naming both otherwise."""
+    """Return if `after` may follow `before`; else raise `IllegalTransition` with both names."""
     if after not in BATCH_TRANSITIONS[before]:
         raise IllegalTransition(f"a batch cannot go from {before.value!r} to {after.value!r}")
 
@@ -84,7 +83,7 @@ class Priority(StrEnum):
 
     @property
     def weight(self) -> int:
-        """Its share of the turns, relative to the others': 1, 4 or 16."""
+        """The share of the turns, relative to the others: 1, 4 or 16."""
         return _WEIGHTS[self]
 
 

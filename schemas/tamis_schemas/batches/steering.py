@@ -1,6 +1,6 @@
-"""Steering: what a model is told beside its question, and at which tier the endpoint works for it.
+"""Steering: further options of a model's requests, and the tier.
 
-A worker has a steering by its settings, a batch may have one of its own, and a batch's goes over the worker's.
+A worker has a steering by its settings, and a batch may have its own, which overrides the worker's.
 """
 
 import json
@@ -14,13 +14,13 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJso
 from ..values.frozen import Frozen
 from ..values.unstorable import UNSTORABLE
 
-TIER_PATIENCE = 600.0  # seconds: OpenAI tells its clients to wait for ten minutes by default
+TIER_PATIENCE = 600.0  # seconds: ten minutes, the default in OpenAI's clients
 MOST_BODY = 16_000  # characters of JSON; it is sent with every call
-DEEPEST_BODY = 8  # of values inside each other
+DEEPEST_BODY = 8  # levels of values
 MOST_HEADERS = 20
 LONGEST_HEADER = 4_000  # characters of a value: a token has two thousand
 
-# Fields that Tamis writes itself -> how they are said.
+# Fields that Tamis writes itself -> the setting to use instead.
 OWN_FIELDS = {
     "model": "name it as the batch's model",
     "messages": "the operation writes it",
@@ -60,15 +60,15 @@ class Tier(StrEnum):
 
     @property
     def sent(self) -> str:
-        """Its name in a request."""
+        """The name in a request."""
         return "default" if self is Tier.STANDARD else self.value
 
 
 class TierFallback(StrEnum):
     """The fate of an item for which its tier had no capacity all the time that it may wait."""
 
-    STANDARD = "standard"  # it is asked at the standard tier
-    WAIT = "wait"  # it waits on, as long as it takes
+    STANDARD = "standard"  # the item is asked at the standard tier
+    WAIT = "wait"  # the item waits without limit
 
 
 def _effort(effort: str) -> str:
@@ -101,9 +101,9 @@ def _body(body: Any) -> Any:
 
 
 def checked_headers(headers: dict[str, str]) -> dict[str, str]:
-    """The headers, which may be sent beside those that Tamis sends.
+    """Return the headers if they may be sent with Tamis's own.
 
-    Raises `ValueError` for what may not; no message repeats a value, which may be a secret.
+    Raises `ValueError` for a forbidden one; the message never contains a value, which may be a secret.
     """
     if len(headers) > MOST_HEADERS:
         raise ValueError(f"there are {len(headers)}; {MOST_HEADERS} may be")
@@ -127,7 +127,7 @@ def checked_headers(headers: dict[str, str]) -> dict[str, str]:
 
 
 def _depth(value: object) -> int:
-    """Return how many containers lie inside each other. What `json.dumps` took is no deeper than Python's own limit."""
+    """Return the number of nested containers, which `json.dumps` has limited to Python's own limit."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return 1 + max(map(_depth, inner), default=0) if isinstance(value, Mapping | list | tuple) else 0
 
@@ -158,27 +158,27 @@ class Steering(Frozen):
     )
     tier: Tier | None = Field(default=None, description="None: none is sent.")
     tier_patience: Patience | None = Field(
-        strict=True,  # a switch is no number of seconds
+        strict=True,  # a boolean is not a number of seconds
         default=None,
         description="Seconds that an item waits for its tier's capacity.",
     )
     tier_fallback: TierFallback | None = Field(default=None, description="What follows when they are over.")
 
     def over(self, under: "Steering") -> "Steering":
-        """This steering, and where it says nothing the other; bodies and headers field by field."""
+        """Return this steering with the missing fields of the other; bodies and headers field by field."""
         if not self.model_fields_set:
             return under
-        own = {name: value for name, value in self if value is not None}
+        set_here = {name: value for name, value in self if value is not None}
         named = {name.lower() for name in self.extra_headers}
         kept = {name: value for name, value in under.extra_headers.items() if name.lower() not in named}
-        merged = dict(under) | own
+        merged = dict(under) | set_here
         merged["extra_body"] = {**under.extra_body, **self.extra_body}
         merged["extra_headers"] = {**kept, **self.extra_headers}
         return Steering.model_construct(**merged)
 
     @property
     def nothing(self) -> bool:
-        """True where it says nothing at all."""
+        """True if no field is set."""
         return not self.set_fields
 
     @property
@@ -188,26 +188,26 @@ class Steering(Frozen):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The fields that can change an answer. Not the tier: it says how the same work is done, as a priority does."""
+        """The fields that can change an answer, without the tier, which like a priority only changes how it is made."""
         return {name: value for name, value in self.set_fields.items() if not name.startswith("tier")}
 
     @property
     def options(self) -> dict[str, Any]:
-        """The fields of a request's body that it asks for."""
-        own = {
+        """The requested fields of a request's body."""
+        options = {
             "reasoning_effort": self.reasoning_effort,
             "service_tier": None if self.tier is None else self.tier.sent,
         }
-        return {name: value for name, value in own.items() if value is not None} | self.extra_body
+        return {name: value for name, value in options.items() if value is not None} | self.extra_body
 
     @property
     def patience(self) -> float:
-        """Seconds that an item waits for capacity before the fallback."""
+        """The seconds that an item waits for capacity before the fallback."""
         return TIER_PATIENCE if self.tier_patience is None else self.tier_patience
 
     @property
     def waits(self) -> bool:
-        """True where an item waits for its tier as long as it takes."""
+        """True if an item waits for its tier without limit."""
         return self.tier_fallback is TierFallback.WAIT
 
 
@@ -216,14 +216,14 @@ class SteeringView(Frozen):
 
     reasoning_effort: str | None = None
     extra_body: dict[str, Any] = Field(default_factory=dict)
-    extra_headers: tuple[str, ...] = ()  # their names
+    extra_headers: tuple[str, ...] = ()  # names of the headers
     tier: Tier | None = None
     tier_patience: float | None = None
     tier_fallback: TierFallback | None = None
 
     @classmethod
     def of(cls, steering: Steering) -> "SteeringView":
-        """Return the part of a steering that may be shown."""
+        """Return the public part of a steering."""
         return cls.model_validate({**steering.set_fields, "extra_headers": tuple(steering.extra_headers)})
 
     @property

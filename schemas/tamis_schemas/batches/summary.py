@@ -1,4 +1,4 @@
-"""Counts of a batch, costs that may stand in no bill, and the summary written once per round."""
+"""Counts of a batch, possible unbilled costs, and the summary written once per round."""
 
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
@@ -10,7 +10,7 @@ from ..values.frozen import Frozen
 from ..values.money import NANO, Cost, dollars
 from ..values.proportion import Proportion
 
-# Bands of the confidence rubric (spec 1): each begins where it says and ends where the one above begins.
+# Bands of the confidence rubric (spec 1): each begins at its value and ends where the next one begins.
 CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
     ("explicit", 0.9),
     ("strong", 0.7),
@@ -26,9 +26,9 @@ class PossiblyUnbilled(Frozen):
     for several or for none: nobody was left to count them.
     """
 
-    unanswered: int = 0  # calls that were sent and never answered
+    unanswered: int = 0  # calls that were sent and not answered
     lost_claims: int = 0  # claims whose worker died
-    possibly_unbilled_cost: Cost | None = None  # dollars, an estimate; None: there is nothing, or no price to go by
+    possibly_unbilled_cost: Cost | None = None  # dollars, an estimate; None: nothing is missing, or no price is known
 
     @computed_field  # type: ignore[prop-decorator]  # as pydantic documents it; mypy knows no decorated property
     @property
@@ -38,7 +38,7 @@ class PossiblyUnbilled(Frozen):
 
     @property
     def unbilled_words(self) -> str | None:
-        """`up to about $0.0312 (12 claims whose worker died)`; None where every call is in the bill."""
+        """The words: `up to about $0.0312 (12 claims whose worker died)`; None if every call is in the bill."""
         parts = []
         if self.unanswered:
             parts.append(f"{self.unanswered:,} {'call' if self.unanswered == 1 else 'calls'} whose end nobody knows")
@@ -51,10 +51,10 @@ class PossiblyUnbilled(Frozen):
 
 
 def possibly_unbilled_cost(n: int, mean: Decimal | None) -> Decimal | None:
-    """Dollars for `n` calls and claims whose end nobody knows, each at what a paid item of the batch cost on average.
+    """Return dollars for `n` calls and claims with an unknown end, at the mean cost of the batch's paid items.
 
-    12 claims of items that cost 0.0026 on average: 12 x 0.0026 = 0.0312. None where there are none, or no item of the
-    batch has a known cost to go by.
+    12 claims of items that cost 0.0026 on average: 12 x 0.0026 = 0.0312. None without such calls, or without a known
+    cost of an item.
     """
     return None if not n or mean is None else (n * mean).quantize(NANO, ROUND_CEILING)
 
@@ -72,14 +72,14 @@ class Counts(Frozen):
 
     @property
     def identity_holds(self) -> bool:
-        """n_items = excluded_by_filter + decided + failed + cancelled + pending + running."""
+        """True if n_items = excluded_by_filter + decided + failed + cancelled + pending + running."""
         return self.n_items == (
             self.excluded_by_filter + self.decided + self.failed + self.cancelled + self.pending + self.running
         )
 
     @property
     def finished(self) -> int:
-        """Items that are terminal."""
+        """The terminal items."""
         return self.n_items - self.pending - self.running
 
 
@@ -101,8 +101,8 @@ class MetricFigures(Frozen):
     n: int  # values
     mean: float | None = None  # of a score
     minimum: float | None = None
-    categories: dict[str, int] = Field(default_factory=dict)  # of a categorical metric: how often each
-    without: dict[str, int] = Field(default_factory=dict)  # where it has no value: how often, by reason
+    categories: dict[str, int] = Field(default_factory=dict)  # for a categorical metric: number of each value
+    without: dict[str, int] = Field(default_factory=dict)  # items without a value, by reason
 
 
 class Summary(PossiblyUnbilled):
@@ -112,27 +112,27 @@ class Summary(PossiblyUnbilled):
     round: int
     operation: str
     counts: Counts
-    values: dict[str, int]  # decided items by value, where there are few: of a filter, an inclusion, a judgement
-    pass_rate: Proportion  # of a filter or an inclusion: passed (true, include) out of decided; else out of none
-    unverified: int = 0  # uncertain ones that the model excluded without a verified quote
+    values: dict[str, int]  # decided items by value, if there are few: for a filter, an inclusion, a judgement
+    pass_rate: Proportion  # for a filter or an inclusion: passed (true, include) out of decided; else out of none
+    unverified: int = 0  # uncertain items that the model excluded without a verified quote
     errors: dict[ErrorKind, int]  # failed items by kind
     exclusions: dict[str, int] = Field(default_factory=dict)  # items that no model was asked about, by rule
     confidence: ConfidenceDistribution
     evaluations: dict[str, MetricFigures] = Field(default_factory=dict)  # by metric; empty: no item had chunks
-    recall_escalations: Proportion | None = None  # items whose recall a model was asked about, out of those with chunks
+    recall_escalations: Proportion | None = None  # items with a question about recall, out of those with chunks
     prompt_tokens: int
     completion_tokens: int
-    cached_tokens: int = 0  # of the prompts', at the price of cached input
-    cache_write_tokens: int = 0  # of the prompts', at the price of cache writes
-    reasoning_tokens: int = 0  # of the completions'
-    cost: Cost | None = None  # dollars, as far as prices are known; None: written before costs were
-    unpriced: int = 0  # items without a known price: they are not in `cost`
-    calls: int  # paid calls, those of failed items too
+    cached_tokens: int = 0  # in the prompts, at the price of cached input
+    cache_write_tokens: int = 0  # in the prompts, at the price of cache writes
+    reasoning_tokens: int = 0  # in the completions
+    cost: Cost | None = None  # dollars, as far as prices are known; None: from a release without costs
+    unpriced: int = 0  # items without a known price, which are not in `cost`
+    calls: int  # paid calls, failed items included
     cached: int = 0  # items answered from the cache, without a call
-    cut: int = 0  # items that were too long to be sent whole
+    cut: int = 0  # items that were cut
     call_seconds_median: float | None
     call_seconds_p95: float | None
     wall_seconds: float  # from the first dispatch of the round to its last item
-    models: dict[str, int]  # results by the model that the endpoint named
-    tiers: dict[str, int] = Field(default_factory=dict)  # results by the tier that the endpoint named, where it did
+    models: dict[str, int]  # results by the endpoint's name of the model
+    tiers: dict[str, int] = Field(default_factory=dict)  # results by the endpoint's name of the tier, if any
     finished_at: datetime

@@ -1,21 +1,21 @@
-"""Names that travel between processes: tasks, queues and Redis keys. Each is built here and nowhere else.
+"""Names shared by processes: tasks, queues, Redis keys and notifications. Each is built only here.
 
-Redis holds nothing that the ledger does not know: losing all of it loses no item. What Postgres notifies of is in the
-ledger too: who hears nothing looks.
+Redis holds nothing that is not in the ledger, so losing it loses no item. Postgres's notifications are in the ledger
+too: a process that misses one reads it there.
 
-| key | what | lives |
+| key | content | lives |
 |---|---|---|
 | `tamis:<queue>` and kombu's own keys | messages (ids only) | until acknowledged |
-| `tamis:celery-taskset-meta-*` | how far a chord has come | until its body has run, 7 days at most |
+| `tamis:celery-taskset-meta-*` | progress of a chord | until its body has run, 7 days at most |
 | `tamis:celery-task-meta-*` | results of `tamis.evaluate` and `tamis.submit` | a day |
 | `tamis:limit:{<endpoint and model>}:*` | the shared rate limit | two minutes after its last use |
-| `tamis:probe` | nothing: whether it can be written is the question | a minute |
-| `tamis:worker:<id>` | how a worker is, for the time that the ledger is away | two leases after it was last said |
+| `tamis:probe` | nothing: it tests whether Redis accepts writes | a minute |
+| `tamis:worker:<id>` | report of a worker, for outages of the ledger | two leases after its last update |
 
-| channel of Postgres | a batch's id is told with the commit |
+| channel of Postgres | notification with a batch's id, at the commit |
 |---|---|
-| `tamis_batches` | in which it was paused, cancelled or, where it is no service's, completed |
-| `tamis_calls` | in which items of a service's batch have ended |
+| `tamis_batches` | the batch is paused, cancelled or, unless it is a service's, completed |
+| `tamis_calls` | items of a service's batch have ended |
 """
 
 from collections.abc import Mapping
@@ -27,23 +27,23 @@ from ..values.printable import printable_line
 from .status import Priority
 
 KEY_PREFIX = "tamis:"
-LANES = 4  # queues of one priority; a batch goes through one, so that it is not behind all items of a larger one
+LANES = 4  # queues of one priority; a batch uses one, so that it need not wait for all items of a larger batch
 PROBE_KEY = f"{KEY_PREFIX}probe"
 CONTROL_QUEUE = "control"  # aggregates: never behind thousands of items
 AGGREGATE = "tamis.aggregate"
-DOOR_QUEUE = "tamis"  # what services that have Celery and nothing of Tamis send
-SUBMIT = "tamis.submit"  # by them: a batch; its id is the result
-EVALUATE = "tamis.evaluate"  # by them: one item; its result is the result
+DOOR_QUEUE = "tamis"  # for services that have Celery but not Tamis
+SUBMIT = "tamis.submit"  # from them: a batch; its id is the result
+EVALUATE = "tamis.evaluate"  # from them: one item; its result is the result
 WORKER_KEYS = f"{KEY_PREFIX}worker:"
 BATCHES_CHANNEL = "tamis_batches"
 CALLS_CHANNEL = "tamis_calls"
-SHORT_ID = 8  # characters of a batch's id: enough to tell the batches of one ledger apart
+SHORT_ID = 8  # characters of a batch's id, unique within most ledgers
 LONGEST_LABEL = 80  # characters of an item's id
 
 
 @dataclass(frozen=True)
 class ItemQueue:
-    """One of the queues of items: one task per item."""
+    """A queue of items: one task per item."""
 
     priority: Priority
     lane: int  # from 0
@@ -59,9 +59,9 @@ ITEM_QUEUES: Mapping[str, ItemQueue] = MappingProxyType(
 
 
 def limiter_key(endpoint: str, model: str) -> str:
-    """The prefix of one limit's keys; the braces keep them in one slot of a Redis cluster.
+    """Return the prefix of one limit's keys; the braces keep them in one slot of a Redis cluster.
 
-    Keys are everybody's to read, so the endpoint stands here without a user, a password or a query.
+    Keys are public, so the endpoint is without user, password and query.
     """
     parts = urlsplit(endpoint)
     endpoint = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
@@ -74,12 +74,12 @@ def worker_key(worker_id: str) -> str:
 
 
 def item_label(batch_id: str, index: int, item_id: str) -> str:
-    """Return an item's name in Flower: never its title. The batch stands as `tamis batches` lists it."""
+    """Return an item's name in Flower, never its title. The batch's id is as in `tamis batches`."""
     return f"batch={batch_id[:SHORT_ID]} index={index} {item_words(item_id)}"
 
 
 def item_words(item_id: str) -> str:
-    """Return what every name in Flower says of an item."""
+    """Return the part about the item in every name in Flower."""
     return f"item={printable_line(item_id[:LONGEST_LABEL])}"
 
 
@@ -89,5 +89,5 @@ def shard_label(batch_id: str, round_: int, shard: int) -> str:
 
 
 def task_name(operation: str) -> str:
-    """The Celery task that evaluates one item of an operation: `tamis.filter`, `tamis.inclusion`."""
+    """Return the Celery task that evaluates one item of an operation: `tamis.filter`, `tamis.inclusion`."""
     return f"tamis.{operation}"

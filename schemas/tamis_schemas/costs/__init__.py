@@ -1,1 +1,1 @@
-"""Costs: what models charge, and what may have been charged and stands in no bill."""
+"""Costs: the prices of models, and possible charges that are in no bill."""

@@ -1,6 +1,6 @@
-"""Prices of models: a table of them, and the cost of the tokens that an endpoint has counted.
+"""Prices of models: a table, and the cost of the tokens that an endpoint counted.
 
-A price that is not known is None, never 0. The figures stand in `prices.json` beside this file, each with its source.
+An unknown price is None, never 0. The figures are in `prices.json` beside this file, each with its source.
 """
 
 import json
@@ -20,12 +20,12 @@ from ..values.frozen import Frozen
 from ..values.money import NANO
 
 PER_MILLION = Decimal("1e-6")
-MOST_OF_A_CALL = Decimal(1_000_000)  # dollars; a count of tokens that makes more of a call is none
+MOST_OF_A_CALL = Decimal(1_000_000)  # dollars; a larger cost of a call means that its count of tokens is wrong
 REMEMBERED = 1000  # names; a batch asks for one, and its answers name another
-# A provider's dated snapshot of a model, or its moving name. Four digits alone are a date to one and a size to another.
+# A provider's dated snapshot of a model, or its moving name. Four digits alone may be a date or a size.
 _SNAPSHOT = re.compile(r"-(?:20\d\d-?[01]\d-?[0-3]\d|latest)$")
 
-# Names under which endpoints bill their standard prices; an answer that names no tier is billed at them too.
+# Endpoints' names for their standard prices, which also hold for answers without a tier.
 _STANDARD = frozenset({"", "auto", "default", "standard", "on_demand"})
 _RENAMED = {"fast": "priority"}  # two names of one tier
 
@@ -34,7 +34,7 @@ Factor = Annotated[Decimal, Field(ge=0, max_digits=6, decimal_places=4)]
 
 
 def tier_name(tier: str | None) -> str | None:
-    """The name of a tier as price tables have it; None for the standard one, under any of its names."""
+    """Return the name of a tier in price tables; None for the standard tier, under any of its names."""
     name = (tier or "").strip().lower()
     return None if name in _STANDARD else _RENAMED.get(name, name)
 
@@ -66,23 +66,23 @@ class ModelPrice(Frozen):
     model_config = ConfigDict(extra="forbid")
 
     input: Price
-    output: Price  # of all completion tokens, those of reasoning among them
-    cached_input: Price | None = None  # None: no discount is known, the input's price holds
-    cache_write: Price | None = None  # None: no surcharge is known, the input's price holds
-    tiers: dict[str, TierPrice] = Field(default_factory=dict)  # by name, as answers name them
+    output: Price  # all completion tokens, with reasoning
+    cached_input: Price | None = None  # None: no discount is known, so the input's price holds
+    cache_write: Price | None = None  # None: no surcharge is known, so the input's price holds
+    tiers: dict[str, TierPrice] = Field(default_factory=dict)  # by their names in answers
     source: str | None = None
 
     @field_validator("tiers", mode="after")
     @classmethod
     def _named(cls, tiers: dict[str, TierPrice]) -> dict[str, TierPrice]:
-        """Tiers under the names that they are looked up by."""
+        """Return the tiers under the names of the look-up."""
         for name in tiers:
             if tier_name(name) is None:
                 raise ValueError(f"{name!r} is the standard tier, whose prices stand beside `tiers`")
         return {tier_name(name) or name: price for name, price in tiers.items()}
 
     def at(self, tier: str | None) -> "ModelPrice | None":
-        """The prices at a tier, under any of its names; None where nothing is stated of it."""
+        """Return the prices at a tier, under any of its names; None if there are none."""
         name = tier_name(tier)
         if name is None:
             return self
@@ -90,9 +90,9 @@ class ModelPrice(Frozen):
             return None
         prices = {}
         for kind in ("input", "output", "cached_input", "cache_write"):
-            own, standard = getattr(at_tier, kind), getattr(self, kind)
+            stated, standard = getattr(at_tier, kind), getattr(self, kind)
             derived = None if at_tier.factor is None or standard is None else at_tier.factor * standard
-            prices[kind] = derived if own is None else own
+            prices[kind] = derived if stated is None else stated
         return self.model_copy(update={**prices, "tiers": {}})
 
 
@@ -119,7 +119,7 @@ class _PerToken:
     def of(cls, price: ModelPrice) -> "_PerToken":
         cached = price.input if price.cached_input is None else price.cached_input
         written = price.input if price.cache_write is None else price.cache_write
-        return cls(*(each * PER_MILLION for each in (price.input, cached, written, price.output)))
+        return cls(*(rate * PER_MILLION for rate in (price.input, cached, written, price.output)))
 
     @property
     def dearest_input(self) -> Decimal:
@@ -130,18 +130,18 @@ class Prices:
     """The prices of models by name; each name is looked up once."""
 
     def __init__(self, *tables: Mapping[str, ModelPrice]) -> None:
-        """The first table that knows a name is the one that counts for it."""
+        """The first table with a name decides its price."""
         self._tables = tables
         self._known: dict[tuple[str, str | None], _PerToken | None] = {}
 
     def before(self, own: Mapping[str, ModelPrice]) -> "Prices":
-        """These prices, where `own` says nothing of a model."""
+        """Return these prices with `own` in front."""
         return Prices(own, *self._tables)
 
     def of(self, model: str) -> ModelPrice | None:
-        """The price under exactly this name, else, of a dated snapshot or a `-latest`, that of the model it is of.
+        """Return the price under exactly this name, else the price of a dated snapshot's or a `-latest`'s model.
 
-        `gpt-4o-2024-08-06` is `gpt-4o` unless it stands in the table itself; `gpt-4o-audio` is nothing that is known.
+        `gpt-4o-2024-08-06` is `gpt-4o` unless the table has it; `gpt-4o-audio` is unknown.
         """
         general = _SNAPSHOT.sub("", model)
         for table in self._tables:
@@ -150,22 +150,24 @@ class Prices:
         return None
 
     def knows(self, model: str, tier: str | None = None) -> bool:
-        """True where the model has a price at the tier, 0 among them."""
+        """Return whether the model has a price at the tier, 0 included."""
         return self._per_token(model, tier) is not None
 
     def cost(self, model: str, usage: Usage, tier: str | None = None) -> Decimal | None:
-        """Dollars for what an endpoint counted, to the nanodollar; None where the price is not known.
+        """Return dollars for an endpoint's count, to the nanodollar; None if the price is not known.
 
-        `tier` is the one that the answer names: none, `default`, `standard`, `auto` and `on_demand` are billed at the
-        standard prices, `fast` is `priority`, and any other has a price only where the table states one. It is never
-        taken for the standard tier: half a price and twice a price are both wrong.
+        `tier` is the answer's: none, `default`, `standard`, `auto` and `on_demand` have the standard prices, `fast` is
+        `priority`, and any other has a price only if the table states it. It is never assumed to be the standard tier:
+        half a price and twice a price are both wrong.
 
-        cost = (prompt - cached - written) x input + cached x cached input + written x cache write
-        + completion x output; reasoning tokens are completion tokens. 1,000 prompt tokens, 600 of them read from the
-        endpoint's cache and 200 written to it, and 200 completion tokens of a model at 2.00, 0.20, 2.50 and 10.00
-        dollars per million: 200 x 0.000002 + 600 x 0.0000002 + 200 x 0.0000025 + 200 x 0.00001
-        = 0.0004 + 0.00012 + 0.0005 + 0.002 = 0.00302, and at a tier of half the price 0.00151.
-        Nothing counted is nothing paid: such usage costs 0 whatever the model. What no call can cost is not known.
+        cost = (prompt - cached - written) x input + cached x cached input + written x cache write + completion x
+        output; reasoning tokens are completion tokens.
+
+        1,000 prompt tokens (600 read from the endpoint's cache, 200 written to it) and 200 completion tokens, at 2.00,
+        0.20, 2.50 and 10.00 dollars per million, cost 200 x 0.000002 + 600 x 0.0000002 + 200 x 0.0000025 + 200 x
+        0.00001 = 0.0004 + 0.00012 + 0.0005 + 0.002 = 0.00302, and at a tier of half the price 0.00151.
+
+        Usage without tokens costs 0 for any model. An impossible count has no known cost.
         """
         if not usage.prompt_tokens and not usage.completion_tokens:
             return Decimal(0)
@@ -183,12 +185,12 @@ class Prices:
         return cost.quantize(NANO, ROUND_HALF_EVEN) if cost < MOST_OF_A_CALL else None
 
     def at_most(self, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None) -> Decimal | None:
-        """Dollars that a call may cost: its prompt at the dearest price of input, its answer as long as it may be.
+        """Return the dollars that a call may cost: its prompt at the highest input price, and its longest answer.
 
-        Asked for a `tier`, an endpoint may answer at the standard one all the same, so the dearer of the two counts.
-        None: the price is not known, of one of them.
+        An endpoint may answer a request for a `tier` at the standard tier, so the higher of the two counts. None: one
+        of the prices is not known.
         """
-        prices = [self._per_token(model, one) for one in {None, tier_name(tier)}]
+        prices = [self._per_token(model, name) for name in {None, tier_name(tier)}]
         per_token = [price for price in prices if price is not None]
         if len(per_token) < len(prices):
             return None
@@ -201,7 +203,7 @@ class Prices:
             return self._known[key]
         except KeyError:
             price = self.of(model)
-        if len(self._known) >= REMEMBERED:  # an endpoint that names every answer otherwise
+        if len(self._known) >= REMEMBERED:  # an endpoint may give every answer another name
             self._known.clear()
         at_tier = None if price is None else price.at(tier)
         per_token = self._known[key] = None if at_tier is None else _PerToken.of(at_tier)
@@ -210,6 +212,6 @@ class Prices:
 
 @cache
 def packaged_prices() -> PriceTable:
-    """The table that is part of Tamis."""
+    """Return the table that is part of Tamis."""
     text = files(__package__).joinpath("prices.json").read_text("utf-8")
     return PriceTable.model_validate(json.loads(text, parse_float=Decimal))

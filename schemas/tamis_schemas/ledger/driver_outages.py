@@ -1,8 +1,8 @@
-"""Errors of the driver: which say that the ledger is away, and which that it refuses a statement.
+"""Errors of the driver: an unavailable ledger, or a refused statement.
 
-Away means: the same transaction can succeed later, so whoever has something to write keeps it and tries again. All
-else is a refusal, which no repetition mends. One table for both floors; the classes are those of the SQL standard and
-of Postgres's appendix on error codes. `outages.py` says the same of what SQLAlchemy makes of these errors.
+Unavailable means that the same transaction can succeed later, so the writer keeps its data and tries again. All else is
+a refusal, which will recur. One table serves both; the classes are from the SQL standard and Postgres's appendix on
+error codes. `outages.py` does the same for SQLAlchemy's errors.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import psycopg
 
 from ..errors import ConfigurationError, LedgerUnavailable
 
-# By SQLSTATE, or by its class of two characters; the longer one counts. The words follow upon "Postgres".
+# By SQLSTATE, or by its class of two characters; the longer match counts. The words follow "Postgres".
 OUTAGES: Mapping[str, str] = MappingProxyType(
     {
         "08": "does not answer",
@@ -34,16 +34,16 @@ OUTAGES: Mapping[str, str] = MappingProxyType(
         "XX002": "finds its data damaged",
     }
 )
-# Two transactions stood in each other's way: nothing is wrong with the server.
+# Two transactions conflicted: the server works.
 CONFLICTS = frozenset({"40001", "40P01"})
 
 
 class LedgerConflict(LedgerUnavailable):
-    """Another transaction went first; the same one succeeds when it is tried again."""
+    """Another transaction was first; the same one succeeds on a second try."""
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:
-    """Return the error of ours for a driver's error that says that the ledger is away; None for any other.
+    """Return Tamis's error if a driver's error means that the ledger is unavailable; else None.
 
     The message is one line, without statements and passwords.
     """
@@ -62,17 +62,17 @@ def driver_outage(error: BaseException) -> LedgerUnavailable | None:
 
 
 def driver_unusable(error: BaseException) -> ConfigurationError | None:
-    """Return the error of ours for a wrong URL: an option that no driver knows; None for any other error."""
+    """Return Tamis's error for a URL with an option that no driver knows; None for any other error."""
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return ConfigurationError(f"TAMIS_DATABASE_URL cannot be used: {_first_line(error)}")
     return None
 
 
 def interruption(error: BaseException, handled: BaseException | None) -> BaseException | None:
-    """Return the Ctrl-C or the cancellation whose place `error` took; None where there was none.
+    """Return the Ctrl-C or the cancellation that `error` replaced; None if there was none.
 
-    What is interrupted in the middle of a statement refuses to be tidied up, and that refusal is what comes out.
-    `handled`: what was being handled before the work began.
+    After an interrupted statement the clean-up fails, and only that failure is raised. `handled`: the error that was
+    being handled before the work began.
     """
     earlier: BaseException | None = error
     while earlier is not None and earlier is not handled:

@@ -1,4 +1,4 @@
-"""Bring a ledger up to the version that this release writes."""
+"""Migration of a ledger to this release's version."""
 
 from alembic import command
 from alembic.config import Config
@@ -12,7 +12,7 @@ from .pooler import address, session
 from .revisions import MIGRATIONS, head, revisions
 
 MIGRATION_LOCK = 7_264_947  # a Postgres advisory lock: two starts at once migrate one after the other
-ATTEMPTS = 5  # a migration in whose way another transaction stood is begun anew
+ATTEMPTS = 5  # of a migration that conflicts with another transaction
 
 
 def _config() -> Config:
@@ -22,13 +22,13 @@ def _config() -> Config:
 
 
 def upgrade(database_url: str) -> None:
-    """Create or migrate the ledger at `database_url`; does nothing where it is up to date.
+    """Create or migrate the ledger at `database_url`; do nothing if it is up to date.
 
     Raises:
         LedgerUnavailable: Postgres does not answer.
         ConfigurationError: the ledger was written by a newer release, or the URL is wrong.
     """
-    # Workers of the release before go on meanwhile, and may hold what is needed here while they wait for what is held.
+    # Workers of the earlier release continue, and may deadlock with the migration over its locks.
     for _ in range(ATTEMPTS - 1):
         try:
             return _upgrade(database_url)
@@ -39,8 +39,8 @@ def upgrade(database_url: str) -> None:
 
 def _upgrade(database_url: str) -> None:
     config = _config()
-    where = address(database_url)
-    engine = create_engine(where.url, poolclass=NullPool, hide_parameters=True, connect_args=session(where, {}))
+    server = address(database_url)
+    engine = create_engine(server.url, poolclass=NullPool, hide_parameters=True, connect_args=session(server, {}))
     with translated(), engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
         current = MigrationContext.configure(connection).get_current_revision()

@@ -1,6 +1,6 @@
-"""Errors of SQLAlchemy: which say that the ledger is away, and which that it refuses a statement.
+"""Errors of SQLAlchemy: an unavailable ledger, or a refused statement.
 
-The table is that of the driver's errors, in `driver_outages.py`.
+The table of the driver's errors is in `driver_outages.py`.
 """
 
 import sys
@@ -18,7 +18,7 @@ __all__ = ["CONFLICTS", "OUTAGES", "LedgerConflict", "interruption", "outage", "
 
 
 def outage(error: BaseException) -> LedgerUnavailable | None:
-    """Return the error of ours for one that says that the ledger is away; None for any other.
+    """Return Tamis's error if an error means that the ledger is unavailable; else None.
 
     The message is one line, without statements and passwords.
     """
@@ -32,20 +32,20 @@ def outage(error: BaseException) -> LedgerUnavailable | None:
 
 
 def unusable(error: BaseException) -> ConfigurationError | None:
-    """Return the error of ours for a wrong URL: an option that no driver knows; None for any other error."""
+    """Return Tamis's error for a URL with an option that no driver knows; None for any other error."""
     driver = error.orig if isinstance(error, DBAPIError) else error
     return None if driver is None else driver_unusable(driver)
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Around what asks Postgres: its being away, or a URL that is wrong, becomes an error of ours."""
+    """Translate the errors of an unavailable Postgres, or of a wrong URL, to Tamis's."""
     handled = sys.exception()
     try:
         yield
     except DBAPIError as error:
         if (stopped := interruption(error, handled)) is not None:
             raise stopped from None
-        if (ours := outage(error) or unusable(error)) is not None:
-            raise ours from error
+        if (mapped := outage(error) or unusable(error)) is not None:
+            raise mapped from error
         raise

@@ -1,7 +1,7 @@
-"""PgBouncer before the ledger: `?pgbouncer=true` in its URL says that transactions are pooled.
+"""PgBouncer in front of the ledger: `?pgbouncer=true` in its URL means that transactions are pooled.
 
-Then the transactions of one connection go to many sessions of the server: nothing may be prepared there, no setting
-may be given at the start, and nothing is listened to (LISTEN).
+Then the transactions of one connection use many sessions of the server: prepared statements, settings at the start and
+LISTEN are impossible.
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ YES = ("true", "1", "yes", "on")
 
 @dataclass(frozen=True)
 class Address:
-    """The address of the ledger, and whether transactions are pooled before it."""
+    """The address of the ledger, and whether a pooler is in front of it."""
 
-    url: "URL"  # as the driver takes it
+    url: "URL"  # in the driver's form
     pooled: bool
 
 
 def address(database_url: str) -> Address:
-    """The address that a URL names. Raises SQLAlchemy's `ArgumentError` where it is none."""
+    """Return the address in a URL. Raises SQLAlchemy's `ArgumentError` if it is invalid."""
     from sqlalchemy import make_url
 
     url = make_url(database_url)
@@ -33,19 +33,19 @@ def address(database_url: str) -> Address:
 
 
 def session(where: Address, settings: dict[str, str]) -> dict[str, Any]:
-    """The driver's arguments for sessions with these settings of the server, where they may be given at the start."""
+    """Return the driver's arguments for sessions with these server settings, if they can be set at the start."""
     if where.pooled:
         return {"prepare_threshold": None}
     return {"options": start_options(settings)} if settings else {}
 
 
 def start_options(settings: Mapping[str, str]) -> str:
-    """These settings of the server, as a session is given them at its start."""
+    """Return these server settings in the form for the start of a session."""
     return " ".join(f"-c {name}={value}" for name, value in settings.items())
 
 
 def set_in_transactions(engine: "Engine", where: Address, settings: dict[str, str]) -> None:
-    """Give each pooled transaction of an engine the settings that a session could not be given."""
+    """Set these settings in each pooled transaction of an engine, as its sessions cannot have them."""
     if not where.pooled or not settings:
         return
     from sqlalchemy import event, func, select

@@ -1,4 +1,4 @@
-"""Whether a ledger's tables will do for this release."""
+"""The check that a ledger's tables fit this release."""
 
 from sqlalchemy import Engine, inspect, text
 
@@ -15,11 +15,11 @@ def head() -> str:
 
 
 def demand(engine: Engine) -> None:
-    """Return where the ledger has the tables that this release works with: its own, or those of a newer one.
+    """Return if the ledger has the tables of this release, or of a newer one.
 
     Raises:
         LedgerUnavailable: Postgres does not answer.
-        ConfigurationError: there are no tables, or those of an older release.
+        ConfigurationError: there are no tables, or tables of an older release.
     """
     with translated(), engine.connect() as connection:
         migrated = inspect(connection).has_table("alembic_version")

@@ -19,15 +19,14 @@ SCRAM = b"scram-sha-256"
 
 @dataclass(frozen=True)
 class Rights:
-    """The rights of a role: it reads every table, adds to most and changes most; it deletes only where named here."""
+    """The rights of a role: it reads every table, adds to and changes most, and deletes only from tables named here."""
 
     only_read: tuple[str, ...]
     only_added_to: tuple[str, ...] = ()
     deleted_from: tuple[str, ...] = ()
 
 
-# Counters are written by triggers, with their owner's rights.
-# What people decided, and who may use the gateway, is no worker's to write.
+# Triggers write the counters, with their owner's rights. Workers may not write people's decisions, or gateway keys.
 WORKER = Rights(
     only_read=(
         "alembic_version",
@@ -45,7 +44,7 @@ WORKER = Rights(
     only_added_to=("payloads", "prompts", "transcripts"),
     deleted_from=("llm_cache", "webhooks", "workers"),
 )
-# What models answered is no producer's to write, and what people decided nobody changes.
+# Producers may not write models' answers, and people's decisions never change.
 GATEWAY = Rights(
     only_read=(
         "alembic_version",
@@ -65,7 +64,7 @@ GATEWAY = Rights(
 
 
 def grants(role: str, rights: Rights) -> list[str]:
-    """The statements that give a role these rights, also on tables that later migrations add; done twice as once."""
+    """Return the statements that grant a role these rights, also on tables of later migrations; they are idempotent."""
     statements = [
         f"GRANT USAGE ON SCHEMA public TO {role}",
         f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO {role}",
@@ -80,9 +79,9 @@ def grants(role: str, rights: Rights) -> list[str]:
 
 
 def grant(owner_url: str, role_url: str, rights: Rights) -> str:
-    """The name of the role of `role_url`, once it may log in with the password there and has these rights.
+    """Create or change the role of `role_url` with its password and these rights, and return its name.
 
-    Made where there is none; what is there is changed to be so. The password reaches the server as a hash.
+    The password reaches the server as a hash.
 
     Raises:
         ConfigurationError: the URL names no role, or the owner of the tables; or the owner may make no roles.

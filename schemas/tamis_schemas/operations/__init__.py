@@ -1,4 +1,4 @@
-"""The operations and their parameters: what a batch asks of every one of its items."""
+"""The operations and their parameters: a batch's question about each of its items."""
 
 from typing import Annotated, get_args
 
@@ -48,25 +48,25 @@ OPERATIONS: tuple[type[OperationKind], ...] = get_args(Operation)
 
 _KINDS = {operation_name(kind): kind for kind in OPERATIONS}
 
-NamedOperation = Annotated[Operation, Field(discriminator="operation")]  # read by the name that it has in `operation`
+NamedOperation = Annotated[Operation, Field(discriminator="operation")]  # identified by its name in `operation`
 
 _adapter: TypeAdapter[Operation] = TypeAdapter(NamedOperation, config=ConfigDict(defer_build=True))
 
 
 def kind_of(name: str) -> type[OperationKind]:
-    """The operation of a name; of one that a later release wrote, a kind that decides nothing."""
+    """Return the operation with a name; for a name from a later release, a kind that decides nothing."""
     return _KINDS.get(name, OperationKind)
 
 
 def verdict(value: object) -> bool | None:
-    """True of a value with which some operation includes a record, False of one that excludes it, else None."""
+    """Return True for a value with which some operation includes a record, False if it excludes one, else None."""
     return next((included for kind in OPERATIONS if (included := kind.verdict(value)) is not None), None)
 
 
 def parse_operation(params: object) -> Operation:
-    """The operation that a batch's stored parameters describe.
+    """Return the operation of a batch's stored parameters.
 
-    Raises `InvalidParameters` naming the field, where the parameters describe none.
+    Raises `InvalidParameters` with the field if the parameters are invalid.
     """
     try:
         return _adapter.validate_python(params)
@@ -79,4 +79,4 @@ def first_complaint(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
-    return f"{field}: {message}" if field else message  # what concerns several names them itself
+    return f"{field}: {message}" if field else message  # a mistake across several fields names them itself

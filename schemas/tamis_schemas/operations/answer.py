@@ -32,7 +32,7 @@ class Answer(OperationKind):
     iter_max: int = Field(default=3, ge=1, le=10, strict=True)
     score_threshold: float = Field(
         default=0.8, strict=True
-    )  # an answer of this score is accepted; at 0.0 every evaluated one is
+    )  # score of an accepted answer; 0.0 accepts every evaluated answer
     parallel_attempts: int = Field(default=1, ge=1, le=10, strict=True)  # answers side by side in every iteration
 
     def value_type(self) -> type[str]:

@@ -1,4 +1,4 @@
-"""The criteria of a review: its question, and what it includes and excludes."""
+"""The criteria of a review: its question, inclusion and exclusion criteria."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -11,14 +11,14 @@ from ..values.words import Words
 from ..values.written import without_empty
 
 MAX_EXAMPLES = 20
-LONGEST_TITLE = 500  # characters of an example; all of it is sent with every record
+LONGEST_TITLE = 500  # characters of an example, which is sent with every record
 LONGEST_ABSTRACT = 3_000
 LONGEST_REASON = 500
 
-STUDY_TYPE = "S1"  # the label of the criterion that the study types make together
+STUDY_TYPE = "S1"  # label of the criterion of all study types together
 
 Wording = Annotated[Words, Field(max_length=LONGEST_REASON)]
-_CRITERION_LISTS = {"inclusion_criteria": "I", "exclusion_criteria": "E"}  # with the letter of their labels
+_CRITERION_LISTS = {"inclusion_criteria": "I", "exclusion_criteria": "E"}  # letters of their labels
 
 
 class Criterion(Frozen):
@@ -27,7 +27,7 @@ class Criterion(Frozen):
     label: str
     text: str
     excludes: bool
-    exclude_as: str | None = None  # the caller's own words for a record that it excludes
+    exclude_as: str | None = None  # caller's wording for a record that it excludes
 
     @property
     def reason(self) -> str:
@@ -36,7 +36,7 @@ class Criterion(Frozen):
 
 
 def reason_of(text: str, *, excludes: bool) -> str:
-    """The reason that a criterion without a wording of its own is, so that none reads as its opposite."""
+    """Return the reason for a criterion without a wording, phrased so that it cannot mean its opposite."""
     return text if excludes else f"not met: {text}"
 
 
@@ -55,12 +55,12 @@ class WorkedExample(Frozen):
     model_config = ConfigDict(extra="forbid")
 
     title: Annotated[Words, Field(max_length=LONGEST_TITLE)]
-    abstract: Annotated[Words, Field(max_length=LONGEST_ABSTRACT)] | None = None  # its beginning is enough
+    abstract: Annotated[Words, Field(max_length=LONGEST_ABSTRACT)] | None = None  # the beginning is enough
     decision: Literal["include", "exclude"]
-    reason: Annotated[Words, Field(max_length=LONGEST_REASON)] | None = None  # the criterion that decided, for one
+    reason: Annotated[Words, Field(max_length=LONGEST_REASON)] | None = None  # for example the deciding criterion
 
 
-# What a caller may give; the model itself holds texts, and the wordings in `exclude_as`.
+# A caller's forms; the model itself has texts, and the wordings in `exclude_as`.
 _Entry = Annotated[
     Words,
     WithJsonSchema(
@@ -104,9 +104,9 @@ class SearchCriteria(Frozen):
     date_range: tuple[int, int] | None = None  # first and last year, both included
     study_types: list[Words] = Field(default_factory=list)
     custom_keywords: list[Words] = Field(default_factory=list)
-    # Left out where there are none: a ledger from before there were examples holds the same criteria as it does now.
+    # Omitted if empty, so that ledgers from before there were examples hold the same criteria.
     examples: list[WorkedExample] = Field(default_factory=list, max_length=MAX_EXAMPLES)
-    # By label: what excludes a record, in the words that flow and report shall say. Left out for the same reason.
+    # By label: wordings of exclusions for flow and report. Omitted for the same reason.
     exclude_as: dict[str, Wording] = Field(default_factory=dict)
 
     _written = without_empty("examples", "exclude_as")
@@ -129,7 +129,7 @@ class SearchCriteria(Frozen):
         return self
 
     def labelled(self) -> list[Criterion]:
-        """Every criterion under its label, inclusion first, in the order given; the study types are one, the last."""
+        """Return every criterion under its label: inclusion first, in order; the study types are one, the last."""
         listed = [(f"I{n}", text, False) for n, text in enumerate(self.inclusion_criteria, 1)]
         if self.study_types:
             listed.append((STUDY_TYPE, f"Study type: {' or '.join(self.study_types)}", False))
@@ -141,7 +141,7 @@ class SearchCriteria(Frozen):
 
 
 def _with_wordings_apart(criteria: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with every criterion as a text, and the wordings of worded ones under their labels."""
+    """Return the fields with every criterion as a text, and the wordings by label."""
     fields, wordings = dict(criteria), {}
     for name, letter in _CRITERION_LISTS.items():
         entries = fields.get(name)
@@ -164,12 +164,12 @@ def _with_wordings_apart(criteria: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _worded(entry: object, name: str, place: int) -> WordedCriterion:
-    """An entry of a list; its mistakes carry their place in the criteria."""
+    """Return an entry of a list; its mistakes carry their place in the criteria."""
     try:
         return WordedCriterion.model_validate(entry)
     except ValidationError as error:
         lines: list[InitErrorDetails] = []
-        for one in error.errors():
-            line = InitErrorDetails(type=one["type"], loc=(name, place, *one["loc"]), input=one["input"])
-            lines.append(line | {"ctx": one["ctx"]} if "ctx" in one else line)
+        for fault in error.errors():
+            located = InitErrorDetails(type=fault["type"], loc=(name, place, *fault["loc"]), input=fault["input"])
+            lines.append(located | {"ctx": fault["ctx"]} if "ctx" in fault else located)
         raise ValidationError.from_exception_data("SearchCriteria", lines) from error

@@ -23,7 +23,7 @@ class Extract(OperationKind):
     operation: Literal["extract"] = "extract"
     instruction: Words
     output_type: OutputType = "text"
-    enum_values: list[Words] | None = Field(default=None, max_length=1000)  # as many as strict modes take
+    enum_values: list[Words] | None = Field(default=None, max_length=1000)  # limit of strict modes
     include_reasoning: StrictBool = True
 
     @model_validator(mode="after")
@@ -55,7 +55,7 @@ class Extract(OperationKind):
         return str
 
     def checked_value(self, value: object) -> Any:
-        """A human's value; None says that the record does not hold it. Raises `InvalidParameters` for another type."""
+        """Return a human's value; None: the record does not contain it. Raises `InvalidParameters` for another type."""
         match self.output_type, value:
             case _, None:
                 return None
@@ -74,7 +74,7 @@ class Extract(OperationKind):
         raise InvalidParameters(f"{value!r} is no {self.output_type}; None says that the record does not hold it")
 
     def value_of_text(self, text: str) -> Any:
-        """The value that a person wrote; raises as `checked_value` does."""
+        """Return the value in a person's text; raises as `checked_value` does."""
         match self.output_type:
             case "number":
                 return self.checked_value(number_of(text))

@@ -1,7 +1,7 @@
 """Extract fields: several values at once, after a JSON schema (spec 1).
 
-Only a schema that can be asked for is taken: every part of it says what it is, every object names its properties,
-references stay within it and come to an end. So whoever works with it need not expect anything else.
+Only a complete schema is accepted: every part has a type, every object names its properties, and references stay within
+it and end. So later code need not expect anything else.
 """
 
 import json
@@ -27,7 +27,7 @@ class ExtractFields(OperationKind):
     is `json_schema`, because pydantic's models have a `schema` of their own.
     """
 
-    # Of an alias used many times, the text of an input could be without end.
+    # With a repeated alias, the text of an input could be endless.
     model_config = ConfigDict(hide_input_in_errors=True)
 
     report_noun: ClassVar[str] = "extraction of fields"
@@ -72,7 +72,7 @@ class ExtractFields(OperationKind):
         return dict
 
     def checked_value(self, value: object) -> dict[str, Any]:
-        """A human's fields, each of them named. Raises `InvalidParameters` for what the schema does not let them be."""
+        """Return a human's fields, all of them. Raises `InvalidParameters` for values that the schema forbids."""
         from jsonschema.exceptions import best_match
         from referencing import Registry
 
@@ -98,7 +98,7 @@ class ExtractFields(OperationKind):
         return {name: value.get(name) for name in names}
 
     def value_of_text(self, text: str) -> dict[str, Any]:
-        """The fields that a person wrote as one JSON object; raises as `checked_value` does."""
+        """Return a person's fields, from one JSON object; raises as `checked_value` does."""
         try:
             return self.checked_value(json.loads(text))
         except json.JSONDecodeError as error:
@@ -112,18 +112,18 @@ class ExtractFields(OperationKind):
 
 
 def nothing_required(schema: JsonSchema) -> JsonSchema:
-    """The schema without `required` wherever a property is asked for; in conditions it stays."""
+    """Return the schema without `required` in the parts that describe values; in conditions it stays."""
     root = deepcopy(schema)
-    left = [root]
-    while left:
-        part = left.pop()
+    queue = [root]
+    while queue:
+        part = queue.pop()
         part.pop("required", None)
-        left += [inner.schema for inner in parts(part, root)]
+        queue += [inner.schema for inner in parts(part, root)]
     return root
 
 
 def without_nulls(value: Any) -> Any:
-    """The value without the properties that are null, at every level; a null in a list stays."""
+    """Return the value without null properties, at every level; a null in a list stays."""
     match value:
         case dict():
             return {name: without_nulls(part) for name, part in value.items() if part is not None}

@@ -1,4 +1,4 @@
-"""The rules of a schema for fields: what can be asked for, part by part."""
+"""The rules for a schema of fields, part by part."""
 
 import json
 import re
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 JsonSchema: TypeAlias = dict[str, Any]  # any JSON value under any keyword
 
-MAX_DEPTH = 10  # fields inside fields; strict modes take as many
-MAX_CHARACTERS = 50_000  # of a schema as JSON text: it is sent with every item
-MAX_PARTS = 1_000  # schemas in a schema, a reference counted as all that it refers to
-MAX_STEPS = 40  # schemas inside schemas, references counted: all that walk through them are recursive
-MAX_NESTING = 100  # of the JSON text
+MAX_DEPTH = 10  # fields inside fields, the limit of strict modes
+MAX_CHARACTERS = 50_000  # in a schema as JSON text, which is sent with every item
+MAX_PARTS = 1_000  # schemas in a schema, a reference counted with its target
+MAX_STEPS = 40  # schemas inside schemas, with references: all traversals are recursive
+MAX_NESTING = 100  # levels in the JSON text
 
 _REFERENCE = re.compile(r"#/(\$defs|definitions)/([^/]+)")
 _NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies")
@@ -31,18 +31,18 @@ _SAME_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependen
 
 @dataclass(frozen=True, slots=True)
 class SubSchema:
-    """A schema inside a schema: one that says what can be asked for."""
+    """A schema inside a schema that describes a value."""
 
-    place: str  # within the schema around it: `properties.size`, `items`, `anyOf.0`, `$ref`
+    place: str  # path in the schema around it: `properties.size`, `items`, `anyOf.0`, `$ref`
     schema: JsonSchema
-    deeper: bool  # True for a field inside a field, False for another way to say the same one
+    deeper: bool  # True for a field inside a field, False for another form of the same field
 
 
 def parts(schema: JsonSchema, root: JsonSchema) -> list[SubSchema]:
-    """The schemas that say what stands at a schema's place and directly below it.
+    """Return the schemas that describe the value at a schema's place and directly below it.
 
     The first of these keywords decides: `$ref`; `const` or `enum`; `type` (implied by `properties` and `items`);
-    `anyOf`; `oneOf`; an `allOf` of one. What else a schema says can only narrow this down: it is a condition.
+    `anyOf`; `oneOf`; a single `allOf`. Other keywords can only narrow this down, as conditions.
     """
     if "$ref" in schema:
         return [SubSchema("$ref", definition(schema["$ref"], root), deeper=False)]
@@ -65,14 +65,14 @@ def parts(schema: JsonSchema, root: JsonSchema) -> list[SubSchema]:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The size of a schema's questions, each reference written out."""
+    """The size of a schema, with each reference expanded."""
 
-    depth: int  # of fields inside fields; 0: there are none
+    depth: int  # of fields inside fields; 0: no fields
     properties: int
 
 
 def extent(schema: JsonSchema) -> Extent:
-    """Return how deep a schema that was checked is, and how many properties it has."""
+    """Return the depth of a checked schema, and its number of properties."""
     depth = properties = 0
     for visit in _visits(schema):
         depth = max(depth, visit.depth)
@@ -82,7 +82,7 @@ def extent(schema: JsonSchema) -> Extent:
 
 
 def types(schema: JsonSchema) -> list[str]:
-    """The JSON types that a schema itself names; empty where it names none."""
+    """Return the JSON types that a schema itself names; empty if it names none."""
     named = schema.get("type", [])
     if named:
         return [named] if isinstance(named, str) else list(named)
@@ -90,7 +90,7 @@ def types(schema: JsonSchema) -> list[str]:
 
 
 def definition(reference: str, root: JsonSchema) -> JsonSchema:
-    """The definition that a `$ref` means. Raises `ValueError` for a reference that leaves the schema or its target."""
+    """Return the target of a `$ref`. Raises `ValueError` for a reference that leaves the schema or its target."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise ValueError(f"$ref {reference!r}: only '#/$defs/name' and '#/definitions/name' can be referred to")
@@ -103,7 +103,7 @@ def definition(reference: str, root: JsonSchema) -> JsonSchema:
 
 
 def dialect(schema: JsonSchema) -> "type[Validator]":
-    """The validator of the draft that `$schema` names: draft 6 to 2020-12, the latter where none is named."""
+    """Return the validator of the draft in `$schema`: draft 6 to 2020-12, by default the latter."""
     from .schema_drafts import DRAFTS, LATEST
 
     if "$schema" not in schema:
@@ -115,7 +115,7 @@ def dialect(schema: JsonSchema) -> "type[Validator]":
 
 
 def checked_schema(draft: JsonSchema) -> JsonSchema:
-    """A copy of a schema that can be asked for. Raises `ValueError` naming the place and the mistake."""
+    """Return a copy of a valid schema. Raises `ValueError` with the place and the mistake."""
     from jsonschema.exceptions import SchemaError
 
     from .schema_pattern import check_patterns
@@ -132,7 +132,7 @@ def checked_schema(draft: JsonSchema) -> JsonSchema:
     except SchemaError as error:
         place = ".".join(str(step) for step in error.path)
         raise ValueError(f"{place or 'schema'}: {error.message[:200]}") from error
-    except (OverflowError, RecursionError) as error:  # Python's patterns have bounds of their own
+    except (OverflowError, RecursionError) as error:  # Python's patterns have limits of their own
         raise ValueError(f"holds a pattern that is too large: {error}") from error
     check_patterns(schema)
     _check_references(schema)
@@ -143,13 +143,13 @@ def checked_schema(draft: JsonSchema) -> JsonSchema:
 
 def _check_json(draft: JsonSchema) -> None:
     open_values: list[tuple[Any, int]] = [(draft, 0)]
-    seen = 0
+    size = 0
     while open_values:
         value, depth = open_values.pop()
-        seen += 1
+        size += 1
         if depth > MAX_NESTING:
             raise ValueError("is nested too deeply, or holds itself")
-        if seen > MAX_CHARACTERS:  # each is a character of JSON at least; parts may be shared, as YAML's aliases are
+        if size > MAX_CHARACTERS:  # each is at least a character of JSON; parts may be shared, as with YAML's aliases
             raise ValueError(f"has more than {MAX_CHARACTERS} characters as JSON")
         match value:
             case dict():
@@ -170,14 +170,14 @@ def _check_json(draft: JsonSchema) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """The size of a schema, with all that it refers to."""
+    """The size of a schema with its references."""
 
     size: int
     height: int
 
 
 def _check_references(root: JsonSchema) -> None:
-    """Refuse what no walk through the schema, a validator's neither, would come to the end of."""
+    """Raise `ValueError` for references on which a traversal, or a validator, would never end."""
     extents: dict[str, _Extent] = {}
 
     def extent(schema: Any, chain: tuple[str, ...], steps: int) -> _Extent:
@@ -215,7 +215,7 @@ def _check_keywords(schema: JsonSchema, root: JsonSchema) -> None:
 
 
 def _subschemas(schema: JsonSchema) -> Iterator[Any]:
-    """Every schema directly inside a schema, conditions among them, definitions not."""
+    """Yield every schema directly inside a schema, with conditions, without definitions."""
     for keyword in _NAMED:
         yield from (part for part in schema.get(keyword, {}).values() if isinstance(part, dict | bool))
     for keyword in _LISTED:
@@ -232,7 +232,7 @@ class _Visit:
 
 
 def _visits(root: JsonSchema) -> Iterator[_Visit]:
-    """Everything that can be asked for, with its place."""
+    """Yield every schema that describes a value, with its place."""
     open_visits = [_Visit("", root, 0)]
     while open_visits:
         visit = open_visits.pop()
@@ -268,7 +268,7 @@ def _check_part(visit: _Visit, root: JsonSchema) -> None:
 
 
 def values(schema: JsonSchema) -> list[str | bool | int | float | None]:
-    """Return the values of `const` or `enum` that are of the schema's own types, without objects and arrays."""
+    """Return the values of `const` or `enum` in the schema's own types, without objects and arrays."""
     from .schema_drafts import LATEST
 
     listed = [schema["const"]] if "const" in schema else schema.get("enum", [])
@@ -281,7 +281,7 @@ def values(schema: JsonSchema) -> list[str | bool | int | float | None]:
 
 
 def _named(schema: Any, root: JsonSchema) -> set[str]:
-    """The properties that a schema names for its own place, in conditions too."""
+    """Return the properties that a schema names for its own place, in conditions too."""
     if not isinstance(schema, dict):
         return set()
     names = {*schema.get("properties", ()), *schema.get("required", ())}
@@ -298,7 +298,7 @@ def _named(schema: Any, root: JsonSchema) -> set[str]:
 
 
 def _asked(schema: Any, root: JsonSchema) -> set[str]:
-    """The properties that are asked for at a schema's own place."""
+    """Return the properties that a schema describes at its own place."""
     if not isinstance(schema, dict):
         return set()
     names: set[str] = set()

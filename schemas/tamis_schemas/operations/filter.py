@@ -22,8 +22,8 @@ class Filter(OperationKind):
     operation: Literal["filter"] = "filter"
     criteria: Words
     include_reasoning: StrictBool = True
-    graded: StrictBool = False  # the model grades the relevance of the item, too, from 0 to 100
-    panel: Panel | None = None  # the models that are asked; None: the batch's one
+    graded: StrictBool = False  # True: the model also grades the item's relevance, from 0 to 100
+    panel: Panel | None = None  # several models; None: the batch's model
 
     _written = without_empty("graded", "panel")
 

@@ -17,8 +17,8 @@ from .panel import Panel
 class UnclearPolicy(StrEnum):
     """The policy for a verdict that the record leaves open. The model is asked the same under each."""
 
-    INCLUDE = "include"  # recall first: it neither excludes a record nor stops its inclusion
-    REFER = "refer"  # any unclear verdict makes the record uncertain: a person decides
+    INCLUDE = "include"  # recall first: an unclear verdict neither excludes a record nor stops its inclusion
+    REFER = "refer"  # an unclear verdict makes the record uncertain: a person decides
     EXCLUDE = "exclude"  # precision first: an unclear inclusion criterion counts as not met
 
 
@@ -26,7 +26,7 @@ class UnverifiedPolicy(StrEnum):
     """The policy for an exclusion that no verified verdict bears. The model is asked the same under each."""
 
     REFER = "refer"  # the record is uncertain: a person decides
-    EXCLUDE = "exclude"  # it stands, flagged where a quote is not in the record
+    EXCLUDE = "exclude"  # it counts, flagged if a quote is not in the record
 
 
 class Inclusion(OperationKind):
@@ -41,10 +41,10 @@ class Inclusion(OperationKind):
     criteria: SearchCriteria
     unclear: UnclearPolicy = UnclearPolicy.INCLUDE
     unverified: UnverifiedPolicy = UnverifiedPolicy.REFER
-    # The id of the batch whose human decisions are to be the examples; the criteria of a submitted batch hold them.
+    # The id of the batch whose human decisions become the examples; a submitted batch's criteria contain them.
     examples_from: Words | None = None
-    graded: StrictBool = False  # the model grades the relevance of the record, too, from 0 to 100
-    panel: Panel | None = None  # the models that are asked; None: the batch's one
+    graded: StrictBool = False  # True: the model also grades the record's relevance, from 0 to 100
+    panel: Panel | None = None  # several models; None: the batch's model
 
     _written = without_empty("examples_from", "graded", "panel")
 
@@ -53,19 +53,19 @@ class Inclusion(OperationKind):
         return str
 
     def goes_on(self, value: object, narrowed: Any) -> bool:
-        """True of the statuses that the stage passes on."""
+        """Return whether the stage passes on this status."""
         return value in narrowed
 
 
 def as_asked_for(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the caller's own part of an operation's parameters, as JSON.
+    """Return the caller's part of an operation's parameters, as JSON.
 
-    Examples that were chosen from a batch are not part of it: a later choice may be another, of the same intent. Nor is
-    the policy for unverified exclusions where it is the default: from before there was one, nobody could ask for it.
+    Without examples from a batch, as a later choice with the same intent may differ. Without the policy for unverified
+    exclusions if it is the default, as earlier releases had no such policy.
     """
-    wanted = dict(params)
-    if wanted.get("unverified") == UnverifiedPolicy.REFER:
-        del wanted["unverified"]
-    if wanted.get("examples_from") is None:
-        return wanted
-    return {**wanted, "criteria": {name: value for name, value in wanted["criteria"].items() if name != "examples"}}
+    result = dict(params)
+    if result.get("unverified") == UnverifiedPolicy.REFER:
+        del result["unverified"]
+    if result.get("examples_from") is None:
+        return result
+    return {**result, "criteria": {name: value for name, value in result["criteria"].items() if name != "examples"}}

@@ -1,4 +1,4 @@
-"""Judge: is the evidence behind a classification of the right kind, and how strong is it (spec 5)?"""
+"""Judge: the kind and strength of the evidence behind a classification (spec 5)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -29,10 +29,10 @@ class Judge(OperationKind):
     }
 
     operation: Literal["judge"] = "judge"
-    guidelines: Words  # which evidence counts for these values
-    noun: Noun = "Email"  # what a reasoning cites by number: "Email 3", "Abstract 3"
+    guidelines: Words  # valid evidence for these values
+    noun: Noun = "Email"  # noun for numbered references: "Email 3", "Abstract 3"
     plural: Noun | None = None  # None: the noun in lower case, with an s
-    block_threshold: float = Field(default=0.15, strict=True)  # evidence of a lower quality blocks the classification
+    block_threshold: float = Field(default=0.15, strict=True)  # lower quality of evidence blocks the classification
 
     def value_type(self) -> type[str]:
         """Return the type of its values."""

@@ -1,4 +1,4 @@
-"""The base of operations: which values include a record, what a human may decide, how a report names it."""
+"""The base of operations: the values that include a record, the decisions open to people, the names in reports."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -22,44 +22,44 @@ class OperationKind(Frozen):
 
     model_config = ConfigDict(extra="forbid")
 
-    report_noun: ClassVar[str] = "screening"  # what it does to a record, in a report
-    includes: ClassVar[str | bool | None] = None  # the value that passes a record; None: no value decides about it
-    excludes: ClassVar[str | bool | None] = None  # the value that leaves it out; any other is uncertain
-    unsure: ClassVar[str | None] = None  # the value of a record that a human leaves to others; None: there is none
-    excluded_because: ClassVar[str | None] = None  # the reason of every exclusion; None: each result has its own
-    few_values: ClassVar[bool] = False  # a summary counts them one by one, as it does where values decide
-    needs_record: ClassVar[bool] = True  # an item that shows a model nothing is an error, not a question
-    reads_chunks: ClassVar[bool] = False  # its values are taken from an item's chunks, and metrics say how well
-    stage_field: ClassVar[str | None] = None  # the field of a review's stage that narrows down what goes on
-    example: ClassVar[Mapping[str, Any]] = {}  # parameters of a short question about a trial, as `tamis doctor` asks it
+    report_noun: ClassVar[str] = "screening"  # noun for the step in a report
+    includes: ClassVar[str | bool | None] = None  # value that passes a record; None: no value decides about it
+    excludes: ClassVar[str | bool | None] = None  # value that excludes it; any other is uncertain
+    unsure: ClassVar[str | None] = None  # value of a record that a human leaves to others; None: there is none
+    excluded_because: ClassVar[str | None] = None  # reason of every exclusion; None: each result has its own
+    few_values: ClassVar[bool] = False  # True: a summary counts each value, as for deciding operations
+    needs_record: ClassVar[bool] = True  # True: an item without fields for a model is an error, not a question
+    reads_chunks: ClassVar[bool] = False  # True: its values come from an item's chunks, and metrics rate them
+    stage_field: ClassVar[str | None] = None  # field of a review's stage that narrows down which records continue
+    example: ClassVar[Mapping[str, Any]] = {}  # parameters of a short question about a trial, for `tamis doctor`
 
     @classmethod
     def decides(cls) -> bool:
-        """True where its values include and exclude records."""
+        """Return whether its values include and exclude records."""
         return cls.includes is not None
 
     def value_type(self) -> type[Any]:
-        """Return the type of its values, where it gives one: bool, float, str, or dict for fields."""
+        """Return the type of its values, if it has one: bool, float, str, or dict for fields."""
         return str
 
     @classmethod
     def verdict(cls, value: object) -> bool | None:
-        """True of the value that includes, False of the one that excludes, None of any other."""
+        """Return True for the value that includes, False for the value that excludes, None for any other."""
         if cls.decides() and _same(value, cls.includes):
             return True
         return False if cls.decides() and _same(value, cls.excludes) else None
 
     def goes_on(self, value: object, narrowed: Any) -> bool:
-        """True where a record with this value goes on to a review's next stage.
+        """Return whether a record with this value continues to a review's next stage.
 
-        `narrowed` is what the stage has in the operation's `stage_field`; None without one.
+        `narrowed`: the stage's value of the operation's `stage_field`; None without one.
         """
         return not self.decides() or self.verdict(value) is True
 
     def checked_value(self, value: object) -> Any:
-        """A human's decision as it is kept.
+        """Return a human's decision in its stored form.
 
-        Raises `InvalidParameters`: the operation could not have given it, or is none whose results a human decides.
+        Raises `InvalidParameters` if it is not a possible value, or people cannot decide this operation's results.
         """
         if not self.decides():
             raise InvalidParameters(
@@ -72,7 +72,7 @@ class OperationKind(Frozen):
         return self.includes if included else self.excludes
 
     def value_of_text(self, text: str) -> Any:
-        """Return the checked value of a person's words, on a command line or in a table; raises as `checked_value`."""
+        """Return the checked value of a person's text, from a command line or a table; raises as `checked_value`."""
         word = text.strip()
         if not self.decides():
             return self.checked_value(word)
@@ -81,7 +81,7 @@ class OperationKind(Frozen):
     def result_words(self, value: object, confidence: float) -> str:
         """Return a result in a few words, for monitors of the queue: `include 0.92`, `a value 0.80`.
 
-        A value is named only where it is one of a few that the operation itself has: others are the record's content.
+        A value is named only if the operation defines it: other values are the record's content.
         """
         if self.decides() or self.few_values:
             return f"{str(value).lower()} {confidence:.2f}"
@@ -89,19 +89,19 @@ class OperationKind(Frozen):
 
 
 class TypedOperation(Protocol[V_co]):
-    """An operation as a type checker reads it: what its values are, results of its batches have."""
+    """An operation for type checkers: its values have the type of its batches' results."""
 
     def value_type(self) -> type[V_co]:
         """Return the type of its values."""
 
 
 def operation_name(kind: type[OperationKind]) -> str:
-    """The name under which an operation travels: filter, inclusion, ..."""
+    """Return the name of an operation in messages: filter, inclusion, ..."""
     return str(kind.model_fields["operation"].default)
 
 
 def yes_or_no(text: str) -> bool:
-    """include, true, yes, y, 1 and their opposites, in any case. Raises `InvalidParameters` for anything else."""
+    """Return the boolean for include, true, yes, y, 1 or their opposites, in any case; else raise `InvalidParameters`."""
     word = text.strip().lower()
     if word in YES:
         return True
@@ -111,12 +111,12 @@ def yes_or_no(text: str) -> bool:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """True of finite numbers; a boolean is none."""
+    """Return whether the value is a finite number, and not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 def number_of(text: str) -> float:
-    """The number that a text says. Raises `InvalidParameters` where it says none."""
+    """Return the number in a text. Raises `InvalidParameters` if there is none."""
     try:
         return float(text)
     except ValueError as error:

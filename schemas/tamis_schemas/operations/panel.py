@@ -1,15 +1,15 @@
-"""A panel: several models that are asked about each record, and the policy that makes one decision of their words.
+"""A panel: several models that are asked about each record, and the policy that combines their answers.
 
-| policy | what becomes of a record |
+| policy | decision on a record |
 |---|---|
-| `any` | included where any model includes it; else what more than half of the models say, else uncertain |
-| `majority` | what more than half of the models say; else uncertain |
+| `any` | included if any model includes it; else the answer of more than half of the models, else uncertain |
+| `majority` | the answer of more than half of the models; else uncertain |
 | `mean` | by the mean of the models' scores for inclusion: included above 0.5, excluded below, uncertain at 0.5 |
-| `unanimous-exclude` | excluded where all models exclude it; included where any includes it; else uncertain |
+| `unanimous-exclude` | excluded if all models exclude it; included if any includes it; else uncertain |
 
-A model's score for inclusion is its confidence in an inclusion, 1 - its confidence in an exclusion, and 0.5 where it is
-uncertain. A model that failed has no vote, and no failure is a decision: there is one only where every vote that the
-missing models could have cast comes to the same.
+A model's score for inclusion is its confidence in an inclusion, 1 - its confidence in an exclusion, and 0.5 if it is
+uncertain. A model that failed has no vote, and a failure is not a decision: there is one only if all possible votes of
+the missing models lead to the same decision.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ DIGITS = 12  # of a score: the mean of 0.9 and 1 - 0.9 is 0.5
 
 
 class PanelPolicy(StrEnum):
-    """The way from the models' words to the panel's decision."""
+    """The policy that combines the models' answers."""
 
     ANY = "any"
     MAJORITY = "majority"
@@ -41,13 +41,13 @@ class PanelPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One model's word on a record."""
+    """A model's answer on a record."""
 
     status: InclusionStatus
     score: float  # for inclusion
 
 
-# What a missing model could have said, at its most extreme: every policy is monotone in a score between them.
+# The most extreme votes of a missing model: every policy is monotone in a score between them.
 POSSIBLE = (
     Vote(InclusionStatus.INCLUDE, 1.0),
     Vote(InclusionStatus.EXCLUDE, 0.0),
@@ -77,15 +77,15 @@ class Panel(Frozen):
 
     @property
     def words(self) -> str:
-        """The models in one line, for people and in the place of one model's name."""
+        """The models in one line, for people and in place of a model's name."""
         return ", ".join(self.models)
 
 
 def decision(policy: PanelPolicy, votes: Sequence[Vote | None]) -> InclusionStatus | None:
-    """The decision that votes come to; None stands for a missing one, and is returned where it could change it."""
+    """Return the decision of the votes; None if a missing vote (None) could change it."""
     missing = sum(vote is None for vote in votes)
-    there = [vote for vote in votes if vote is not None]
-    possible = {_decision(policy, [*there, *others]) for others in product(POSSIBLE, repeat=missing)}
+    present = [vote for vote in votes if vote is not None]
+    possible = {_decision(policy, [*present, *others]) for others in product(POSSIBLE, repeat=missing)}
     return possible.pop() if len(possible) == 1 else None
 
 
@@ -108,14 +108,14 @@ def _decision(policy: PanelPolicy, votes: Sequence[Vote]) -> InclusionStatus:
 
 
 def mean_score(votes: Sequence[Vote]) -> float:
-    """The panel's score for inclusion: the mean over its models."""
+    """Return the panel's score for inclusion: the mean over its models."""
     return round(sum(vote.score for vote in votes) / len(votes), DIGITS)
 
 
 def confidence_in(status: InclusionStatus, score: float) -> float:
-    """A panel's confidence in its decision, by its score for inclusion: the mean of the models' support for it.
+    """Return a panel's confidence in its decision, from its score for inclusion: the mean of the models' support.
 
-    Of `uncertain` it is how evenly the models are divided: 1 where the score is one half, 0 at either end.
+    For `uncertain` it measures how evenly the models are divided: 1 at a score of one half, 0 at either end.
     """
     match status:
         case InclusionStatus.INCLUDE:
@@ -126,24 +126,24 @@ def confidence_in(status: InclusionStatus, score: float) -> float:
 
 
 def disagreement(statuses: Sequence[InclusionStatus]) -> float | None:
-    """The share of pairs of models that say different things, 0 to 1; None where there is no pair."""
+    """Return the share of pairs of models that disagree, 0 to 1; None without a pair."""
     pairs = list(combinations(statuses, 2))
-    return sum(one is not other for one, other in pairs) / len(pairs) if pairs else None
+    return sum(first is not second for first, second in pairs) / len(pairs) if pairs else None
 
 
 def panel_of(operation: object) -> Panel | None:
-    """The panel that an operation is asked of; None: one model."""
+    """Return the panel of an operation; None: one model."""
     panel = getattr(operation, "panel", None)
     return panel if isinstance(panel, Panel) else None
 
 
 def models_of(operation: object, model: str | None) -> tuple[str | None, ...]:
-    """The models that a batch asks; None: the workers' own."""
+    """Return the models that a batch asks; None: the workers' model."""
     panel = panel_of(operation)
     return (model,) if panel is None else panel.models
 
 
 def models_in(params: Mapping[str, Any], model: str | None) -> tuple[str | None, ...]:
-    """The same, of an operation's parameters as the ledger keeps them."""
+    """Return the models from an operation's parameters in the ledger."""
     panel = params.get("panel")
     return (model,) if panel is None else tuple(panel["models"])

@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema, with RE2's patterns; apart, because their library loads for a while and few need it."""
+"""The drafts of JSON Schema, with RE2's patterns; a separate module, as few need the slow import."""
 
 from jsonschema import Draft6Validator, Draft7Validator, Draft201909Validator, Draft202012Validator
 from jsonschema.protocols import Validator

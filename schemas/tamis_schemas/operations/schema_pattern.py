@@ -1,7 +1,7 @@
-"""The patterns of a caller's JSON schema, judged in linear time.
+"""The patterns of a caller's JSON schema, matched in linear time.
 
-JSON Schema's own library takes them for Python's, of which a hostile one can keep a worker busy for hours. RE2 knows no
-lookaround and no references back, and its `\\d`, `\\w` and `\\b` are ASCII's.
+JSON Schema's library uses Python's patterns, and a hostile one can occupy a worker for hours. RE2 has no lookaround and
+no back references, and its `\\d`, `\\w` and `\\b` are ASCII's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,15 +19,15 @@ LONGEST = 1_000  # characters
 
 
 def linear(dialect: type[Validator]) -> type[Validator]:
-    """The validator of a draft, with RE2's patterns."""
-    made: type[Validator] = extend(  # type: ignore[no-untyped-call]  # its stubs leave it out
+    """Return the validator of a draft, with RE2's patterns."""
+    validator: type[Validator] = extend(  # type: ignore[no-untyped-call]  # its stubs leave it out
         dialect, {KEYWORD: _judge_text, OF_NAMES: _judge_names}
     )
-    return made
+    return validator
 
 
 def check_patterns(schema: Mapping[str, Any]) -> None:
-    """Return if RE2 takes every pattern in a schema. Raises `ValueError` naming the place and what is wrong."""
+    """Raise `ValueError` with the place and the mistake if RE2 rejects a pattern in a schema."""
     open_parts: list[tuple[str, Any]] = [("", schema)]
     while open_parts:
         place, part = open_parts.pop()
@@ -57,7 +57,7 @@ def _check(pattern: str, place: str) -> None:
 
 
 def _re2() -> Any:
-    """RE2, for which a schema without patterns need not wait."""
+    """Return RE2, imported only for schemas with patterns."""
     with needs("files"):
         import re2
     return re2

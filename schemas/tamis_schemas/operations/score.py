@@ -11,10 +11,10 @@ from ..errors import InvalidParameters
 from ..values.words import Words
 from .kind import OperationKind, is_number, number_of
 
-Number = Annotated[float, Strict(), AllowInfNan(False)]  # an integer becomes a float; text and booleans are no numbers
+Number = Annotated[float, Strict(), AllowInfNan(False)]  # an integer becomes a float; text and booleans are refused
 
-TOLERANCE = 1e-9  # relative: what decimal fractions lose as floats, and nothing more
-MAX_STEPS = 1_000_000  # of a scale; with more of them, TOLERANCE could no longer tell one step from the next
+TOLERANCE = 1e-9  # relative: the rounding of decimal fractions as floats
+MAX_STEPS = 1_000_000  # in a scale; with more, TOLERANCE could not distinguish neighbouring steps
 
 
 class Score(OperationKind):
@@ -67,16 +67,16 @@ class Score(OperationKind):
         return None if self.interval is None else round((self.max_value - self.min_value) / self.interval)
 
     def grid_value(self, k: int) -> float:
-        """`min_value + k * interval`, rounded once: of 0 to 1 by 0.1, the value 3 is 0.3. Without an interval, only 0.
+        """Return `min_value + k * interval`, rounded once; without an interval, only 0.
 
-        Worked out on the numbers as they are written, in steps of an exact fraction of the range, so that the last
-        value is `max_value` itself.
+        Computed from the decimal numbers, in steps of an exact fraction of the range: of 0 to 1 by 0.1, the value 3 is
+        0.3, and the last value is `max_value`.
         """
         low, high = Fraction(repr(self.min_value)), Fraction(repr(self.max_value))
         return float(low + (high - low) * k / (self.steps or 1))
 
     def on_grid(self, value: float) -> float | None:
-        """The grid's value that is meant by a number within the range, if there is one; without an interval, itself."""
+        """Return the grid's value for a number within the range, or None; without an interval, the number itself."""
         if self.steps is None:
             return value
         span = self.max_value - self.min_value
@@ -88,11 +88,11 @@ class Score(OperationKind):
         return float
 
     def goes_on(self, value: object, narrowed: Any) -> bool:
-        """True of a score that is at least the one that the stage names, if it names one."""
+        """Return whether the score reaches the stage's lowest score, if there is one."""
         return isinstance(value, int | float) and (narrowed is None or value >= narrowed)
 
     def checked_value(self, value: object) -> float:
-        """A human's score. Raises `InvalidParameters` for what is no number, outside the scale or beside its grid."""
+        """Return a human's score. Raises `InvalidParameters` if it is not a number on the scale and its grid."""
         if not is_number(value):
             raise InvalidParameters(f"{value!r} is no number")
         if not self.min_value <= value <= self.max_value:
@@ -105,7 +105,7 @@ class Score(OperationKind):
         return on_grid
 
     def value_of_text(self, text: str) -> float:
-        """The score that a person wrote; raises as `checked_value` does."""
+        """Return the score in a person's text; raises as `checked_value` does."""
         return self.checked_value(number_of(text))
 
     def result_words(self, value: object, confidence: float) -> str:

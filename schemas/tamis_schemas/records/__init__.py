@@ -1,1 +1,1 @@
-"""Records: what an item, a paper and a passage are, and where they came from."""
+"""Records: items, papers, chunks and their sources."""

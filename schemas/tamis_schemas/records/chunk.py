@@ -1,4 +1,4 @@
-"""Chunks: the passages of a document that a search retrieved for an item, and how the search was bounded."""
+"""Chunks: the passages of a document that a search retrieved for an item, and the limits of the search."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
@@ -8,10 +8,10 @@ from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, Validatio
 from ..values.frozen import Frozen
 from .item import Item
 
-CHUNKS = "chunks"  # the item's field that holds them
-RETRIEVAL = "retrieval"  # and the one that says how they were searched for
-MAX_CHUNKS = 1_000  # of an item; more than any model reads
-BM25, KNN, BOTH = "bm25", "knn", "both"  # methods that the metrics know; any other name may stand there
+CHUNKS = "chunks"  # item's field with the chunks
+RETRIEVAL = "retrieval"  # item's field with the limits of the search
+MAX_CHUNKS = 1_000  # in an item; more than any model reads
+BM25, KNN, BOTH = "bm25", "knn", "both"  # methods that the metrics know; other names are allowed
 
 
 def _no_bool(value: object) -> object:
@@ -38,7 +38,7 @@ class Chunk(Frozen):
     retrieval_method: str | None = None
 
     def found_by(self, method: str) -> bool:
-        """Return whether this method, `bm25` or `knn`, found it; one that `both` found was found by each."""
+        """Return whether this method, `bm25` or `knn`, found it; `both` counts for each."""
         return self.retrieval_method in (method, BOTH)
 
 
@@ -47,7 +47,7 @@ class Retrieval(Frozen):
 
     model_config = ConfigDict(extra="forbid")
 
-    bm25_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None  # results that it gives at most
+    bm25_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None  # largest number of results
     knn_limit: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=1)] = None
     total_before_filter: Annotated[int | None, BeforeValidator(_no_bool), Field(ge=0)] = None  # before score thresholds
 
@@ -55,14 +55,14 @@ class Retrieval(Frozen):
 class Retrieved(Frozen):
     """The chunks that were retrieved for one item."""
 
-    chunks: tuple[Chunk, ...] = Field(min_length=1, max_length=MAX_CHUNKS)  # as given, best first
+    chunks: tuple[Chunk, ...] = Field(min_length=1, max_length=MAX_CHUNKS)  # in the given order, best first
     retrieval: Retrieval = Retrieval()
 
     @classmethod
     def of(cls, item: Item) -> Self | None:
-        """Return an item's `chunks` and `retrieval`; None where it holds no chunk.
+        """Return an item's `chunks` and `retrieval`; None if it has no chunk.
 
-        Raises `ValueError` naming the place of what is wrong: `chunks.2.text: ...`, the first chunk being 0.
+        Raises `ValueError` with the place of a mistake: `chunks.2.text: ...`, the first chunk being 0.
         """
         if item.get(CHUNKS) is None or item[CHUNKS] == []:
             return None
@@ -83,12 +83,12 @@ class Retrieved(Frozen):
 
     @property
     def numbered(self) -> list[Chunk]:
-        """The chunks as they are shown and cited, the first one as number 1: each id once, where it first stands."""
+        """The chunks as shown and cited, from number 1: each id once, at its first place."""
         return distinct(self.chunks)
 
 
 def distinct(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """Each chunk once, in order: two methods may have found it. Chunks without an id are all different."""
+    """Return each chunk once, in order, as two methods may have found it. Chunks without an id are all different."""
     seen: set[str] = set()
     kept = []
     for chunk in chunks:

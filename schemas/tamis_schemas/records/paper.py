@@ -1,4 +1,4 @@
-"""A paper: what the initial filter reads of a record."""
+"""A paper: the fields of a record that the initial filter reads."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -27,10 +27,10 @@ class PaperData(Frozen):
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
-        """The paper that a record describes, under the names that every reader gives its fields.
+        """Return the paper of a record, under the names that every reader uses.
 
-        No record is refused: a field that is missing or empty is None (the title: empty), a value that is no text is
-        read as its text, and a year that is no number as unknown. Names that a paper does not have are left out.
+        No record is refused: a missing or empty field is None (the title: empty), a value other than text is read as
+        its text, and an invalid year is unknown. Other names are omitted.
         """
         get = record.get
         authors = get("authors")
@@ -50,7 +50,7 @@ class PaperData(Frozen):
 
     @property
     def item_id(self) -> str:
-        """The id by which an item is known: `id`, else `pmid`, else `unknown`."""
+        """The id of the item: `id`, else `pmid`, else `unknown`."""
         return resolve_item_id({"id": self.id, "pmid": self.pmid})
 
 
@@ -60,7 +60,7 @@ def _text(value: object) -> str | None:
     text = value if isinstance(value, str) else value.isoformat() if isinstance(value, date) else str(value)
     if text.isascii():
         return text
-    # Half of a character, as JSON can write it, is no text; one question mark keeps every place where it is.
+    # JSON can contain half a surrogate pair; one question mark for it keeps all positions.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

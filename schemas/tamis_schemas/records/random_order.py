@@ -1,4 +1,4 @@
-"""The order in which records are drawn for people to judge: random, and the same on every machine."""
+"""The order of a random draw of records for people: the same on every machine."""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -10,7 +10,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 def sample(population: Iterable[int], n: int, *, seed: int) -> list[int]:
-    """`n` of the places, in the order of the SHA-256 of `seed:place`: the same on every machine and in every release.
+    """Return `n` places in the order of the SHA-256 of `seed:place`, the same on every machine and in every release.
 
     The first m of a sample of n are the sample of m.
     """

@@ -1,16 +1,16 @@
-"""The number of a record, as people read it: from 1. Programs count the same records from 0, by their `index`."""
+"""The number of a record for people, from 1. Programs count the same records from 0, by their `index`."""
 
 
 def record_number(index: int) -> int:
-    """Return the number that people read for a record at a place of its batch, counted from 0."""
+    """Return the number, for people, of the record at a place of its batch, counted from 0."""
     return index + 1
 
 
 def record_words(index: int, item_id: str | None = None) -> str:
-    """Return how a record is called in a line for people: `No. 4`, and with its id `No. 4 (PMID 123)`."""
+    """Return a record's name in a line for people: `No. 4`, and with its id `No. 4 (PMID 123)`."""
     return f"No. {record_number(index)}" + ("" if item_id is None else f" ({item_id})")
 
 
 def indexed_words(index: int) -> str:
-    """Return how a record is called where people and programs read the same message: `No. 4 (index 3)`."""
+    """Return a record's name in messages for people and programs: `No. 4 (index 3)`."""
     return f"No. {record_number(index)} (index {index})"

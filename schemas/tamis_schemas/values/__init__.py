@@ -1,1 +1,1 @@
-"""Values that stand for themselves: money, shares with intervals, and texts."""
+"""Values: money, shares with intervals, and texts."""

@@ -1,4 +1,4 @@
-"""Generic classes that are so for type checkers alone: pydantic makes no second model of `ItemResult[bool]`."""
+"""Generic classes for type checkers only: pydantic makes no second model of `ItemResult[bool]`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVar
 
-    # The type of an operation's values. Without one it is any.
+    # The type of an operation's values; any by default.
     V_co = TypeVar("V_co", covariant=True, default=Any)
 else:
     from typing import TypeVar
@@ -15,7 +15,7 @@ else:
     V_co = TypeVar("V_co", covariant=True)
 
     class CheckedGeneric:
-        """A base to be named first; what it is subscripted with is left to type checkers."""
+        """A base to be named first; it ignores its subscript, which is for type checkers."""
 
         def __class_getitem__(cls, parameters):
             return cls

@@ -1,4 +1,4 @@
-"""The base of models that never change."""
+"""The base of immutable models."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -6,5 +6,5 @@ from pydantic import BaseModel, ConfigDict
 class Frozen(BaseModel):
     """A model whose fields stay as they were set; its validator is built when the first one is made."""
 
-    # The names that pydantic keeps for itself, as from 2.10 on; before, a field like `model_status` is warned of.
+    # pydantic's reserved names, as from 2.10 on; earlier versions warn of fields like `model_status`.
     model_config = ConfigDict(frozen=True, defer_build=True, protected_namespaces=("model_validate", "model_dump"))

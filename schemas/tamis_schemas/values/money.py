@@ -1,18 +1,18 @@
-"""Money: amounts in US dollars, exact, and how people read them."""
+"""Money: exact amounts in US dollars, and their form for people."""
 
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Annotated
 
 from pydantic import PlainSerializer
 
-NANO = Decimal("1e-9")  # the smallest amount that the ledger holds: a tenth of a token at $0.01 per million
+NANO = Decimal("1e-9")  # the ledger's smallest amount: a tenth of a token at $0.01 per million
 
-# In JSON a number: nobody adds up texts. Exact up to fifteen digits, which is a million dollars to the nanodollar.
+# A number in JSON, as texts cannot be added. Exact up to fifteen digits: a million dollars to the nanodollar.
 Cost = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="json")]
 
 
 def dollars(amount: Decimal) -> str:
-    """`$1,234.50`; below a dollar down to a hundredth of a cent (`$0.98`, `$0.0123`), below that two digits.
+    """Return `$1,234.50`; below a dollar down to a hundredth of a cent (`$0.98`, `$0.0123`), below that two digits.
 
     Raises nothing: a negative amount has its sign before the dollar.
     """
@@ -26,7 +26,7 @@ def dollars(amount: Decimal) -> str:
 
 
 def cost_words(cost: Decimal, unpriced: int) -> str:
-    """Return the cost, and for how many items nobody knows it: `$0.0123, 3 items without a known price`."""
+    """Return the cost, and the number of items without a known price: `$0.0123, 3 items without a known price`."""
     if not unpriced:
         return dollars(cost)
     return f"{dollars(cost)}, {unpriced:,} {'item' if unpriced == 1 else 'items'} without a known price"

@@ -1,6 +1,6 @@
 """British and American spelling, for keywords and for quotes."""
 
-# Both ways; a spelling that no language has is never found and does no harm.
+# Both directions; a spelling that no language has matches nothing and does no harm.
 SPELLINGS = (
     ("isation", "ization"),
     ("ising", "izing"),
@@ -71,7 +71,7 @@ SPELLINGS = (
 
 
 def american(word: str) -> str:
-    """The word, in small letters, in American spelling."""
+    """Return the word, in small letters, in American spelling."""
     for british, spelled in SPELLINGS:
         word = word.replace(british, spelled)
     return word

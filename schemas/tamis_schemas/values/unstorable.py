@@ -6,13 +6,13 @@ import re
 UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")  # NUL and halves of surrogate pairs
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape itself, not the six characters of it
+_NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # the escape, not a backslash followed by five characters
 
 
 def to_json(value: object) -> str:
-    """Compact JSON. Raises `ValueError` for what JSON or Postgres cannot hold (NaN, NUL, half a surrogate pair)."""
+    """Return compact JSON. Raises `ValueError` if JSON or Postgres cannot hold it (NaN, NUL, half a surrogate pair)."""
     text = _ENCODER.encode(value)
-    if "\\u0000" in text and _NUL_ESCAPE.search(text):  # the plain search is a hundred times as fast, and finds nothing
+    if "\\u0000" in text and _NUL_ESCAPE.search(text):  # the plain search is a hundred times as fast
         raise ValueError("it holds a NUL character, which Postgres cannot store")
     text.encode("utf-8")  # half a surrogate pair raises UnicodeEncodeError, a ValueError
     return text

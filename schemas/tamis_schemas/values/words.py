@@ -1,4 +1,4 @@
-"""Words of a caller: never blank, never with white space around them."""
+"""A caller's words: never blank, without white space around them."""
 
 from typing import Annotated
 

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - every statement is put together from constants
-"""The first ledger: tables, rules and views are in the SQL files beside this one; counters are put together here.
+"""The first ledger: tables, rules and views are in the SQL files beside this one; counters are built here.
 
 Revision ID: 0001
 """
@@ -15,7 +15,7 @@ down_revision = None
 HERE = Path(__file__).parent
 STATES = ("pending", "running", "decided", "failed", "cancelled", "excluded_by_filter")
 
-# What a row of each table adds to its batch's tally; `n` is 1 where the row comes, -1 where it goes.
+# Summands of a row of each table in its batch's tally; `n` is 1 for a new row, -1 for a deleted one.
 OF_ITEMS = {state: f"sum(n) FILTER (WHERE state = '{state}')" for state in STATES} | {
     "lost_claims": "sum(n * lost_claims)"
 }
@@ -39,13 +39,13 @@ READ = {
 
 
 def _add(columns: tuple[str, ...]) -> str:
-    """The end of an INSERT into `tallies` that adds to a row which is there already."""
+    """Return the end of an INSERT into `tallies` that adds to an existing row."""
     sums = ", ".join(f"{name} = tallies.{name} + EXCLUDED.{name}" for name in columns)
     return f"ON CONFLICT (batch_id, round, backend) DO UPDATE SET {sums}"
 
 
 def _difference(table: str, rows: str) -> str:
-    """Add to the tally of this connection what `rows` change; nothing is written where that is nothing."""
+    """Return the statement that adds the change of `rows` to this connection's tally, unless it is zero."""
     figures = OF_ITEMS if table == "item_states" else OF_RESULTS
     taken = ", ".join(f"coalesce({figure}, 0) AS {name}" for name, figure in figures.items())
     names = ", ".join(figures)
@@ -60,7 +60,7 @@ def _difference(table: str, rows: str) -> str:
 def _keep_tallies_of(table: str, schema: str) -> None:
     read = READ[table]
     added, removed = f"SELECT {read}, 1 AS n FROM added", f"SELECT {read}, -1 AS n FROM removed"
-    # A batch that goes takes its tally along: what its rows would change is nobody's.
+    # A deleted batch takes its tally along, so changes of its rows count nowhere.
     gone = f"{removed} r WHERE EXISTS (SELECT FROM batches b WHERE b.id = r.batch_id)"
     op.execute(f"""
         CREATE FUNCTION tally_{table}() RETURNS trigger LANGUAGE plpgsql
@@ -85,10 +85,11 @@ def _keep_tallies_of(table: str, schema: str) -> None:
 
 
 def _settling(schema: str) -> str:
-    """`settle_tallies(batch)`: recount, add what is missing, and make one row a round of those of all connections.
+    """Return `settle_tallies(batch)`: recount, add the differences, and merge all connections' rows into one for each
+    round.
 
-    True where something was missing. The recount and the sums are of one snapshot, so that what others change meanwhile
-    is in both or in neither; and a row that another transaction holds is left as it is: nobody is waited for.
+    It is true if there were differences. The recount and the sums are of one snapshot, so that other transactions'
+    changes are in both or in neither. A row that another transaction has locked is skipped without waiting.
     """
     counted = "\nUNION ALL\n".join(
         f"SELECT round, {', '.join(f'coalesce({of[name]}, 0) AS {name}' if name in of else f'0 AS {name}' for name in COLUMNS)} "
@@ -152,5 +153,5 @@ def upgrade() -> None:
 
 
 def _run(name: str, schema: str) -> None:
-    """Run a file of statements as it is written: the driver looks for no parameters in it."""
+    """Run a file of statements unchanged: the driver looks for no parameters in it."""
     op.get_bind().connection.cursor().execute((HERE / name).read_text("utf-8").replace("{schema}", schema))
