@@ -149,7 +149,6 @@ def _verdicts(operation: Operation, result: ItemResult) -> tuple[ExplainedVerdic
 
 
 def _passage(result: ItemResult, quote: Quote) -> str | None:
-    """Return the record's text at the quote's place."""
     text = None if quote.field is None or quote.start is None else result.item.get(quote.field)
     return text[quote.start : quote.end] if isinstance(text, str) else None
 

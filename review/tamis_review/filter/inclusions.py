@@ -1,4 +1,4 @@
-"""The rules that the criteria switch off: those that would reject papers which the review includes.
+"""The rules that the criteria switch off, as they would reject papers that the review includes.
 
 The criteria are read as reviewers write them. A mention of animals, of case reports, ... counts as included in an
 inclusion criterion, the question, the purpose or the study types, and as excluded in an exclusion criterion. A negation

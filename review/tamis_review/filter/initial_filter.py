@@ -262,7 +262,6 @@ class InitialFilter:
         return _NOTHING_FOUND if spared is None else FilterResult(passed=True, reason=spared)
 
     def _rejects_by_title(self, title: bytes, mention: Mention, says: PaperEvidence) -> bool:
-        """Return whether a mention in the title rejects."""
         around = contexts.window(title, mention)
         if self._protected(around, mention):
             return False
@@ -285,7 +284,6 @@ class InitialFilter:
                 return True
 
     def _rejects_by_abstract(self, abstract: bytes, mention: Mention, says: PaperEvidence) -> bool:
-        """Return whether a mention in the abstract rejects."""
         around = contexts.window(abstract, mention)
         return (
             not self._protected(around, mention)

@@ -28,7 +28,7 @@ class KeywordMeaning:
 
     rule: FilterRule
     weight: Weight
-    idioms: tuple[str, ...] = ()  # contexts, with {keyword}, in which it means something else
+    idioms: tuple[str, ...] = ()  # contexts, with {keyword}, that give it another meaning
 
 
 _TEETH = (

@@ -54,7 +54,7 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     `@string` names are replaced by their texts. A repeated field is kept twice. An entry is lost if it is broken or if
     a part of it is outside its braces.
 
-    Raises `InputError` if no entry can be read; in strict reading, at the first lost entry, with its line.
+    Raises `InputError` if no entry can be read; if strict, at the first lost entry, with its line.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()

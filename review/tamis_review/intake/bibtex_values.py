@@ -105,7 +105,7 @@ def _end_of(raw: str, at: int, opened: str) -> int | None:
 
 
 def balanced(latex: str) -> bool:
-    """Return True if `latex` fits between braces as `bibtexparser` counts them: without escaped braces."""
+    """Return True if `latex` fits between braces. Like `bibtexparser`, it does not count escaped braces."""
     return _end_of(f"{latex}}}", 0, "{") == len(latex)
 
 

@@ -1,8 +1,8 @@
 """CSV and similar tables: a header row, then one record a row. The writer makes one table from any records.
 
-A file that returns keeps its columns in order, its cells' exact texts, its delimiter, its line ends, the text above the
-header, and quotes if all cells had them. Not kept: empty rows, empty cells beyond the header, and other unnecessary
-quotes.
+A file that returns keeps its columns in order and its cells' exact texts. It also keeps its delimiter, its line ends,
+the text above the header, and quotes if all cells had them. Not kept: empty rows, empty cells beyond the header, and
+other unnecessary quotes.
 
 A damaged row costs one record. Sources that need more than synonyms of columns have a mapping (`column_mappings`).
 
@@ -58,8 +58,8 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     The columns that `write_csv` adds (`tamis_decision` and others) become the record's hidden decision. Repeated
     columns are numbered.
 
-    A row is lost, with a note, if it is longer than the header, if it is short and has neither title nor abstract, or
-    if its quotes are unbalanced; strict notes raise `InputError`. It also raises `InputError` for a text without a
+    A row is lost, with a note, if it is longer than the header, or short without title and abstract, or has unbalanced
+    quotes. Strict notes raise `InputError`. It also raises `InputError` for a text without a
     header with a title or an abstract, or without records below it.
     """
     delimiter = _delimiter(text)
@@ -96,7 +96,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter for which a row near the top names most known columns.
+    """Return the delimiter that finds most known columns in a row near the top.
 
     A tie goes to the most cells, then to cells without white space at their ends: a column may be called `;` in a
     table with tabs.
@@ -224,7 +224,6 @@ def _record(
 
 
 def _values(texts: Mapping[str, str], mapping: ColumnMapping | None) -> dict[str, Any]:
-    """Return the canonical fields of these cells."""
     fields: dict[str, Any] = dict(texts)
     readings = SPLIT if mapping is None else {**SPLIT, **mapping.values}
     for name in fields.keys() & readings.keys():
@@ -305,7 +304,7 @@ def _plain(name: str) -> str:
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
-    """Return the columns: those of the records' tables, then added ones, then the decision unless a table has it."""
+    """Return the columns: first the records' tables', then added ones, then the decision unless a table has it."""
     of_tables: dict[_Column, None] = {}
     gained: dict[_Column, None] = {}
     for record in records:
@@ -367,7 +366,7 @@ _columns_named = lru_cache(maxsize=64)(Columns)  # a file's records have one hea
 
 
 def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None) -> str:
-    """Return the cell, or a cell from which the reader gets this value."""
+    """Return the cell, or a cell that the reader turns into this value."""
     read = SPLIT.get(key) if mapping is None else mapping.values.get(key, SPLIT.get(key))
     if value is None or value == [] or read is None or read(cell) == value:
         return cell

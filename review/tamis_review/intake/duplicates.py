@@ -1,6 +1,6 @@
 """Duplicates: the copies among a file's records, the copy that stays, and the doubtful pairs.
 
-Two records are copies if one of these keys agrees and nothing contradicts it:
+Two records are copies if any of these keys agrees and nothing contradicts it:
 
 | key | agrees | contradicted by |
 |---|---|---|
@@ -100,7 +100,7 @@ def _blocks(traits: Sequence[Traits], key: Key) -> dict[str, list[int]]:
 
 
 def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
-    """Return the records of each title, with those that have it as an alternative title."""
+    """Return the records of each title, including its use as an alternative title."""
     titles = _blocks(traits, Key.TITLE)
     others: dict[str, list[int]] = {}
     for index, trait in enumerate(traits):
@@ -151,8 +151,6 @@ def exclusion_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], pla
 
 @dataclass
 class _Group:
-    """Records that are copies of each other."""
-
     members: list[int]
     identifiers: tuple[set[str], ...]  # in the order of `IDENTIFIERS`
 
@@ -280,7 +278,7 @@ def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
 
 
 def _tear(first: PairVerdict, second: PairVerdict) -> bool:
-    """Return True if a third record is a copy of one of two, and something contradicts the other."""
+    """Return True if a third record is a copy of either, and something contradicts the other."""
     likenesses = {verdict.likeness for verdict in (first, second) if verdict.against != MANY_PAPERS}
     return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))
 

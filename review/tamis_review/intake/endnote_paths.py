@@ -75,7 +75,7 @@ def escaped(text: str, line_break: str) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Return XML in which spaces replace the control characters that EndNote writes but XML forbids."""
+    """Return XML with spaces for the control characters that EndNote writes but XML forbids."""
     text = _NOT_IN_XML.sub(" ", text)
     return re.sub(r"&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|x0*(?:[0-8BCEFbcef]|1[0-9A-Fa-f]));", " ", text)
 

@@ -1,4 +1,4 @@
-"""The fields of a record in a format: first those of its source with current values, then added ones."""
+"""The fields of a record in a format: its source's with current values, then added ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

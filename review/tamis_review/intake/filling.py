@@ -17,7 +17,7 @@ CONTRADICTED = "_tamis_contradicted"  # field -> differing values, each with its
 # For a copy: `from` (place in the batch) and `source`; for a row of a file: `file` and `line`.
 Origin = Mapping[str, Any]
 
-# Fields with a single spelling, in which another value is a contradiction.
+# Fields with a single spelling: another value is a contradiction.
 _COMPARED: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
     "year": year_in,
     "doi": doi_in,

@@ -1,7 +1,7 @@
 """Journals: a comparison of names (full or abbreviated) and ISSNs.
 
-There is no list of abbreviations. An abbreviation has the words of the full name in order, each word's beginning
-("Otolaryngol") or some of its letters from the first on ("Natl"), without articles and prepositions.
+There is no list of abbreviations. An abbreviation has the words of the full name in order, without articles and
+prepositions. It has each word's beginning ("Otolaryngol") or some of its letters from the first on ("Natl").
 """
 
 import re

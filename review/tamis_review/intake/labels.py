@@ -1,4 +1,4 @@
-"""Labels: the column of a file in which a human recorded which records were included."""
+"""Labels: the column of a file with a human's record of inclusions."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -32,7 +32,7 @@ _NUMBERS = re.compile(r"\d+")
 
 
 class Key(StrEnum):
-    """The field by which a copy was found, as in `Traits`; strongest first."""
+    """The matching fields of a copy, as in `Traits`; strongest first."""
 
     DOI = "doi"
     PMID = "pmid"
@@ -60,7 +60,7 @@ _COPY = PairVerdict(Likeness.COPY)
 _UNKNOWN = PairVerdict(Likeness.UNKNOWN, ("too little agrees beside the title",))
 _OTHER_TITLE = PairVerdict(Likeness.DIFFERENT, ("another title",))
 
-# Identifiers of which a record has only one, with their names.
+# Identifiers that a record has only once, with their names.
 IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
     "DOI": lambda record: record.doi,
     "PubMed id": lambda record: record.pmid,
@@ -213,12 +213,12 @@ def _contradictions(first: Traits, second: Traits, evidence: SharedTraits) -> It
 
 
 def _title_in_other_words(first: Traits, second: Traits) -> bool:
-    """Return True if one title is the other without its subtitle, or in one of its two languages."""
+    """Return True if one title is the other without its subtitle, or in a single language."""
     return first.title in second.other_titles or second.title in first.other_titles
 
 
 def _behind_its_translation(both: Traits, other: Traits) -> bool:
-    """Return True if a title is another one followed by the title of `other`, or one of its two languages."""
+    """Return True if a title is another one followed by the title of `other`, or by it in a single language."""
     return any(len(way) >= LETTERS[2] and both.title.endswith(way) for way in (other.title, *other.other_titles))
 
 

@@ -40,7 +40,7 @@ def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
 
     A record without its beginning is lost: an empty line ends the one before it. Text between records is skipped.
 
-    Raises `InputError` if no record can be read; in strict reading, at the first lost record, with its line.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
     return read_tagged(SCHEME, _blocks, text, notes)
 

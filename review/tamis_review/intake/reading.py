@@ -113,7 +113,7 @@ def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[d
     Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int if numeric), `journal`, `keywords`
     (list), `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields keep their name with an underscore
     (`label` -> `_label`, RIS tag `N1` -> `_ris_N1`): they stay with the item and are never shown to a model. `_line` is
-    the line of the file, from 1, in which the record begins. `_source` describes the record's fields there, so that
+    the record's first line in the file, from 1. `_source` describes the record's fields there, so that
     `write_records` can write them again. Empty fields are omitted. Objects of a JSONL file keep all their names.
 
     The id is the file's own, else the PubMed or trial id, the accession number, the DOI, else `record-<n>`. Two

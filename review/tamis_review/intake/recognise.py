@@ -52,7 +52,7 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     (Format.HTML, re.compile(r"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)),
     (Format.XML, re.compile(r"\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z])")),
     (Format.ENDNOTE_TAGGED, re.compile(r"\s*%(?:0[ \t]|[A-Z][ \t][^\r\n]*[\r\n]+%[0-9A-Z@?!+][ \t])")),
-    # A header with a title or an abstract column: a table, whatever its cells contain.
+    # A header with a title or an abstract column: a table, with any content of its cells.
     (
         Format.DELIMITED,
         re.compile(

@@ -1,4 +1,4 @@
-"""The memory that a record has of its file's fields: `_source`, from which a writer restores them.
+"""The memory that a record has of its file's fields: `_source`, for their restoration by a writer.
 
 `_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` if a format needs more. It does not repeat texts
 of the record. Each entry locates a field's text:

@@ -80,7 +80,7 @@ class Completed:
     """The records of two files of one source."""
 
     records: list[dict[str, Any]]  # the first file's in order, then those only in the second
-    joined: int  # records of the second that complete one of the first
+    joined: int  # number of the second file's records that complete the first's
     added: list[int]  # places of the other records in the second file
 
 
@@ -151,8 +151,8 @@ def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKin
 def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], name: str) -> Completed:
     """Return the records of the first file, filled from records of the second (`name`) with the same identifier.
 
-    Fields without a canonical name are filled too. A record of the second file stays separate if titles contradict the
-    identifier (a number that each file counts from 1), or if the first file has fewer records with it.
+    Fields without a canonical name are filled too. A record of the second file stays separate if its title contradicts
+    the identifier (a number that each file counts from 1). So do excess records with one identifier.
     """
     records = [dict(record) for record in first]
     places: dict[Identifier, list[int]] = {}
@@ -177,7 +177,7 @@ def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, A
 def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
     """Return True if two files of one database are one export in two forms, not two searches or two parts.
 
-    At least 90 % of the smaller file's identifiers must be in the other, and one file must have a canonical field, in
+    At least 90 % of the smaller file's identifiers must be in the other. One file must also have a canonical field, in
     at least half of its records, that the other lacks completely.
     """
     ours, theirs = ({key for record in records for key in identifiers_of(record)[:1]} for records in (one, other))
@@ -200,8 +200,6 @@ def identifiers_of(record: Mapping[str, Any]) -> list[Identifier]:
 
 @dataclass
 class _Group:
-    """The files of one source, as they are added."""
-
     name: str | None  # stated, or named by the records
     statements: list[StatedSource] = field(default_factory=list)
     files: list[FileRead] = field(default_factory=list)

@@ -70,9 +70,9 @@ class Scheme:
     repeated: frozenset[str] = frozenset()  # canonical names whose repeated values are not kept
     types: Mapping[str, str] = field(default_factory=dict)  # code of a type -> RIS's code
     databases: tuple[str, ...] = ()  # tags, or canonical names, of a record's database
-    pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> in which databases
+    pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> its databases
     patterns: tuple[Pattern, ...] = ()
-    # Tag of the database's own number -> in which databases; None: in all.
+    # Tag of the database's own number -> its databases; None: all.
     accessions: Mapping[str, re.Pattern[str] | None] = field(default_factory=dict)
     note: str = ""  # the tag of notes
     notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds only this value
@@ -96,7 +96,7 @@ Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[TaggedRecord]]  # th
 def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`, which `blocks` splits.
 
-    Raises `InputError` if no record can be read; in strict reading, at the first lost record, with its line.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
     records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:

@@ -3,8 +3,8 @@
 Case, accents, punctuation, white space and markup differ between exports of the same record, so they are ignored. A
 value that identifies no record (an author "Anonymous", a PMID of 0) is no trait.
 
-Databases append to a title (a remark, the article's language, the next field's tag), put a translated title in
-brackets, omit the subtitle, or write the title in two languages.
+Databases append to a title (a remark, the article's language, the next field's tag) or put a translated title in
+brackets. They also omit subtitles, or write a title in two languages.
 """
 
 import html
@@ -120,7 +120,7 @@ class Title:
     """A title as in its paper, and its other forms."""
 
     main: str
-    others: tuple[str, ...]  # without its subtitle, or in one of two languages; a copy only with more evidence
+    others: tuple[str, ...]  # without its subtitle, or in a single language; a copy only with more evidence
     says_another_paper: bool  # the part missing from `others` names a protocol, a comment, a part or a number
 
 
@@ -129,7 +129,7 @@ class Traits:
     """The traits of one record, normalised."""
 
     title: str  # only letters and digits; "" without a title
-    other_titles: frozenset[str]  # without its subtitle, or in one of its two languages
+    other_titles: frozenset[str]  # without its subtitle, or in a single language
     other_paper: bool  # the part missing there names a protocol, a comment, a part or a number
     year: int | None
     author: frozenset[str]  # spellings of the first author's family name; empty if unknown

@@ -26,7 +26,7 @@ _TAGGED = re.compile(r"%([0-9A-Z?@!#$\]&()*+^><\[=~|:;\\])(?:[ \t]+(.*))?")
 def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read; in strict reading, at the first lost record, with its line.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
     return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, notes)
 
@@ -34,7 +34,7 @@ def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
 def read_enw(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record needs a beginning or a title; text between records is skipped.
 
-    Raises `InputError` if no record can be read; in strict reading, at the first lost record, with its line.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
     return read_tagged(ENW, _enw_blocks, text, notes)
 
@@ -54,7 +54,6 @@ def _enw_blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecor
 
 
 def _filled(block: TaggedRecord) -> set[str]:
-    """Return the tags of the fields with text."""
     return {tagged.tag for tagged in block.fields if any(map(str.strip, tagged.lines))}
 
 

@@ -21,8 +21,8 @@ BOLD = 1.06  # width of bold text, relative to regular text
 MOST_LINES = 3  # maximum lines of a text; the full text is in its `<title>` and in the table
 HEADING_HEIGHT = 28.0
 
-# Text is measured without a browser, to size the boxes. The widths are those of Arial and Helvetica, in thousandths of
-# the font's size, rounded up by group. `SLACK` allows for slightly wider fonts.
+# Text is measured without a browser, to size the boxes. The widths are Arial's and Helvetica's, in thousandths of the
+# font's size, rounded up by group. `SLACK` allows for slightly wider fonts.
 SLACK = 1.06
 _GROUPS = {
     222: "ijl'|\u2018\u2019",

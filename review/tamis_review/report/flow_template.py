@@ -1,8 +1,8 @@
 """The boxes of a flow and their places, shared by the drawing, the tables and the short list.
 
-If the ledger has sources, reports or an earlier version, the boxes use the words of PRISMA 2020's template, from the
-searches to the included studies. Otherwise (one file without further facts or reports), the flow shows only the
-model's stages, and ends with the screening.
+If the ledger has sources, reports or an earlier version, the boxes use the words of PRISMA 2020's template. They lead
+from the searches to the included studies. Otherwise (one file without further facts or reports), the flow shows only
+the model's stages, and ends with the screening.
 
 Source: Page, M. J. et al. (2021), The PRISMA 2020 statement, BMJ 372:n71, figure 1: the template for new reviews which
 included searches of databases, registers and other sources. Its two footnotes ask for the number of records of each
@@ -336,7 +336,6 @@ def _held_back(later: FlowStage | None) -> tuple[Box, ...]:
 
 
 def _if_any(title: str, n: int, lines: tuple[BoxLine, ...]) -> tuple[Box, ...]:
-    """Return the box, or nothing if it has no lines."""
     return (Box(title, n, lines),) if lines else ()
 
 
@@ -349,7 +348,6 @@ def _rules(flow: Flow) -> tuple[Tally, ...]:
 
 
 def _with_next(stages: Sequence[FlowStage]) -> Iterator[tuple[FlowStage, FlowStage | None]]:
-    """Return each stage with its successor."""
     return zip(stages, (*stages[1:], None), strict=False)
 
 

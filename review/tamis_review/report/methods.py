@@ -21,14 +21,14 @@ from .wording import day, listed, moment, records_n, small, spaced, tallied, wer
 def disclosure(figures: Figures) -> str:
     """Return sentences on how many records the model and people decided, and on unknown parts."""
     flow = figures.flow
-    stage, quotes = flow.stages[0], figures.screening.quotes
+    first, quotes = flow.stages[0], figures.screening.quotes
     removed = flow.duplicates + total(flow.ineligible)
     excluded = sum(total(stage.excluded) - stage.excluded_confirmed for stage in flow.stages)
     referred = sum(stage.referred for stage in flow.stages)
     sentences = [f"{were(removed)} removed by software before screening (duplicates and the initial filter)."]
     humans = list(_humans(figures))
-    if kind_of(stage.operation).decides():
-        alone = stage.passed - stage.passed_by_human - stage.passed_confirmed
+    if kind_of(first.operation).decides():
+        alone = first.passed - first.passed_by_human - first.passed_confirmed
         sentences.append(f"A language model alone excluded {records_n(excluded)} and included {records_n(alone)}.")
         if not any(batch.humans.decided for batch in figures.batches):
             humans.insert(0, "No human decision is recorded here, so the number of records excluded by a human is 0.")

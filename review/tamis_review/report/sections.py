@@ -99,7 +99,7 @@ class HumanPart:
 
 
 def human_parts(figures: Figures) -> tuple[HumanPart, ...]:
-    """Return a part for every stage in which people decided about records or judged a sample."""
+    """Return a part for every stage with human decisions or a judged sample."""
     return tuple(
         _part(stage, batch) for stage, batch in figures.staged() if batch.humans.reviewers or batch.humans.audits
     )

@@ -80,7 +80,6 @@ def _paid(spending: BatchCosts) -> str:
 
 
 def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str], list[str]]:
-    """Return sentences and criteria of an inclusion."""
     sentences = [
         f"The research question was: “{criteria.research_question}” For each criterion below the model gave a verdict "
         "(met, not met, not met by silence or unclear) with a quote from the record where one speaks to it, and then a "

@@ -204,7 +204,6 @@ def _when(decision: Override) -> str:
 
 
 def _said(operation: str, result: ItemResult) -> Row:
-    """Return the outcome, its reason and the evidence."""
     match result.status:
         case ItemStatus.EXCLUDED_BY_FILTER:
             return _kept_out(result)

@@ -217,7 +217,7 @@ BEGINS = f'{{"status": "{InclusionStatus.EXCLUDE.value}"%'
 
 
 def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str]) -> list[Select[tuple[int]]]:
-    """Return selects whose union is the places that the software excluded for one of the reasons.
+    """Return selects whose union is the places that the software excluded for these reasons.
 
     Decided items of an inclusion have their own select: joining them with all items would load whole answers into the
     database's memory.
@@ -233,7 +233,7 @@ def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str])
 def _decided(
     batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
 ) -> Select[tuple[int]]:
-    """Return the inclusion's exclusions for one of the reasons. The answer's text is tested before its JSON."""
+    """Return the inclusion's exclusions for these reasons. The answer's text is tested before its JSON."""
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
     begins = within.like(BEGINS)  # as workers write it; any other form is parsed
     status = case((begins, True), else_=results.c.detail.op("->>")("status") == operation.excludes)
