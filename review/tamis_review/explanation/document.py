@@ -120,7 +120,7 @@ class DrawnIn(Frozen):
 class OtherStage(Frozen):
     """The result of another stage of the review for the same record."""
 
-    stage: int  # stage, from 0
+    stage: int  # from 0
     batch: str
     operation: str
     result: ItemResult
@@ -145,7 +145,7 @@ class Explanation(Frozen):
     copies: tuple[ExplainedCopy, ...] = ()
     verdicts: tuple[ExplainedVerdict, ...] = ()
     because: tuple[Because, ...] = ()
-    transcripts: tuple[Transcript, ...] = ()  # transcripts of all finished claims, the first one first
+    transcripts: tuple[Transcript, ...] = ()  # of all finished claims, in order
     prompts: dict[str, str] = Field(default_factory=dict)  # sha256 -> text, for transcripts
     gap: str | None = None  # reason why transcripts are incomplete; None: they are complete
     past_failures: tuple[PastFailure, ...] = ()

@@ -106,7 +106,7 @@ class PaperEvidence:
 
     @cached_property
     def is_review(self) -> bool:
-        """Return True if the title or the abstract states that the paper contains a systematic review."""
+        """Return True if the title or the abstract states that the paper is or contains a systematic review."""
         return _notes_review(self._title) or _says_own_review(self._abstract)
 
     @cached_property

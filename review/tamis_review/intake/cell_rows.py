@@ -1,6 +1,6 @@
 """The rows of a delimited text, and the recovery after a row with unbalanced quotes.
 
-An unclosed quote, or a single quote within a cell, damages its row, and the row's end is unknown. Reading continues
+An unclosed quote, or a stray quote within a cell, damages its row, and the row's end is unknown. Reading continues
 with the next line that begins a row of the header's width.
 """
 

@@ -59,8 +59,8 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     columns are numbered.
 
     A row is lost, with a note, if it is longer than the header, or short without title and abstract, or has unbalanced
-    quotes. Strict notes raise `InputError`. It also raises `InputError` for a text without a
-    header with a title or an abstract, or without records below it.
+    quotes. Strict notes raise `InputError`. It also raises `InputError` for a text without a header with a title or an
+    abstract, or without records below it.
     """
     delimiter = _delimiter(text)
     rows = CellRows(text, delimiter, notes)

@@ -88,7 +88,7 @@ def _leaves(
     is_mixed = not children or any(child.tag == STYLE for child in children)
     if path and (not children or _says(element.text, is_mixed)):
         yield path, element.text or "", of
-    before: str | None = None  # the element that is still open
+    before: str | None = None  # the open element
     for child in element:
         if isinstance(child.tag, str):
             step = _step(child)

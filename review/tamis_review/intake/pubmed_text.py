@@ -51,7 +51,7 @@ _CITATION = re.compile(
     r"(?:;\s*(?P<volume>[^(:;.]*?)\s*(?:\((?P<issue>[^:]*?)\))?)?(?::(?P<pages>(?:[^.; ]|\.(?=\d))+))?(?:[.;]|$)"
 )
 _YEAR = re.compile(r"\b(?P<year>1[89]\d\d|20\d\d)\b")
-_MARKS = re.compile(r"(?:\((?:\d+|#|\*|[a-z])\))+")  # marks of affiliations and of equal contributions
+_MARKS = re.compile(r"(?:\((?:\d+|#|\*|[a-z])\))+")  # of affiliations and equal contributions
 _NAME = re.compile(r"\S.{0,80} [A-Z][A-Za-z]{0,4}(?: (?:Jr|Sr|\dnd|\drd|\dth|I{1,3}|IV))?")
 _BROKEN = re.compile(r"\n(?![A-Z][A-Z ,/&'-]{2,40}: )")  # except before the label of an abstract's next part
 

@@ -110,16 +110,16 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
 def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:
     """Return every record of a file that `read_file` reads, in the file's order.
 
-    Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int if numeric), `journal`, `keywords`
-    (list), `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields keep their name with an underscore
-    (`label` -> `_label`, RIS tag `N1` -> `_ris_N1`): they stay with the item and are never shown to a model. `_line` is
-    the record's first line in the file, from 1. `_source` describes the record's fields there, so that
-    `write_records` can write them again. Empty fields are omitted. Objects of a JSONL file keep all their names.
+    Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int if numeric), `journal`, `keywords` (list),
+    `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields keep their name with an underscore (`label` ->
+    `_label`, RIS tag `N1` -> `_ris_N1`): they stay with the item and are never shown to a model. `_line` is the
+    record's first line in the file, from 1. `_source` describes the record's fields there, so that `write_records` can
+    write them again. Empty fields are omitted. Objects of a JSONL file keep all their names.
 
     The id is the file's own, else the PubMed or trial id, the accession number, the DOI, else `record-<n>`. Two
     records may have the same id: exports hold duplicates, and `find_duplicates` finds them.
 
-    Raises `InputError` naming file and line if a record cannot be read, as there are no notes here. Programs' text
+    Raises `InputError` naming file and line if a record cannot be read, as the caller gets no notes. Programs' text
     between records is skipped.
     """
     return read_file(path, max_bytes=max_bytes, strict=True).records

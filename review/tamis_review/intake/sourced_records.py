@@ -152,7 +152,7 @@ def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, A
     """Return the records of the first file, filled from records of the second (`name`) with the same identifier.
 
     Fields without a canonical name are filled too. A record of the second file stays separate if its title contradicts
-    the identifier (a number that each file counts from 1). So do excess records with one identifier.
+    the identifier (a number that each file counts from 1). Excess records with the same identifier also stay separate.
     """
     records = [dict(record) for record in first]
     places: dict[Identifier, list[int]] = {}

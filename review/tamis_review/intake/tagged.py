@@ -56,7 +56,7 @@ class Scheme:
     """The table of a format."""
 
     form: Format
-    prefix: str  # prefix of the names for kept tags: `wos` gives `_wos_CR`
+    prefix: str  # for the names of kept tags: `wos` gives `_wos_CR`
     begins: str  # beginning of a record's first line, for messages
     joined: Callable[[Sequence[str]], str] = "\n".join  # the lines of a field as one text
     sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may hold it, best first
@@ -74,7 +74,7 @@ class Scheme:
     patterns: tuple[Pattern, ...] = ()
     # Tag of the database's own number -> its databases; None: all.
     accessions: Mapping[str, re.Pattern[str] | None] = field(default_factory=dict)
-    note: str = ""  # the tag of notes
+    note: str = ""  # tag of notes
     notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds only this value
     note_patterns: tuple[Pattern, ...] = ()  # patterns for the other notes
     kept_as_written: bool = False  # with the white space around a text

@@ -209,7 +209,7 @@ class BatchFigures(Frozen):
     last_result_at: datetime | None
     counts: Counts
     outcomes: dict[str, int]  # the software's outcomes, before human decisions
-    final_outcomes: dict[str, int] = Field(default_factory=dict)  # final outcomes
+    final_outcomes: dict[str, int] = Field(default_factory=dict)
     pass_rate: Proportion  # the model's pass rate of decided records; 0 of 0 if the operation does not decide
     final_pass_rate: Proportion = wilson(0, 0)  # the final rate, with human decisions
     humans: HumanFigures = HumanFigures()

@@ -152,7 +152,7 @@ def _counted(text: str, n: int | None, size: float, room: float, style: str, ind
 MAIN_X, MAIN_WIDTH = 46.0, 360.0
 SIDE_X, SIDE_WIDTH = 462.0, 420.0
 NARROW_MAIN, NARROW_SIDE, NARROW_GAP = 232.0, 262.0, 36.0  # for several columns
-GAP = 30.0  # between two steps: room for an arrow
+GAP = 30.0  # between two steps, for an arrow
 SIDE_GAP = 14.0
 MOST = 12  # parts of a box in the drawing; the table beside it has all
 

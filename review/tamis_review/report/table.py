@@ -299,7 +299,7 @@ def _marks(result: ItemResult) -> Marks:
 
 
 def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | None = None) -> list[Row]:
-    """Return title, abstract and marked fields; all of them without a publication, or if `called` renames them."""
+    """Return title, abstract and marked fields; all fields of other items, or if `called` renames them."""
     names = [name for name in item if name in SHOWN or name in marks]
     if called or not any(item.get(name) for name in SHOWN):
         names += [name for name in shown_fields(item) if name not in names and name not in HEAD]

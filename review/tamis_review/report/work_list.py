@@ -58,7 +58,7 @@ class MyDecision(Frozen):
 class WorkRecord(Frozen):
     """A record to read."""
 
-    number: int  # number from 1
+    number: int  # from 1
     index: int  # place in the batch, from 0
     hidden: bool  # decisions stay hidden until the caller has decided
     mine: MyDecision | None
