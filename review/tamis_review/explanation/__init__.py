@@ -1,4 +1,4 @@
-"""Explanation: the whole story of one record, for whoever has to answer for its decision."""
+"""Explanation: the full history of one record, for the people who must justify its decision."""
 
 from .document import Explanation
 from .reading import read_explanation

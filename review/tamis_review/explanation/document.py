@@ -1,8 +1,7 @@
-"""An explanation as one document: what was asked, answered, concluded, decided by people, and paid.
+"""An explanation as one document: question, answers, conclusion, people's decisions, and cost.
 
-Also the reasons for a result: the rule and the formula that set it, with the numbers filled in. Pure. The ledger's row
-of the decision is the source. A formula is written out and calculated again; if the number differs from the one that
-was kept, the text says so.
+Also the reasons for a result: the rule and the formula behind it, with the numbers filled in. Pure. The source is the
+ledger's row of the decision. Each formula is calculated again; if the stored number differs, the text reports it.
 """
 
 from collections.abc import Iterator
@@ -47,13 +46,13 @@ class ExplainedBatch(Frozen):
     id: str
     label: str | None = None
     operation: str
-    params: dict[str, Any]  # all that was asked, the criteria among them
-    criteria: tuple[Criterion, ...] = ()  # of an inclusion, each under its label
-    model: str | None = None  # that the batch named; None: the workers' own
+    params: dict[str, Any]  # the whole question, including the criteria
+    criteria: tuple[Criterion, ...] = ()  # the criteria of an inclusion, with labels
+    model: str | None = None  # the batch's model; None: the workers' default
     state: BatchStatus
     round: int
     review: str | None = None
-    stage: int | None = None  # of its review, from 0
+    stage: int | None = None  # stage of the review, from 0
     created_at: datetime
     finished_at: datetime | None = None
 
@@ -66,7 +65,7 @@ class ExplainedVerdict(Frozen):
     excludes: bool = False
     verdict: Verdict
     quote: Quote | None = None
-    passage: str | None = None  # of the record, from the quote's start to its end
+    passage: str | None = None  # the record's text from the quote's start to its end
 
 
 class Because(Frozen):
@@ -88,7 +87,7 @@ class HumanAct(StrEnum):
     """The kind of a person's act."""
 
     DECIDED = "decided"
-    CONFIRMED = "confirmed"  # said what the software says
+    CONFIRMED = "confirmed"  # agreed with the software
     WITHDREW = "withdrew"
     AUDITED = "audited"
 
@@ -99,12 +98,12 @@ class HumanWord(Frozen):
     act: HumanAct
     by: str
     at: datetime
-    value: Any = None  # of an audit: include, true or false
+    value: Any = None  # for an audit: include, true or false
     note: str | None = None
-    audit: str | None = None  # its id
+    audit: str | None = None  # id of the audit
     stage: HumanStage = HumanStage.OWN
-    reason: str | None = None  # why a full text is excluded, or could not be got
-    settles: bool = False  # it counts, whatever others say
+    reason: str | None = None  # reason why a full text is excluded or missing
+    settles: bool = False  # overrides other people's decisions
 
 
 class DrawnIn(Frozen):
@@ -114,7 +113,7 @@ class DrawnIn(Frozen):
     seed: int
     stratum: Stratum
     population: int
-    drawn: int  # place in the order in which the sample was drawn, from 0
+    drawn: int  # place in the order of drawing, from 0
     at: datetime
 
 
@@ -131,9 +130,9 @@ class OtherStage(Frozen):
 class ExplainedCopy(Frozen):
     """A copy of the record that was kept out."""
 
-    index: int  # place in the batch; of a review, in its first stage
+    index: int  # place in the batch; for a review, in its first stage
     item_id: str
-    source: str | None = None  # None: the batch has no more than one
+    source: str | None = None  # None: the batch has at most one
     reason: str
 
 
@@ -141,29 +140,29 @@ class Explanation(Frozen):
     """One record's whole story."""
 
     batch: ExplainedBatch
-    record: ItemResult  # with its fields as submitted, and the human's word that counts
-    source: Source | None = None  # None: a program submitted it
+    record: ItemResult  # with its submitted fields and the human decision that counts
+    source: Source | None = None  # None: submitted by a program
     copies: tuple[ExplainedCopy, ...] = ()
     verdicts: tuple[ExplainedVerdict, ...] = ()
     because: tuple[Because, ...] = ()
-    transcripts: tuple[Transcript, ...] = ()  # of every claim that came to an end, the first one first
-    prompts: dict[str, str] = Field(default_factory=dict)  # the texts that transcripts name by their sha256
-    gap: str | None = None  # why transcripts do not hold everything; None: they do
+    transcripts: tuple[Transcript, ...] = ()  # of all finished claims, in order
+    prompts: dict[str, str] = Field(default_factory=dict)  # sha256 -> text, for transcripts
+    gap: str | None = None  # reason why transcripts are incomplete; None: they are complete
     past_failures: tuple[PastFailure, ...] = ()
-    humans: tuple[HumanWord, ...] = ()  # in the order of time
+    humans: tuple[HumanWord, ...] = ()  # in order of time
     audits: tuple[DrawnIn, ...] = ()
-    stages: tuple[OtherStage, ...] = ()  # of its review, this one left out
-    lost_claims: int = 0  # whose worker died: what they may have paid for is in no bill
+    stages: tuple[OtherStage, ...] = ()  # other stages of the review
+    lost_claims: int = 0  # claims of dead workers; their cost is in no bill
 
 
-NEAR = 1e-6  # confidences are kept as 64-bit floats; what differs by more is another number
+NEAR = 1e-6  # confidences are 64-bit floats; a greater difference is another number
 
 
-_Reason = tuple[str, str]  # what it sets, and its text
+_Reason = tuple[str, str]  # the part that it sets, and its text
 
 
 def because(operation: Operation, result: ItemResult) -> tuple[Because, ...]:
-    """The reasons for a record's result, the outcome before the confidence; empty before there is one."""
+    """Return the reasons for a record's result, the outcome before the confidence; empty before a result."""
     return tuple(Because(sets=sets, text=text) for sets, text in _reasons(operation, result))
 
 
@@ -217,7 +216,7 @@ def _decided(operation: Operation, result: ItemResult, confidence: float) -> Ite
 
 
 def _beside(result: ItemResult) -> Iterator[_Reason]:
-    """What else is known of how sure the model was."""
+    """Yield further evidence on the model's certainty."""
     if result.probability is not None:
         yield (
             "probability",
@@ -230,8 +229,8 @@ def _beside(result: ItemResult) -> Iterator[_Reason]:
 
 def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator[_Reason]:
     criteria = operation.criteria.labelled()
-    deciding = [one for one in criteria if one.text in decision.criteria and one.label in decision.verdicts]
-    reasons = "; ".join(_deciding(one, decision.verdicts[one.label]) for one in deciding)
+    deciding = [rule for rule in criteria if rule.text in decision.criteria and rule.label in decision.verdicts]
+    reasons = "; ".join(_deciding(rule, decision.verdicts[rule.label]) for rule in deciding)
     without = {
         InclusionStatus.UNCERTAIN: "a person decides",
         InclusionStatus.INCLUDE: "no criterion failed",
@@ -246,7 +245,7 @@ def _of_inclusion(operation: Inclusion, decision: InclusionDecision) -> Iterator
 
 def _of_panel(panel: PanelResult, confidence: float) -> Iterator[_Reason]:
     yield "outcome", f"policy of the panel: {panel.policy}; {panel.words}"
-    scores = [one.score for one in panel.verdicts if one.score is not None]
+    scores = [verdict.score for verdict in panel.verdicts if verdict.score is not None]
     shown = f"({' + '.join(_n(score) for score in scores)}) / {len(scores)}"
     score = f"score for inclusion {shown} = {_n(panel.score or 0.0)}"
     yield "confidence", f"{_n(confidence)}, the models' mean support for the decision: {score}"
@@ -264,8 +263,8 @@ def _deciding(criterion: Criterion, verdict: CriterionVerdict) -> str:
 
 
 def _after_quotes(decision: InclusionDecision) -> str:
-    """The confidence that the quotes left: `0.9 x (1 - 0.5 x 1/3) = 0.75`."""
-    quotes = [one.quote for one in decision.verdicts.values() if one.quote is not None]
+    """Return the formula for the confidence after checking quotes: `0.9 x (1 - 0.5 x 1/3) = 0.75`."""
+    quotes = [verdict.quote for verdict in decision.verdicts.values() if verdict.quote is not None]
     unverified = [quote for quote in quotes if not quote.found]
     before = decision.model_confidence
     if before is None:
@@ -302,5 +301,5 @@ def _equation(shown: str, worked_out: float, kept: float) -> str:
 
 
 def _n(value: float) -> str:
-    """A number as people write it, with four decimals at most."""
+    """Return a number for people, with at most four decimals."""
     return f"{value:.4f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""An explanation read from the ledger; the caller's connection decides of which moment."""
+"""An explanation read from the ledger; the caller's connection determines the snapshot."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -53,15 +53,15 @@ from .document import (
 def read_origin(
     connection: Connection, batch: Row[Any], result: ItemResult
 ) -> tuple[Source | None, tuple[ExplainedCopy, ...]]:
-    """The source of a batch's record, and its copies; of a review's later stage as they stand in the first one."""
+    """Return a record's source and its copies; for a review's later stage, those in the first stage."""
     place = result.index if result.origin is None else result.origin
     first = batch
     if batch.stage:
         statement = select(batches).where(batches.c.review_id == batch.review_id, batches.c.stage == 0)
         first = connection.execute(statement).one()
     sources = read_sources(first)
-    own = select(payloads.c.source).where(payloads.c.batch_id == first.id, payloads.c.idx == place)
-    source = connection.execute(own).scalar_one() or 0
+    source_place = select(payloads.c.source).where(payloads.c.batch_id == first.id, payloads.c.idx == place)
+    source = connection.execute(source_place).scalar_one() or 0
     copies = (
         select(exclusions.c.idx, exclusions.c.exclusion, items.c.item_id, payloads.c.source)
         .join(items, and_(items.c.batch_id == first.id, items.c.idx == exclusions.c.idx))
@@ -92,7 +92,7 @@ NOT_KEPT = (
 
 
 def read_explanation(connection: Connection, batch_id: UUID, index: int) -> Explanation:
-    """The whole story of the item at a place of a batch. Raises `InvalidParameters`: the batch has no such place."""
+    """Return the full history of the item at a place of a batch. Raises `InvalidParameters` for an invalid place."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     operation = parse_operation(batch.params)
     result = _result(connection, batch_id, index)
@@ -134,7 +134,7 @@ def _result(connection: Connection, batch_id: UUID, index: int) -> ItemResult | 
 def _verdicts(operation: Operation, result: ItemResult) -> tuple[ExplainedVerdict, ...]:
     if result.decision is None:
         return ()
-    criteria = {one.label: one for one in operation.criteria.labelled()} if isinstance(operation, Inclusion) else {}
+    criteria = {rule.label: rule for rule in operation.criteria.labelled()} if isinstance(operation, Inclusion) else {}
     return tuple(
         ExplainedVerdict(
             label=label,
@@ -149,7 +149,6 @@ def _verdicts(operation: Operation, result: ItemResult) -> tuple[ExplainedVerdic
 
 
 def _passage(result: ItemResult, quote: Quote) -> str | None:
-    """Return the record's words at the quote's place."""
     text = None if quote.field is None or quote.start is None else result.item.get(quote.field)
     return text[quote.start : quote.end] if isinstance(text, str) else None
 
@@ -164,7 +163,7 @@ def _transcripts(connection: Connection, batch_id: UUID, index: int) -> tuple[Tr
 
 
 def _prompts(connection: Connection, batch_id: UUID, claims: Sequence[Transcript]) -> dict[str, str]:
-    calls = [call for one in claims for call in one.calls]
+    calls = [call for claim in claims for call in claim.calls]
     named = {message.sha256 for call in calls for message in call.messages}
     named |= {call.format.sha256 for call in calls if call.format is not None}
     statement = select(prompts.c.sha256, prompts.c.text).where(
@@ -175,7 +174,7 @@ def _prompts(connection: Connection, batch_id: UUID, claims: Sequence[Transcript
 
 def _gap(result: ItemResult, claims: Sequence[Transcript], lost_claims: int) -> str | None:
     bill = result.provenance or Provenance()
-    kept = sum(not call.cached for one in claims for call in one.calls)
+    kept = sum(not call.cached for claim in claims for call in claim.calls)
     if result.status is ItemStatus.EXCLUDED_BY_FILTER:
         return NOT_ASKED
     if result.status in (ItemStatus.PENDING, ItemStatus.RUNNING):
@@ -201,7 +200,7 @@ def _past_failures(connection: Connection, batch_id: UUID, index: int) -> tuple[
 
 
 def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWord, ...]:
-    words = [_word(one) for one in read_overrides(connection, batch_id, history=True, places=[index])]
+    words = [_word(entry) for entry in read_overrides(connection, batch_id, history=True, places=[index])]
     audited = (
         select(audit_decisions)
         .join(audits, audits.c.id == audit_decisions.c.audit_id)
@@ -209,15 +208,15 @@ def _humans(connection: Connection, batch_id: UUID, index: int) -> tuple[HumanWo
         .order_by(audit_decisions.c.id)
     )
     for row in connection.execute(audited):
-        said = {"by": row.reviewer, "at": row.created_at, "value": row.include, "note": row.note}
-        words.append(HumanWord(act=HumanAct.AUDITED, audit=str(row.audit_id), **said))
+        facts = {"by": row.reviewer, "at": row.created_at, "value": row.include, "note": row.note}
+        words.append(HumanWord(act=HumanAct.AUDITED, audit=str(row.audit_id), **facts))
     return tuple(sorted(words, key=lambda word: word.at))
 
 
-def _word(one: Override) -> HumanWord:
-    act = HumanAct.WITHDREW if one.withdrawn else HumanAct.CONFIRMED if one.confirms else HumanAct.DECIDED
-    about = {"stage": one.stage, "reason": one.reason, "settles": one.settles}
-    return HumanWord(act=act, by=one.reviewer, at=one.created_at, value=one.value, note=one.note, **about)
+def _word(entry: Override) -> HumanWord:
+    act = HumanAct.WITHDREW if entry.withdrawn else HumanAct.CONFIRMED if entry.confirms else HumanAct.DECIDED
+    about = {"stage": entry.stage, "reason": entry.reason, "settles": entry.settles}
+    return HumanWord(act=act, by=entry.reviewer, at=entry.created_at, value=entry.value, note=entry.note, **about)
 
 
 def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn, ...]:
@@ -232,7 +231,7 @@ def _audits(connection: Connection, batch_id: UUID, index: int) -> tuple[DrawnIn
 
 
 def _stages(connection: Connection, batch: Row[Any], result: ItemResult) -> tuple[OtherStage, ...]:
-    """The other stages of the review that the record came to; its place in the first one is its `origin` in all."""
+    """Return the record's other stages in the review. Its place in the first stage is its `origin` in all."""
     if batch.review_id is None:
         return ()
     origin = result.index if result.origin is None else result.origin

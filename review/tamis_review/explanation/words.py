@@ -1,4 +1,4 @@
-"""An explanation as people read it: headings, each with its lines. Pure; foreign texts are given as they are."""
+"""An explanation as text: headings and their lines. Pure; foreign texts are unchanged."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,11 +17,11 @@ from ..intake.sourced_records import FILE
 from .document import Because, ExplainedVerdict, Explanation, HumanAct, HumanWord, OtherStage
 
 INDENT = "    "  # before each line of a foreign text
-SHORT_SHA = 12  # characters of a sha256 that people are shown
+SHORT_SHA = 12  # displayed characters of a sha256
 
 
 def call_lines(call: TranscribedCall, prompts: Mapping[str, str], shown: set[str]) -> Iterator[str]:
-    """The lines of one call; texts in `shown` were shown before, and those that are shown now are added."""
+    """Yield the lines of one call. Texts in `shown` are not repeated; new texts are added to it."""
     yield _about(call)
     if call.parameters:
         yield f"parameters: {json.dumps(call.parameters, ensure_ascii=False)}"
@@ -87,7 +87,7 @@ def _common(label: str, sha256: str, prompts: Mapping[str, str], shown: set[str]
 
 
 def foreign(text: str) -> Iterator[str]:
-    """A foreign text, each of its lines set in."""
+    """Yield a foreign text, indented."""
     for line in text.splitlines() or [""]:
         yield INDENT + line
 
@@ -122,7 +122,7 @@ def _paid(call: TranscribedCall) -> str:
 
 
 def origin_lines(explanation: Explanation) -> Iterator[str]:
-    """The lines; none where the ledger names neither a source nor a copy."""
+    """Yield the lines; none if the ledger has neither a source nor a copy."""
     item = explanation.record.item
     if explanation.source is not None:
         file = f", {item[FILE]}" if FILE in item else ""
@@ -155,21 +155,21 @@ def _place(origin: Mapping[str, Any]) -> str:
 
 
 def as_text(explanation: Explanation) -> str:
-    """The story as one text. A heading begins with `# `, as no other line does: foreign lines are set in."""
+    """Return the explanation as one text. Only headings begin with `# `: foreign lines are indented."""
     return "\n".join("\n".join([f"# {heading}", *lines, ""]) for heading, lines in sections(explanation))
 
 
 def sections(explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The story in its order: record, source, decision, people, other stages, calls, bill.
+    """Yield the sections in order: record, source, decision, people, other stages, calls, bill.
 
-    Of each section the heading, and what stands under it, line by line.
+    Each section is a heading and its lines.
     """
     for heading, lines in _sections(explanation):
         yield heading, tuple(line for part in lines for line in _one_by_one(part))
 
 
 def _one_by_one(line: str) -> Iterator[str]:
-    """A line; where a text within it has several, the others set in."""
+    """Yield a line. If it contains a text of several lines, the others are indented."""
     first, *others = line.splitlines() or [""]
     yield first
     yield from (INDENT + other for other in others)
@@ -184,14 +184,14 @@ def _sections(explanation: Explanation) -> Iterator[tuple[str, Iterable[str]]]:
     if explanation.record.panel is not None:
         yield "Panel", _panel(explanation.record.panel)
     if explanation.verdicts:
-        yield "Criteria", tuple(line for one in explanation.verdicts for line in _verdict(one))
+        yield "Criteria", tuple(line for verdict in explanation.verdicts for line in _verdict(verdict))
     if explanation.humans or explanation.audits:
         yield "People", _people(explanation)
     if explanation.stages:
-        yield "Other stages of the review", tuple(line for one in explanation.stages for line in _stage(one))
+        yield "Other stages of the review", tuple(line for stage in explanation.stages for line in _stage(stage))
     if explanation.past_failures:
         failures = explanation.past_failures
-        yield "Earlier rounds", (f"round {one.round}: {one.kind.value}: {one.message}" for one in failures)
+        yield "Earlier rounds", (f"round {past.round}: {past.kind.value}: {past.message}" for past in failures)
     if explanation.gap is not None:
         yield "Prompts and answers", (explanation.gap,)
     shown: set[str] = set()
@@ -210,7 +210,7 @@ def _batch(explanation: Explanation) -> Iterator[str]:
         yield f"stage {batch.stage + 1} of review {batch.review}"
     if batch.criteria:
         yield f"question: {batch.params['criteria']['research_question']}"
-        yield from (f"{one.label}{' (excludes)' if one.excludes else ''}: {one.text}" for one in batch.criteria)
+        yield from (f"{rule.label}{' (excludes)' if rule.excludes else ''}: {rule.text}" for rule in batch.criteria)
     else:
         yield from foreign(json.dumps(batch.params, ensure_ascii=False))
 
@@ -246,36 +246,36 @@ def _decision(explanation: Explanation) -> Iterator[str]:
 
 
 def _panel(panel: PanelResult) -> Iterator[str]:
-    for one in panel.verdicts:
-        price = "no known price" if one.cost is None else dollars(one.cost)
-        paid = "from the cache" if one.cached else f"{one.usage.total_tokens:,} tokens, {price}"
-        yield f"{one.words} ({paid})"
-        criteria = ", ".join(f"{label} {verdict.verdict.value}" for label, verdict in one.verdicts.items())
+    for member in panel.verdicts:
+        price = "no known price" if member.cost is None else dollars(member.cost)
+        paid = "from the cache" if member.cached else f"{member.usage.total_tokens:,} tokens, {price}"
+        yield f"{member.words} ({paid})"
+        criteria = ", ".join(f"{label} {verdict.verdict.value}" for label, verdict in member.verdicts.items())
         if criteria:
             yield INDENT + criteria
-        if text := one.error or one.reasoning:
+        if text := member.error or member.reasoning:
             yield from foreign(text)
 
 
 def _reasons(reasons: Iterable[Because]) -> Iterator[str]:
-    yield from (f"{one.sets}: {one.text.removeprefix(f'{one.sets} ')}" for one in reasons)
+    yield from (f"{reason.sets}: {reason.text.removeprefix(f'{reason.sets} ')}" for reason in reasons)
 
 
-def _verdict(one: ExplainedVerdict) -> Iterator[str]:
-    criterion = "" if one.criterion is None else f" ({one.criterion})"
-    yield f"{one.label}{criterion}: {one.verdict.value}"
-    if one.quote is None:
+def _verdict(verdict: ExplainedVerdict) -> Iterator[str]:
+    criterion = "" if verdict.criterion is None else f" ({verdict.criterion})"
+    yield f"{verdict.label}{criterion}: {verdict.verdict.value}"
+    if verdict.quote is None:
         yield INDENT + "no quote"
         return
-    yield f"{INDENT}quote: “{one.quote.text}”"
-    if one.quote.state is QuoteState.NOT_FOUND:
-        yield f"{INDENT}not found in the record; the most similar passage is {one.quote.similarity:.2f} alike"
+    yield f"{INDENT}quote: “{verdict.quote.text}”"
+    if verdict.quote.state is QuoteState.NOT_FOUND:
+        yield f"{INDENT}not found in the record; the most similar passage is {verdict.quote.similarity:.2f} alike"
         return
-    where = "" if one.quote.start is None else f", characters {one.quote.start} to {one.quote.end}"
-    yield f"{INDENT}{one.quote.state.value} in {one.quote.field}{where}"
-    if one.passage is not None:
-        yield f"{INDENT}the record there: “{one.passage}”"
-    for difference in one.quote.differences:
+    where = "" if verdict.quote.start is None else f", characters {verdict.quote.start} to {verdict.quote.end}"
+    yield f"{INDENT}{verdict.quote.state.value} in {verdict.quote.field}{where}"
+    if verdict.passage is not None:
+        yield f"{INDENT}the record there: “{verdict.passage}”"
+    for difference in verdict.quote.differences:
         yield f"{INDENT}differs: “{difference.quoted}”, in the record “{difference.recorded}”"
 
 
@@ -302,10 +302,10 @@ def _said(word: HumanWord) -> str:
     return f"{word.act.value}: {shown_text(word.value)}"
 
 
-def _stage(one: OtherStage) -> Iterator[str]:
-    place = f"stage {one.stage + 1}, {one.operation}: {one.result.status}"
-    yield f"{place}; `tamis explain {one.batch} number:{record_number(one.result.index)}` tells its calls"
-    yield from (INDENT + line for line in _reasons(one.because))
+def _stage(stage: OtherStage) -> Iterator[str]:
+    place = f"stage {stage.stage + 1}, {stage.operation}: {stage.result.status}"
+    yield f"{place}; `tamis explain {stage.batch} number:{record_number(stage.result.index)}` tells its calls"
+    yield from (INDENT + line for line in _reasons(stage.because))
 
 
 def _bill(explanation: Explanation) -> Iterator[str]:

@@ -1,20 +1,20 @@
-"""Screening: the initial filter (tier 1), which rejects what a title or an abstract says of itself.
+"""Screening: the initial filter (tier 1), which rejects records by their titles and abstracts.
 
-Pure: records in, results out; no file, no network, no clock. `docs/screening.md` says what each rule does, and
-`docs/screening-benchmarks.md` what it costs on labelled records.
+Pure: records in, results out; no file, no network, no clock. `docs/screening.md` describes each rule, and
+`docs/screening-benchmarks.md` its cost on labelled records.
 
 | module | owns |
 |---|---|
 | `patterns` | the words and patterns that a caller may extend, and the thresholds |
-| `initial_filter` | the order of the rules, the results, and whether one mention rejects |
-| `rules` | what a default keyword stands for, and what must stand beside it |
-| `keywords` | the mentions of all keywords in a text, and the spellings of one |
-| `contexts` | what protects one mention, and what makes it say something of the paper itself |
-| `evidence` | whom and what a paper studies, by its own words |
-| `exclusions` | what an exclusion sentence covers |
+| `initial_filter` | the order of the rules, the results, and the decision on one mention |
+| `rules` | the meaning of a default keyword, and its conditions |
+| `keywords` | the mentions of all keywords in a text, and their spellings |
+| `contexts` | contexts that protect a mention, or that apply it to the paper itself |
+| `evidence` | the people and animals that a paper studies, by its own words |
+| `exclusions` | the range of an exclusion sentence |
 | `soft_hyphens` | a text without its soft hyphens, and places in the original |
-| `inclusions` | which rules the criteria switch off |
-| `compiled` | the one place where patterns are compiled |
+| `inclusions` | the rules that the criteria switch off |
+| `compiled` | the compilation of all patterns |
 """
 
 from tamis_schemas.lazy import exports

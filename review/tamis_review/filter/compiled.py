@@ -1,4 +1,4 @@
-"""Compiled patterns: linear in the text, whatever the pattern; a pattern that RE2 refuses is refused with its place."""
+"""Compiled patterns, with linear time for any pattern; the error of a pattern that RE2 refuses shows its place."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from tamis_schemas.extras import needs
 with needs("files"):
     import re2
 
-# Bytes; RE2 falls back to a slower engine where its states need more. It is a bound, not what is used.
+# An upper bound in bytes; RE2 falls back to a slower engine if its states need more.
 MEMORY = 64 * 2**20
 NOT_RE2 = ("(?=", "(?!", "(?<=", "(?<!", "invalid escape sequence: \\")
 
@@ -23,20 +23,20 @@ def options() -> re2.Options:
 
 
 def compile_trusted(pattern: str) -> re2._Regexp:
-    """A pattern of this package, over UTF-8."""
+    """Return a compiled pattern of this package, over UTF-8."""
     return re2.compile(pattern.encode("utf-8"), options())
 
 
 def finder(pattern: str) -> Callable[[bytes], bool]:
-    """Return the function that says whether a text holds a pattern of this package."""
+    """Return a function that tests whether a text contains a pattern of this package."""
     search = compile_trusted(pattern).search
     return lambda text: search(text) is not None
 
 
 def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
-    """A pattern that a caller may have written, over UTF-8.
+    """Return a compiled pattern that a caller may have written, over UTF-8.
 
-    Raises `InvalidParameters` naming `place`, what is wrong, and where in the pattern it stands.
+    Raises `InvalidParameters` with `place`, the fault, and its position in the pattern.
     """
     if not isinstance(pattern, str):
         raise InvalidParameters(f"{place}: a pattern is a text, not a {type(pattern).__name__}")
@@ -54,7 +54,7 @@ def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
 
 
 def any_of(patterns: Sequence[str]) -> re2.Set | None:
-    """Return the set that finds all matching patterns in one pass; None for none. Each must have compiled before."""
+    """Return a set that finds all matching patterns in one pass; None if there are none. Each must be valid."""
     if not patterns:
         return None
     pattern_set = re2.Set.SearchSet(options())

@@ -1,7 +1,7 @@
-"""Contexts: what protects one mention, and what makes it say something of the paper itself.
+"""Contexts: phrases that protect a mention, or that apply it to the paper itself.
 
-One mention at a time is replaced by a word that stands nowhere else; so a context that names `{keyword}` can only be
-about that mention, and another mention in the same sentence keeps its own fate.
+One mention at a time is replaced by a unique word. So a context with `{keyword}` matches only that mention, and other
+mentions in the sentence are judged separately.
 """
 
 import unicodedata
@@ -14,7 +14,7 @@ from .keywords import Mention
 from .patterns import GAP_WORDS
 
 PLACEHOLDER = "{keyword}"
-REACH = 600  # bytes on either side of a mention; a longer sentence counts no further
+REACH = 600  # bytes on either side of a mention; the rest of a longer sentence is ignored
 
 _MENTION = "xqthementionqx"
 _PLACEHOLDER_WORD = "keyword"
@@ -26,7 +26,7 @@ _ABBREVIATION = compiled.compile_trusted(
 )
 _DASHES = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\u2018\u2019", "-------''")
 
-# What an abstract says of its own paper.
+# An abstract's statements about its own paper.
 _NUMBER = r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+)"
 THIS = (r"\b(?:this|the present|the current)\s+(?:[\w-]+\s+){0,2}{keyword}",)
 SELF_DESCRIPTIONS = (
@@ -42,7 +42,7 @@ SELF_DESCRIPTIONS = (
     rf"{{keyword}}\s+(?:of|with|on|involving|comprising)\s+{_NUMBER}\b",
     r"{keyword}\s+(?:[\w-]+\s+){0,6}(?:is|are)\s+presented\b",
 )
-# What an abstract says of its own work, whomever else it speaks of; a sentence that names a review tells of others'.
+# An abstract's statements about its own work. Sentences that name a review are about others' work.
 _TRIED = (
     r"(?:employ|establish|develop|creat|generat|induc|test|examin|investigat|evaluat|assess|stud(?:y|ied)|analy[sz]|"
     r"compar|measur|characteri[sz]|construct|engineer|introduc|describ|report|perform|conduct|treat|determin)\w*"
@@ -55,7 +55,7 @@ OWN_WORK = (
     rf"\b(?:was|were)\s+(?:[\w-]+\s+){{0,3}}(?:cultured|incubated|grown|{_TRIED})\s+(?:[\w-]+\s+){{0,4}}{{keyword}}",
     rf"{{keyword}}\S*\s+(?:[\w-]+\s+){{0,6}}(?:was|were)\s+{_DID}",
 )
-# What says that a whole piece of work, and not a reagent, is of a kind of animal.
+# Words that make a whole piece of work, not a reagent, an animal study.
 _KIND_OF_WORK = r"\s+(?:[\w-]+\s+)?(?:models?|stud(?:y|ies)|experiments?|trials?|cadavers?|clinics?|hospitals?)\b"
 OWN_ANIMALS = tuple(context.replace("{keyword}", "{keyword}" + _KIND_OF_WORK) for context in OWN_WORK)
 A_REVIEW = (r"\b(?:review|summari[sz])\w*.*{keyword}", r"{keyword}.*\b(?:review|summari[sz])\w*")
@@ -64,7 +64,7 @@ STATUS_IN_ABSTRACT = (
     r"(?:been\s+)?(?:\w+\s+)?{keyword}",
     r"\bthis\s+{keyword}\s+(?:article|paper|publication|study|chapter)",
 )
-# What a title says of its paper's status: it begins or ends with it, or has it in brackets.
+# A title's statements about its paper's status: at its beginning or end, or in brackets.
 STATUS_IN_TITLE = (
     r"^\W*{keyword}(?:\s+(?:article|paper|chapter|publication))?\s*[:\])-]",
     r"[\[(]\s*{keyword}",
@@ -78,10 +78,10 @@ TYPE_IN_TITLE = (
 
 
 class Contexts:
-    """Some contexts, each with a place for the mention."""
+    """A set of contexts, each with a place for the mention."""
 
     def __init__(self, templates: Iterable[object], place: str = "context") -> None:
-        """Raises `InvalidParameters` naming the context that is none."""
+        """Compile the templates. Raises `InvalidParameters` naming the invalid context."""
         ready: list[str] = []
         for at, template in enumerate(templates):
             where = f"{place}[{at}]"
@@ -91,15 +91,15 @@ class Contexts:
                 raise InvalidParameters(f"{where}: {template!r} has no {PLACEHOLDER}: it is about no mention")
             compiled.compile_untrusted(template.replace(PLACEHOLDER, _PLACEHOLDER_WORD), where)
             ready.append(template.replace(_SPEC_GAP, _BOUNDED_GAP).replace(PLACEHOLDER, _MENTION))
-        self._any = compiled.compile_trusted("|".join(f"(?:{one})" for one in ready)) if ready else None
+        self._any = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in ready)) if ready else None
 
     def hold(self, window: bytes) -> bool:
-        """Return whether one of them is about the mention in the window."""
+        """Return whether a context matches the mention in the window."""
         return self._any is not None and self._any.search(window) is not None
 
 
 def window(text: bytes, mention: Mention) -> bytes:
-    """The sentence around a mention, folded, with one word that stands nowhere else in the mention's place."""
+    """Return the sentence around a mention, folded, with a unique word in place of the mention."""
     left = text[max(0, mention.start - REACH) : mention.start]
     right = text[mention.end : mention.end + REACH]
     begin = max(sentence_ends(left), default=0)
@@ -108,7 +108,7 @@ def window(text: bytes, mention: Mention) -> bytes:
 
 
 def sentence_ends(text: bytes) -> list[int]:
-    """Return the places at which its sentences end, in order."""
+    """Return the ends of the text's sentences, in order."""
     return [
         match.start() + 1
         for match in _SENTENCE_END.finditer(text)
@@ -117,7 +117,7 @@ def sentence_ends(text: bytes) -> list[int]:
 
 
 def _plain(text: bytes) -> str:
-    """Small letters without accents, plain dashes, one space for any white space."""
+    """Return lower case without accents, with plain dashes and single spaces."""
     plain = text.decode("utf-8", "ignore")
     if not plain.isascii():
         apart = unicodedata.normalize("NFKD", plain.translate(_DASHES))

@@ -1,4 +1,4 @@
-"""Pairs of duplicates over whole files: every copy with the record it copies, and every doubt, each with its reason."""
+"""Pairs of duplicates over whole files: every copy and every doubt, each with its reason."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,36 +21,36 @@ COLUMNS = ("kind", "reason", *_OF_A_RECORD, *(f"stays_{column}" for column in _O
 
 
 class PairKind(StrEnum):
-    """The kind of a pair: of a copy one record is kept out, of a doubt none."""
+    """The kind of a pair: a copy excludes one record, a doubt none."""
 
     COPY = "copy"
     DOUBT = "doubt"
 
 
 class PlacedRecord(SourcedRecord):
-    """A record, and where it stands."""
+    """A record and its place."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The fields that tell it from others, under the names of `COLUMNS`."""
-        own = {name: self.record.get(name) for name in ("title", "year", "journal", "doi")}
+        """Return the fields that identify it, under the names of `COLUMNS`."""
+        fields = {name: self.record.get(name) for name in ("title", "year", "journal", "doi")}
         place = {"file": self.path.name, "index": self.index, "line": self.record.get("_line")}
-        return {**place, "id": resolve_item_id(self.record), **own}
+        return {**place, "id": resolve_item_id(self.record), **fields}
 
 
 @dataclass(frozen=True)
 class RecordPair:
-    """Two records that are one, or may be."""
+    """Two records that are copies, or may be."""
 
     kind: PairKind
     reason: str
-    one: PlacedRecord  # of a copy the one that is kept out
-    stays: PlacedRecord  # of a doubt the one that would stay if they were copies
+    one: PlacedRecord  # in a copy, the excluded record
+    stays: PlacedRecord  # in a doubt, the record that would stay
 
     def called(self, names: Mapping[Path, str]) -> Self:
-        """The same pair, with files under the names that their owner knows."""
-        one, stays = (replace(placed, path=Path(names[placed.path])) for placed in (self.one, self.stays))
-        return replace(self, one=one, stays=stays)
+        """Return the pair with its files under their owner's names."""
+        first, stays = (replace(placed, path=Path(names[placed.path])) for placed in (self.one, self.stays))
+        return replace(self, one=first, stays=stays)
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class DuplicatePairs:
 
     records: int
     pairs: Sequence[RecordPair]
-    notes: Mapping[Path, tuple[Note, ...]] = field(default_factory=dict)  # file -> what became no record
-    sources: tuple[SourceRead, ...] = ()  # as they were read
+    notes: Mapping[Path, tuple[Note, ...]] = field(default_factory=dict)  # file -> texts that became no record
+    sources: tuple[SourceRead, ...] = ()  # the sources as read
 
     def of(self, kind: PairKind) -> list[RecordPair]:
-        """The pairs of one kind."""
+        """Return the pairs of one kind."""
         return [pair for pair in self.pairs if pair.kind is kind]
 
 
@@ -74,28 +74,28 @@ def find_pairs(
     max_bytes: int = MAX_FILE_BYTES,
     strict: bool = False,
 ) -> DuplicatePairs:
-    """Every pair of duplicates within and between the files, which are compared as one, as a screening compares them.
+    """Return every pair of duplicates within and between the files, compared together as in a screening.
 
-    Files that complete each other are one, here too. A file of more than `max_bytes` is not read; where reading is
-    `strict`, a record that cannot be read is an error. `names` say what files are called, where not as their paths.
+    Files that complete each other are joined. A file of more than `max_bytes` is refused. If reading is `strict`, an
+    unreadable record is an error. `names` are display names of files, if not their paths.
 
     Raises `InputError`: a file cannot be read, or is empty.
     """
     read = read_sources(list(files), names=names, max_bytes=max_bytes, strict=strict)
-    placed = [PlacedRecord(one.record, one.path, one.index) for source in read for one in source.sourced]
-    records = [one.record for one in placed]
+    placed = [PlacedRecord(entry.record, entry.path, entry.index) for source in read for entry in source.sourced]
+    records = [entry.record for entry in placed]
     duplicates = find_duplicates(records)
     copies = [
         RecordPair(PairKind.COPY, reason_of(copy, records), placed[copy.index], placed[copy.of])
         for copy in duplicates.copies
     ]
-    doubts = [RecordPair(PairKind.DOUBT, one.reason, placed[one.index], placed[one.of]) for one in duplicates.doubts]
+    doubts = [RecordPair(PairKind.DOUBT, row.reason, placed[row.index], placed[row.of]) for row in duplicates.doubts]
     notes = {file.path: file.intake.notes for source in read for file in source.files}
     return DuplicatePairs(len(records), [*copies, *doubts], notes, read)
 
 
 def write_pairs(pairs: Iterable[RecordPair], stream: TextIO) -> int:
-    """One CSV row a pair under `COLUMNS`; how many."""
+    """Write one CSV row a pair under `COLUMNS`, and return their number."""
     writer = csv.writer(stream)
     writer.writerow(COLUMNS)
     rows = 0

@@ -1,4 +1,4 @@
-"""PaperEvidence: whom and what a paper studies, by its own words."""
+"""PaperEvidence: the people and animals that a paper studies, by its own words."""
 
 from functools import cached_property
 from itertools import islice
@@ -30,7 +30,7 @@ names_design = compiled.finder(
     r"qualitative|prospective (?:study|trial)|observational study|clinical trial|pooled analysis|"
     r"individual patient data|mixed methods)\b"
 )
-# What PubMed, Ovid and Cochrane append to a title.
+# Additions to a title by PubMed, Ovid and Cochrane.
 _notes_review = compiled.finder(
     r"[\[(]\s*(?:(?:systematic|scoping|umbrella|narrative|literature)\s+)?reviews?(?:\s+articles?|,\s*\w+)?\s*[\])]"
 )
@@ -39,7 +39,7 @@ _REVIEW = (
     r"meta-?\s?analys[ie]s)"
 )
 _MADE = r"(?:perform|conduct|undert|carr|did|do|present|report|complet|provid|includ)\w*"
-# What an abstract says of its own paper; of others it says "systematic reviews are lacking".
+# An abstract's statements about its own paper; about others, it says "systematic reviews are lacking".
 _says_own_review = compiled.finder(
     rf"\b(?:this|the present|the current|our)\s+(?:[\w-]+\s+){{0,2}}{_REVIEW}\b|"
     rf"\b(?:we|authors?|study|paper|article)\s+(?:[\w-]+\s+){{0,3}}{_MADE}\s+(?:[\w-]+\s+){{0,5}}{_REVIEW}\b|"
@@ -51,7 +51,7 @@ _COUNTED = (
     r"(?:patients?|cases?|subjects?|participants?|individuals|persons|people|adults|adolescents|children|infants|"
     r"neonates|newborns|women|men|girls|boys|females|males|students|veterans|volunteers|survivors|respondents)"
 )
-# A number of two digits is ten or more; of four, without a comma, it is rather a year.
+# A number of two digits is at least ten; a number of four, without a comma, is probably a year.
 _TEN_OR_MORE = (
     r"(?:[1-9]\d{1,2}|[1-9]\d{0,2}(?:,\d{3})+|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
     r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?|"
@@ -62,8 +62,8 @@ _LARGE_SERIES = compiled.compile_trusted(
     rf"\bn\s*=\s*(?:[1-9]\d{{1,3}}|[1-9]\d{{0,2}}(?:,\d{{3}})+)\b|\bseries\s+of\s+{_TEN_OR_MORE}(?:\s*[.,;:)]|\s*$|\s+(?:in|with|at|from|who)\b)"
 )
 _NO_COUNT = compiled.compile_trusted(r"\b(?:years?|yrs?|months?|weeks?|days?|hours?|old|aged?|times|sessions?)\b")
-_ONE_IN = compiled.compile_trusted(r"\d\s+(?:in|per)\s*$|\bper\s*$")  # "one in 50 patients" counts nobody
-_MOST_COUNTS = 100  # of one text
+_ONE_IN = compiled.compile_trusted(r"\d\s+(?:in|per)\s*$|\bper\s*$")  # "one in 50 patients" counts no patients
+_MOST_COUNTS = 100  # maximum for one text
 
 _studies_people = compiled.finder(
     rf"\b(?:\d[\d,]*|one|two|three|four|five|six|seven|eight|nine|{_TEN_OR_MORE})\s+(?:[\w-]+\s+){{0,4}}{_COUNTED}\b|"
@@ -77,7 +77,7 @@ _studies_people = compiled.finder(
 
 
 class PaperEvidence:
-    """The evidence in one paper, looked up when a rule asks."""
+    """The evidence in one paper, computed when a rule needs it."""
 
     def __init__(self, title: bytes, abstract: bytes) -> None:
         self._title = title
@@ -93,7 +93,7 @@ class PaperEvidence:
 
     @cached_property
     def people_studied(self) -> bool:
-        """True where the abstract counts people, says what was done with them, or names samples of theirs."""
+        """Return True if the abstract counts people, describes their treatment, or names their samples."""
         return _studies_people(self._abstract)
 
     @cached_property
@@ -106,17 +106,17 @@ class PaperEvidence:
 
     @cached_property
     def is_review(self) -> bool:
-        """True where the title notes, or the abstract says, that the paper is or holds a systematic review."""
+        """Return True if the title or the abstract states that the paper is or contains a systematic review."""
         return _notes_review(self._title) or _says_own_review(self._abstract)
 
     @cached_property
     def large_series(self) -> bool:
-        """True where title or abstract counts ten patients or more."""
+        """Return True if the title or the abstract counts ten patients or more."""
         return _counts_ten(self._title) or _counts_ten(self._abstract)
 
     @cached_property
     def exclusions(self) -> Exclusions:
-        """The stretches that the abstract's exclusion sentences cover."""
+        """Return the stretches that the abstract's exclusion sentences cover."""
         return Exclusions(self._abstract, sentence_ends(self._abstract))
 
 

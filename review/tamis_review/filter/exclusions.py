@@ -1,7 +1,7 @@
-"""Exclusion sentences: what a text enumerates as excluded, however long the enumeration is.
+"""Exclusion sentences: a text's enumerations of excluded papers, of any length.
 
-"Animal studies, case reports, ... and abstracts are excluded" covers what stands before its verb, "we excluded animal
-studies, case reports, ..." what follows it. Neither reaches beyond its sentence, nor past another statement: in "animal
+"Animal studies, case reports, ... and abstracts are excluded" covers the text before its verb, "we excluded animal
+studies, case reports, ..." the text after it. Neither extends beyond its sentence or another statement: in "animal
 studies were pooled, and reviews, letters, ... were excluded" the animal studies are not covered.
 """
 
@@ -12,9 +12,9 @@ from itertools import islice
 
 from . import compiled
 
-MOST_VERBS = 5_000  # of one text; what follows them is not covered
+MOST_VERBS = 5_000  # maximum for one text; later verbs cover nothing
 
-# What ends the reach of a negation before it: "no restriction to humans, including animal studies".
+# Words that end the reach of a preceding negation: "no restriction to humans, including animal studies".
 BREAK = (
     r"\b(?:not\s+only|not\s+necessarily|whether\s+or\s+not|(?:no|not|without)\s+(?:\w+\s+){0,2}(?:restrict|limit)\w*|"
     r"but|also|includ(?:e|ed|es|ing)|inclusion|eligible|accept\w*|allow\w*|whereas|however)\b"
@@ -33,12 +33,12 @@ class _Kind(StrEnum):
     RELATIVE = "relative"  # a clause within a member: "letters that were published"
     EXCLUDES_BEFORE = "excludes before"  # "... are excluded"
     EXCLUDES_AFTER = "excludes after"  # "we excluded ..."
-    INCLUDING = "including"  # ends what an exclusion before it covers, and belongs to a member of one that follows
-    JOINS = "joins"  # another statement begins: "but", "whereas"
-    ENDS = "ends"  # the verb of another statement, or of a negated exclusion; an object may follow it
+    INCLUDING = "including"  # ends a preceding exclusion, and belongs to a member of a following one
+    JOINS = "joins"  # begins another statement: "but", "whereas"
+    ENDS = "ends"  # the verb of another statement, or of a negated exclusion; an object may follow
 
 
-# The first that matches is the kind; the order is also that of the alternation, in which the first one wins.
+# The first match is the kind; the alternation has the same order.
 _PATTERNS = {
     _Kind.RELATIVE: rf"\b(?:that|which|who|whose|where|when|if)\s+(?:\w+\s+){{0,2}}{_AUXILIARY}"
     rf"(?:{_ADVERBS}(?:{_OTHER})\b)?",
@@ -55,10 +55,10 @@ _PATTERNS = {
 _ANY = compiled.compile_trusted("|".join(f"(?:{pattern})" for pattern in _PATTERNS.values()))
 _IS = {kind: compiled.compile_trusted(rf"^(?:{pattern})$") for kind, pattern in _PATTERNS.items()}
 _NEGATED = compiled.compile_trusted(rf"\b(?:not|never)\s+(?:\w+\s+)*(?:{_OTHER})\b")
-# After an auxiliary a verb may take an object: "we will exclude ...", "we do not exclude ...".
+# After an auxiliary a verb may have an object: "we will exclude ...", "we do not exclude ...".
 _TAKES_OBJECT = compiled.compile_trusted(r"\b(?:exclude|omit|remove|reject|disregard)$")
 _MEMBER_ENDS = compiled.compile_trusted(r"[,;]|\band\b")
-# What a list in semicolons begins with: "excluded: ...", "exclude the following studies: ...", "excluded (1) ...".
+# The beginning of a list with semicolons: "excluded: ...", "exclude the following studies: ...", "excluded (1) ...".
 _LIST_BEGINS = compiled.compile_trusted(r"^\s*(?:the\s+following\b[^:;]{0,60})?(?::|\(?[1ai]\))")
 _LAST_MEMBER = compiled.compile_trusted(r"^\s*(?:and|or)\b")
 
@@ -67,22 +67,22 @@ class Exclusions:
     """The stretches of one text that its exclusion sentences cover."""
 
     def __init__(self, text: bytes, ends: Sequence[int]) -> None:
-        """`ends`: where its sentences end, in order."""
-        stretches = list(_covered(text, ends))  # in the text's order, none within another
+        """Find the stretches. `ends`: the ends of its sentences, in order."""
+        stretches = list(_covered(text, ends))  # in the text's order, without nesting
         self._starts = [start for start, _ in stretches]
         self._stops = [stop for _, stop in stretches]
 
     def cover(self, at: int) -> bool:
-        """Return whether the byte there belongs to an enumeration of what is excluded."""
+        """Return whether the byte at this place is in an enumeration of excluded papers."""
         place = bisect_right(self._starts, at) - 1
         return place >= 0 and at < self._stops[place]
 
 
 def _covered(text: bytes, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
-    begin = 0  # of what a verb that follows may cover
-    after_verb = False  # whether the object of another verb begins there
-    verb: int | None = None  # the end of a verb that covers what follows it
-    following = 0  # the place in `ends` of the next one
+    begin = 0  # start of the text that a following verb may cover
+    after_verb = False  # the object of another verb begins here
+    verb: int | None = None  # end of a verb that covers the following text
+    following = 0  # index in `ends` of the next sentence end
 
     for match in islice(_ANY.finditer(text + b"."), MOST_VERBS):
         start, stop = match.span()
@@ -114,7 +114,7 @@ def _kind(words: bytes) -> _Kind:
 
 
 def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
-    """Return the start of the verb's enumeration: before a semicolon only where "and" or "or" follows the last one."""
+    """Return the start of the verb's enumeration: before a semicolon only if "and" or "or" follows the last one."""
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
         begin = verb if member is None else begin + member.end()

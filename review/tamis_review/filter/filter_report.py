@@ -1,7 +1,6 @@
-"""Tier one of a screening over whole files: what the initial filter does with each record, and what that costs.
+"""Tier one over whole files: the initial filter's effect on each record, and its cost.
 
-Labels, where a file has them, tell which records the review included in the end; so they tell which rejections are
-losses.
+If a file has labels, they show the review's final inclusions, and so the included records that the filter loses.
 """
 
 import csv
@@ -39,10 +38,10 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class FilteredRecord(SourcedRecord):
-    """One record, and what the filter did with it."""
+    """One record, and the filter's result."""
 
     result: FilterResult
-    included: bool | None  # what the label says; None without one
+    included: bool | None  # the label; None without a label
 
     @property
     def item_id(self) -> str:
@@ -59,7 +58,7 @@ class RuleCount:
 
     rule: str
     records: int
-    included: int  # by their label
+    included: int  # included by their label
     excluded: int
 
 
@@ -68,8 +67,8 @@ class FilterReport:
     """Every record of some files under one review's criteria, in the files' order."""
 
     outcomes: list[FilteredRecord]
-    switched_off: Mapping[str, str]  # rule -> why it does not apply
-    notes: Mapping[Path, tuple[Note, ...]] = field(default_factory=dict)  # file -> what became no record
+    switched_off: Mapping[str, str]  # rule -> reason why it does not apply
+    notes: Mapping[Path, tuple[Note, ...]] = field(default_factory=dict)  # file -> texts that became no record
 
     @property
     def passed(self) -> int:
@@ -81,13 +80,13 @@ class FilterReport:
 
     @property
     def lost(self) -> list[FilteredRecord]:
-        """The included records that a rule rejects."""
+        """Return the included records that a rule rejects."""
         return [outcome for outcome in self.outcomes if outcome.included and not outcome.result.passed]
 
     @property
     def rules(self) -> list[RuleCount]:
-        """The rules that reject anything, the one that rejects most first."""
-        rejected = [(str(one.result.rule), one.included) for one in self.outcomes if not one.result.passed]
+        """Return the rules with rejections, the most frequent first."""
+        rejected = [(str(row.result.rule), row.included) for row in self.outcomes if not row.result.passed]
         total = Counter(rule for rule, _ in rejected)
         by_label = Counter(rejected)
         counts = [RuleCount(rule, n, by_label[rule, True], by_label[rule, False]) for rule, n in total.items()]
@@ -102,13 +101,13 @@ def filter_files(
     max_bytes: int = MAX_FILE_BYTES,
     strict: bool = False,
 ) -> FilterReport:
-    """The initial filter over every record of the files; `label` names a column that says 1 or 0.
+    """Return the initial filter's results for every record of the files. `label` names a column of 1 and 0.
 
-    A file of more than `max_bytes` is not read; where reading is `strict`, a record that cannot be read is an error.
+    A file of more than `max_bytes` is refused. If reading is `strict`, an unreadable record is an error.
 
     Raises:
-        InputError: a file cannot be read, has no such column, or has something else in it; naming file and line.
-        InvalidParameters: a keyword of the criteria cannot be looked for.
+        InputError: a file cannot be read, lacks the column, or has another value in it; naming file and line.
+        InvalidParameters: a keyword of the criteria is invalid.
     """
     initial_filter = InitialFilter(criteria)
     outcomes: list[FilteredRecord] = []
@@ -120,16 +119,16 @@ def filter_files(
             for file in source.files
             if not file.completes
         }
-        for one in source.sourced:
-            column = columns.get(one.path)
-            included = None if column is None else included_by(one.record, column, one.path)
-            result = initial_filter.filter_paper(one.record)
-            outcomes.append(FilteredRecord(one.record, one.path, one.index, result, included))
+        for entry in source.sourced:
+            column = columns.get(entry.path)
+            included = None if column is None else included_by(entry.record, column, entry.path)
+            result = initial_filter.filter_paper(entry.record)
+            outcomes.append(FilteredRecord(entry.record, entry.path, entry.index, result, included))
     return FilterReport(outcomes, initial_filter.switched_off, notes)
 
 
 def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
-    """One CSV row a record under `COLUMNS`, and `label` where there are labels; how many."""
+    """Write one CSV row a record under `COLUMNS`, and `label` if there are labels. Return their number."""
     labelled = any(outcome.included is not None for outcome in tier_one.outcomes)
     writer = csv.writer(stream)
     writer.writerow((*COLUMNS, "label") if labelled else COLUMNS)
@@ -142,7 +141,7 @@ def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
 
 
 def _cells(outcome: FilteredRecord) -> list[object]:
-    """Return the cells under `COLUMNS`; None is an empty one."""
+    """Return the cells under `COLUMNS`; None is an empty cell."""
     result = outcome.result
     outcome_word, confidence = ("passed", None) if result.passed else ("rejected", result.confidence)
     decided = (outcome_word, result.rule, result.reason, confidence)

@@ -1,7 +1,7 @@
-"""Identification: the records of the sources that were searched, and which of them no model needs to see.
+"""Identification: the records of the searched sources, and those excluded before any model call.
 
-The first boxes of a PRISMA flow: records by source; copies of a record, and what the initial filter (tier 1, spec 3)
-rejects, stay in the batch as exclusions with their reasons.
+The first boxes of a PRISMA flow are records by source. Duplicates, and rejections of the initial filter (tier 1, spec
+3), stay in the batch as exclusions with reasons.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,32 +24,32 @@ from .known_records import KnownRecords, NewDuplicates, find_new_duplicates
 
 @dataclass(frozen=True)
 class Identified:
-    """Records in the order of the sources and their files, the places of those kept out, and what to tell of them."""
+    """Records in the order of sources and files, the places of excluded records, and the notes on them."""
 
     sources: tuple[Source, ...]
     files: tuple[FileRead, ...]
-    records: list[dict[str, Any]]  # all of them, excluded or not
+    records: list[dict[str, Any]]  # all records, including exclusions
     exclusions: dict[int, Exclusion] = field(default_factory=dict)
-    doubts: tuple[Doubt, ...] = ()  # pairs that may be copies: none is kept out for it, a human looks at them
+    doubts: tuple[Doubt, ...] = ()  # pairs that may be copies; neither is excluded, and a human checks them
 
     @property
     def asked(self) -> list[dict[str, Any]]:
-        """Those that a model is asked about, in their order."""
+        """Return the records for the model, in order."""
         return [record for index, record in enumerate(self.records) if index not in self.exclusions]
 
     @property
     def duplicates(self) -> int:
-        """The number of copies of other records, here or in an earlier search."""
+        """Return the number of copies of other records, here or in an earlier search."""
         return sum(exclusion.rule == DUPLICATE for exclusion in self.exclusions.values())
 
     @property
     def known(self) -> int:
-        """The number of these that an earlier search gave: nothing here asks about them."""
-        return sum(one.rule == DUPLICATE and one.duplicate_of is None for one in self.exclusions.values())
+        """Return the number of duplicates from an earlier search, which are not screened again."""
+        return sum(entry.rule == DUPLICATE and entry.duplicate_of is None for entry in self.exclusions.values())
 
     @property
     def rejected(self) -> int:
-        """The number of records that the initial filter rejected."""
+        """Return the number of records that the initial filter rejected."""
         return len(self.exclusions) - self.duplicates
 
 
@@ -63,29 +63,29 @@ def identify(
     strict: bool = False,
     known: KnownRecords | None = None,
 ) -> Identified:
-    """The records of some files; duplicates are excluded unless kept, then what the initial filter rejects.
+    """Return the records of some files. Duplicates are excluded unless kept, then the initial filter's rejections.
 
-    Duplicates are looked for within and between the sources. The copy that stays is filled: each field that it lacks
-    is taken from the others, that which offers most first, and says so.
+    Duplicates are found within and between the sources. The copy that stays is filled: each missing field comes from
+    the most useful copy that has it, with a note of its origin.
 
     Args:
-        files: what `read_sources` reads.
+        files: input of `read_sources`.
         keep_duplicates: ask a model about every copy of a record.
-        initial_filter: the criteria after which tier 1 filters; None: it does not.
-        names: what files are called, where not as their paths.
-        max_bytes: a larger file is not read.
-        strict: a record that cannot be read is an error; else it is lost, and the intake's notes say so.
-        known: what an earlier search gave; its copies are kept out in any case. None: there was none.
+        initial_filter: the criteria of tier 1; None: no initial filter.
+        names: display names of files, if not their paths.
+        max_bytes: a larger file is refused.
+        strict: an unreadable record is an error; otherwise it is lost, with a note.
+        known: records of an earlier search; their copies are always excluded. None: no earlier search.
 
     Raises:
         InputError: a file cannot be read, or two are the same.
     """
     read = read_sources(files, names=names, max_bytes=max_bytes, strict=strict)
-    files_read = tuple(file for each in read for file in each.files)
+    files_read = tuple(file for source in read for file in source.files)
     _check_contents(files_read)
-    records = [one.record for each in read for one in each.sourced]
-    source_of = [each.source.name for each in read for _ in each.sourced] if len(read) > 1 else []
-    places = [_place(each, one) for each in read for one in each.sourced] if len(files_read) > 1 else []
+    records = [entry.record for source in read for entry in source.sourced]
+    source_of = [source.source.name for source in read for _ in source.sourced] if len(read) > 1 else []
+    places = [_place(source, entry) for source in read for entry in source.sourced] if len(files_read) > 1 else []
     new = NewDuplicates()
     if known is not None or not keep_duplicates:
         new = find_new_duplicates(known or KnownRecords("", ()), records)
@@ -105,7 +105,7 @@ def identify(
         "switched_off": switched_off,
     }
     return Identified(
-        sources=tuple(each.source.model_copy(update=done) for each in read),
+        sources=tuple(source.source.model_copy(update=done) for source in read),
         files=files_read,
         records=records,
         exclusions=exclusions,
@@ -113,9 +113,9 @@ def identify(
     )
 
 
-def _place(source: SourceRead, one: SourcedRecord) -> str:
-    """Return where a record stands, besides its line: of several files of a source also in which."""
-    file = one.record.get(FILE)
+def _place(source: SourceRead, entry: SourcedRecord) -> str:
+    """Return a record's place besides its line; if its source has several files, including the file."""
+    file = entry.record.get(FILE)
     return source.source.name if file is None else f"{source.source.name}, {file}"
 
 
@@ -130,7 +130,7 @@ def _check_contents(files: Sequence[FileRead]) -> None:
 
 
 def label_of(names: Sequence[str]) -> str:
-    """What people call the records of files with these names."""
+    """Return the display name for records of files with these names."""
     more = len(names) - 1
     return names[0] if not more else f"{names[0]} and {more} more file{'' if more == 1 else 's'}"
 
@@ -138,7 +138,7 @@ def label_of(names: Sequence[str]) -> str:
 def with_copies(
     records: Sequence[dict[str, Any]], copies: Sequence[Duplicate], source_of: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """The records, those that have copies filled from them; `source_of` names the source of each, where several are."""
+    """Return the records, filled from their copies. `source_of`: the source of each record, if there are several."""
     copies_of: dict[int, list[int]] = {}
     for copy in copies:
         copies_of.setdefault(copy.of, []).append(copy.index)

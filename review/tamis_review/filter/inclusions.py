@@ -1,10 +1,9 @@
-"""The rules that the criteria switch off: those that would reject what the review includes.
+"""The rules that the criteria switch off, as they would reject papers that the review includes.
 
-The criteria are read as a reviewer writes them. A mention of animals, of case reports, ... counts as included where it
-stands in an inclusion criterion, the question, the purpose or the study types, and as excluded in an exclusion
-criterion; a negation turns it round ("excluding animal studies", "other than case reports"), and so does a heading
-within a text ("Exclusion criteria:"). In doubt a mention counts as included: a rule too few costs calls, a rule too
-many costs papers.
+The criteria are read as reviewers write them. A mention of animals, of case reports, ... counts as included in an
+inclusion criterion, the question, the purpose or the study types, and as excluded in an exclusion criterion. A negation
+reverses it ("excluding animal studies", "other than case reports"), and so does a heading within a text ("Exclusion
+criteria:"). In doubt a mention counts as included: a missing rule costs calls, but a wrong rule costs papers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -51,14 +50,14 @@ _ANY_TYPE = (
     r"(?:regardless|irrespective)\s+of\s+(?:the\s+)?publication\s+(?:type|status)\b|"
     rf"{_NO_LIMIT}(?:publication|article)\s+types?\b"
 )
-# What includes the papers of a rule without naming them, unless the criteria exclude them in words.
+# Words that include a rule's papers without naming them, unless the criteria exclude them in words.
 GENERAL_TERMS: Mapping[FilterRule, str] = {
     FilterRule.CASE_REPORT: f"{_ANY_DESIGN}|{_ANY_TYPE}",
     FilterRule.CASE_SERIES: f"{_ANY_DESIGN}|{_ANY_TYPE}",
     FilterRule.PROTOCOL: _ANY_TYPE,
     FilterRule.OPINION: _ANY_TYPE,
 }
-# Papers of the one kind speak of the other. Where the criteria include the one, they must exclude the other in words.
+# Papers of either kind mention the other. If the criteria include one kind, they must exclude the other in words.
 RELATIVES: Mapping[FilterRule, FilterRule] = {
     FilterRule.ANIMAL: FilterRule.IN_VITRO,
     FilterRule.IN_VITRO: FilterRule.ANIMAL,
@@ -68,12 +67,12 @@ RELATIVES: Mapping[FilterRule, FilterRule] = {
 
 
 SHOWN = 80  # characters of a criterion in a reason
-MOST_TERMS = 200  # of one rule in one criterion
-REACH = 400  # bytes before and after a term that are read with it
+MOST_TERMS = 200  # maximum for one rule in one criterion
+REACH = 400  # bytes of context before and after a term
 
 _GENERAL = {rule: compiled.compile_trusted(rf"\b(?:{terms})") for rule, terms in GENERAL_TERMS.items()}
 _TERM = {rule: compiled.compile_trusted(rf"\b(?:{terms})\b") for rule, terms in TERMS.items()}
-# A line that is broken in the middle of a sentence goes on; the next entry of a list does not.
+# A line broken within a sentence continues; the next entry of a list does not.
 _PART_END = compiled.compile_trusted(r"[.!?;]+(?:\s|$)|\n\s*(?:[-*\x{2022}\x{b7}]|\(?\w{1,3}[.)]\s|(?-i:[A-Z])|\n)")
 _ABBREVIATION = compiled.compile_trusted(r"\b(?:e\.?g|i\.?e|vs|etc|cf|al|incl|excl)$")
 _HEADING = compiled.compile_trusted(
@@ -100,14 +99,14 @@ _INCLUDED_AFTER = compiled.compile_trusted(
 
 @dataclass(frozen=True)
 class _Criterion:
-    """A text of the criteria, and what a term without any negation counts as in it."""
+    """A text of the criteria, and the default for a term without negation."""
 
     text: str
     included: bool
 
     @cached_property
     def words(self) -> bytes:
-        """The text in UTF-8, its words whole."""
+        """Return the text in UTF-8, without soft hyphens."""
         return without_soft_hyphens(self.text).encode("utf-8", "replace")
 
     @cached_property
@@ -119,7 +118,7 @@ class _Criterion:
 
 @dataclass(frozen=True)
 class _Named:
-    """A term in the criteria, and which way it counts."""
+    """A term in the criteria, and whether it counts as included."""
 
     term: str
     criterion: str
@@ -127,29 +126,29 @@ class _Named:
 
     @property
     def quoted(self) -> str:
-        """The term, and the criterion where that says more."""
+        """Return the term, with the criterion if that is longer."""
         return repr(self.term) if self.term == self.criterion else f"{self.term!r}: {_short(self.criterion)!r}"
 
 
 def switched_off(criteria: SearchCriteria) -> dict[FilterRule, str]:
-    """The rules that do not apply to this review, each with a sentence that says why."""
+    """Return the rules that do not apply to this review, each with a sentence on the reason."""
     texts = _texts(criteria)
     named = {rule: list(_named(texts, term)) for rule, term in _TERM.items()}
     general = {rule: list(_named(texts, term)) for rule, term in _GENERAL.items()}
     included = {rule: _first_included(terms) for rule, terms in named.items()}
     reasons: dict[FilterRule, str] = {}
-    for rule, one in included.items():
-        # What includes other papers, or all of them, includes these where the criteria do not speak of them.
+    for rule, term in included.items():
+        # Criteria that include other papers, or all, include these too unless they mention them.
         near = _first_included(general.get(rule, ())) or included.get(RELATIVES.get(rule, rule))
-        if one is not None:
-            reasons[rule] = f"the criteria include {one.quoted}"
+        if term is not None:
+            reasons[rule] = f"the criteria include {term.quoted}"
         elif near is not None and not named[rule]:
             reasons[rule] = f"the criteria do not exclude this, and include {near.quoted}"
     return reasons
 
 
 def _first_included(terms: Iterable[_Named]) -> _Named | None:
-    return next((one for one in terms if one.included), None)
+    return next((term for term in terms if term.included), None)
 
 
 def _texts(criteria: SearchCriteria) -> list[_Criterion]:
@@ -180,7 +179,7 @@ def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
             while headings and headings[0].end() <= start:
                 heading = headings.pop(0)
                 base, begin = _says_include(heading), max(begin, heading.end())
-            # Other terms before this one say nothing of it, not even "non-human".
+            # Other terms before this one do not affect it, not even "non-human".
             before = term.sub(b" ", part[begin:start])
             words = " ".join(part[start:end].decode("utf-8", "replace").split())
             listed = criterion.exclusions.cover(begins + start)
@@ -190,15 +189,15 @@ def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
 
 
 def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
-    """Return whether a term counts as included, between the texts before and after it in its part.
+    """Return whether a term counts as included, by the texts before and after it in its part.
 
-    `listed`: whether an exclusion sentence of any length covers it.
+    `listed`: an exclusion sentence of any length covers it.
     """
     after_excludes = _EXCLUDED_AFTER.search(after) is not None
     if not after_excludes and _INCLUDED_AFTER.search(after) is not None:
         return True
-    clause = before[max((one.end() for one in _BREAK.finditer(before)), default=0) :]
-    near = clause[max((one.end() for one in _WEAK_ENDS.finditer(clause)), default=0) :]
+    clause = before[max((match.end() for match in _BREAK.finditer(before)), default=0) :]
+    near = clause[max((match.end() for match in _WEAK_ENDS.finditer(clause)), default=0) :]
     turns = _nearest(_STRONG, clause) + _nearest(_WEAK, near)
     if base:
         turns += (_nearest(_EXCLUDING, clause) + after_excludes) or listed
@@ -208,7 +207,7 @@ def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
 
 
 def _nearest(negator: re2._Regexp, clause: bytes) -> int:
-    """Count the negators in the nearest member of an enumeration that has any: "no animals, no cells" negates once."""
+    """Count the negators in the nearest member of an enumeration with any: "no animals, no cells" negates once."""
     members = reversed(_ENUMERATION.split(clause))
     return next((count for member in members if (count := len(negator.findall(member)))), 0)
 
@@ -218,12 +217,12 @@ def _says_include(heading: re2._Match) -> bool:
 
 
 def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each part with the place where it begins."""
+    """Yield each part with its start."""
     begin = 0
     for match in _part_ends(text):
         start, end = match.span()
         yield begin, text[begin:start]
-        begin = start + 1 if text[start : start + 1] == b"\n" else end  # the entry's first letter is its own
+        begin = start + 1 if text[start : start + 1] == b"\n" else end  # the entry's first letter belongs to it
     yield begin, text[begin:]
 
 

@@ -1,7 +1,7 @@
-"""The initial filter (tier 1): which papers need no model to be rejected.
+"""The initial filter (tier 1): rejections without a model.
 
 Source: spec 3, "InitialFilter". The rules in their order: date range, minimum content, definitive title patterns,
-keywords in the title, keywords in the abstract. The first that rejects decides.
+keywords in the title, keywords in the abstract. The first rejection decides.
 """
 
 import re
@@ -25,7 +25,7 @@ _own = cache(contexts.Contexts)
 
 
 def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) -> bool:
-    """Return whether an abstract's sentence says of its paper that it is such."""
+    """Return whether an abstract's sentence applies the mention to its own paper."""
     match mention.meaning.weight:
         case Weight.ASKED_FOR:
             return True
@@ -34,8 +34,8 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) 
         case Weight.HINT:
             return (says.animals and not says.people) or _is_own_work(contexts.OWN_ANIMALS, around, says)
         case Weight.WEAK_HINT:
-            own = names_animals(around) and _is_own_work(contexts.OWN_WORK, around, says)
-            return (says.animals and not says.people) or own
+            own_animals = names_animals(around) and _is_own_work(contexts.OWN_WORK, around, says)
+            return (says.animals and not says.people) or own_animals
         case Weight.DESIGN:
             return _is_own_design(around, says)
         case Weight.SERIES:
@@ -51,7 +51,7 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) 
 
 
 def _is_own_work(templates: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
-    """Return whether the sentence is about the paper's own work, and neither of them studies people besides."""
+    """Return whether the sentence is about the paper's own work, and neither of them also studies people."""
     of_people = says.people_in_title or says.design_in_title or says.people_studied or names_people(around)
     return not of_people and _own(templates).hold(around) and not _own(contexts.A_REVIEW).hold(around)
 
@@ -73,7 +73,7 @@ _CLOSING = " \t\r\n.\"'\u201d\u2019\u00bb"
 
 
 def without_notes(title: str) -> bytes:
-    """The title in UTF-8, every other byte where it was: notes are blanks. A whole title in brackets is no note."""
+    """Return the title in UTF-8, with notes replaced by spaces. A whole title in brackets is no note."""
     text = title.encode("utf-8", "replace")
     if b"[" not in text:
         return text
@@ -97,7 +97,7 @@ class TitlePatterns:
         self._any = compiled.any_of(texts)
 
     def mentions(self, title: bytes) -> Iterator[Mention]:
-        """Yield the matches, the first pattern first. `^` and `$` look past space, quotes and a closing full stop."""
+        """Yield the matches, the first pattern first. `^` and `$` ignore space, quotes and a final full stop."""
         if self._any is None:
             return
         core, offset = _core(title)
@@ -110,7 +110,7 @@ class TitlePatterns:
 
 
 def _core(title: bytes) -> tuple[bytes, int]:
-    """The title without what stands around it, and how many bytes stand before."""
+    """Return the title without its surroundings, and the number of bytes before it."""
     text = title.decode("utf-8")
     core = text.lstrip(_OPENING)
     ended = core.rstrip(_CLOSING)
@@ -120,13 +120,13 @@ def _core(title: bytes) -> tuple[bytes, int]:
     return ended.encode("utf-8"), len(title) - len(core.encode("utf-8"))
 
 
-PLAUSIBLE = range(1500, 2200)  # any other number is no year of a publication, and so unknown
+PLAUSIBLE = range(1500, 2200)  # any other number is no year of publication, and treated as unknown
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|2[01])\d\d(?!\d)")
 _LONGEST_DATE = 100  # characters
 
 
 def years_of(paper: PaperData) -> Iterator[tuple[int, str, int, int]]:
-    """Yield every year that the paper names, in its `year` and its `publication_date`: year, field, start and end."""
+    """Yield every year in the paper's `year` and `publication_date`: year, field, start and end."""
     if paper.year is not None and paper.year in PLAUSIBLE:
         yield paper.year, "year", 0, len(str(paper.year))
     for match in _YEAR.finditer((paper.publication_date or "")[:_LONGEST_DATE]):
@@ -144,30 +144,29 @@ _PLACEHOLDER = compiled.compile_trusted(
 
 
 def is_placeholder(abstract: str) -> bool:
-    """True where nothing is said: blank, "No abstract available.", "[Abstract not available]", "N/A", "-", ..."""
+    """Return True for an empty abstract: blank, "No abstract available.", "[Abstract not available]", "N/A", "-" ..."""
     if len(abstract) > _LONGEST_PLACEHOLDER:
         return not abstract or abstract.isspace()
     return _PLACEHOLDER.search(abstract.encode("utf-8", "replace")) is not None
 
 
-Paper = PaperData | Mapping[str, Any]  # a record is read as `PaperData.of` reads it
+Paper = PaperData | Mapping[str, Any]  # a mapping is read by `PaperData.of`
 
 PASSED = "passed"
 REJECTED = "rejected"
-SWITCHED_OFF = "switched_off"  # the kinds of message that a callback gets
+SWITCHED_OFF = "switched_off"  # the kinds of message for a callback
 
 
 class InitialFilter:
-    """Rejects papers by their years, titles and abstracts, under one review's criteria.
+    """A filter of papers by years, titles and abstracts, under one review's criteria.
 
-    `custom_exclusion_keywords` and the criteria's `custom_keywords` are looked for besides the default ones.
-    `callback(kind, message)` hears `switched_off` for each rule that does not apply, when the filter is made, then
-    `passed` or `rejected` for each paper. The lists of `patterns` are read once, when the filter is made.
+    It looks for `custom_exclusion_keywords`, the criteria's `custom_keywords` and the default keywords.
+    `callback(kind, message)` gets `switched_off` for each rule that does not apply, at construction, then `passed` or
+    `rejected` for each paper. The lists of `patterns` are read once, at construction.
 
     A missing, short or placeholder abstract never rejects, nor does an unknown year.
 
-    Raises `InvalidParameters`: a keyword or pattern that cannot be looked for, naming its list, its place in it from 0,
-    and what is wrong.
+    Raises `InvalidParameters`: a keyword or pattern is invalid; naming its list, its place there from 0, and the fault.
     """
 
     def __init__(
@@ -190,11 +189,11 @@ class InitialFilter:
 
     @property
     def switched_off(self) -> dict[str, str]:
-        """The rules that do not apply under these criteria, each with a sentence that says why."""
+        """Return the rules that do not apply under these criteria, each with a sentence on the reason."""
         return {rule.value: why for rule, why in self._off.items()}
 
     def filter_paper(self, paper: Paper) -> FilterResult:
-        """Return whether the paper passes, and what decided."""
+        """Return whether the paper passes, and the deciding rule."""
         paper = _paper(paper)
         result = self._by_year(paper) or _by_content(paper) or self._by_words(paper)
         if self._callback is not None:
@@ -208,12 +207,12 @@ class InitialFilter:
     def filter_batch(
         self, papers: Iterable[Paper], progress_callback: Callable[[int, int], None] | None = None
     ) -> BatchFilterResult:
-        """Every paper in its order, passed or rejected. `progress_callback(current, total)` hears of each of them."""
+        """Return every paper's result in order. `progress_callback(current, total)` is called for each."""
         listed = list(papers)
         passed: list[PaperData] = []
         rejected: list[RejectedPaper] = []
-        for current, one in enumerate(listed, 1):
-            paper = _paper(one)
+        for current, record in enumerate(listed, 1):
+            paper = _paper(record)
             result = self.filter_paper(paper)
             if result.passed:
                 passed.append(paper)
@@ -245,7 +244,7 @@ class InitialFilter:
         title = without_notes(without_soft_hyphens(paper.title))
         abstract = without_soft_hyphens(paper.abstract or "").encode("utf-8")
         by_pattern = list(self._applying(self._title_patterns.mentions(title)))
-        if not by_pattern and not self._keywords.may_occur(b"%b\n%b" % (title, abstract)):  # so it is for most papers
+        if not by_pattern and not self._keywords.may_occur(b"%b\n%b" % (title, abstract)):  # true for most papers
             return _NOTHING_FOUND
         says = PaperEvidence(title, abstract)
         spared: str | None = None
@@ -263,7 +262,6 @@ class InitialFilter:
         return _NOTHING_FOUND if spared is None else FilterResult(passed=True, reason=spared)
 
     def _rejects_by_title(self, title: bytes, mention: Mention, says: PaperEvidence) -> bool:
-        """Return whether a mention in the title rejects."""
         around = contexts.window(title, mention)
         if self._protected(around, mention):
             return False
@@ -286,7 +284,6 @@ class InitialFilter:
                 return True
 
     def _rejects_by_abstract(self, abstract: bytes, mention: Mention, says: PaperEvidence) -> bool:
-        """Return whether a mention in the abstract rejects."""
         around = contexts.window(abstract, mention)
         return (
             not self._protected(around, mention)
@@ -313,7 +310,7 @@ def _paper(paper: object) -> PaperData:
 
 
 def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keyword]:
-    """The caller's own first: they reject wherever they stand, whatever the default one of the same words would do."""
+    """Yield the caller's keywords first: they reject anywhere, even if a default keyword has the same words."""
     for name, texts in (("custom_exclusion_keywords", custom), ("custom_keywords", criteria.custom_keywords)):
         for at, text in enumerate(texts):
             yield Keyword(text, ASKED_FOR, f"{name}[{at}]")
@@ -323,7 +320,7 @@ def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keywo
 
 
 def _by_content(paper: PaperData) -> FilterResult | None:
-    """Rejects what nobody could screen: no title, no abstract to speak of, no DOI or PubMed id to look it up by."""
+    """Return a rejection if the paper cannot be screened: no title, too short an abstract, no DOI or PubMed id."""
     if not paper.title or paper.title.isspace():
         abstract = paper.abstract or ""
         short = len(abstract.strip()) < patterns.MIN_ABSTRACT_LENGTH or is_placeholder(abstract)

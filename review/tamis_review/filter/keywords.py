@@ -1,4 +1,4 @@
-"""The mentions of keywords in a text: which keyword, and where it stands; whole words only.
+"""The mentions of keywords in a text: the keyword and its place; whole words only.
 
 A keyword is found in its variants: British and American, singular and plural, hyphens or spaces between its words.
 """
@@ -20,7 +20,7 @@ from .soft_hyphens import without_soft_hyphens
 with needs("files"):
     import re2
 
-# A text with more mentions than this is no abstract; the rest is not looked at, and so rejects nothing.
+# A text with more mentions is no abstract; the rest is ignored, and so rejects nothing.
 MOST_MENTIONS = 64
 LONGEST = 300  # characters of one keyword
 SEPARATOR = r"[\s\p{Z}\p{Pd}\x{2212}]+"
@@ -30,7 +30,7 @@ MOST = 64  # variants of one keyword
 
 _BETWEEN_WORDS = re.compile(r"[\s\u2010-\u2015\u2212\ufe58\ufe63\uff0d-]+")
 _APOSTROPHES = "'\u2018\u2019\u02bc"
-# The ending of a noun -> how many letters give way to what in its other numbers. The first that matches counts.
+# The ending of a noun -> letters to remove, and their replacements in its other numbers. The first match counts.
 _ENDINGS = [
     (re.compile(ending), numbers)
     for ending, numbers in (
@@ -59,35 +59,35 @@ class Mention:
 
 @dataclass(frozen=True)
 class Keyword:
-    """A keyword, what it means, and where a caller gave it."""
+    """A keyword, its meaning, and its place in a caller's list."""
 
-    text: object  # a text, as a caller should have given it
+    text: object  # should be a text
     meaning: KeywordMeaning
     place: str
 
 
 class Keywords:
-    """Finds every mention of some keywords in one linear pass.
+    """The search for every mention of some keywords in one linear pass.
 
-    Raises `InvalidParameters` naming the place of a keyword that is none.
+    Raises `InvalidParameters` naming the place of an invalid keyword.
     """
 
     def __init__(self, keywords: Iterable[Keyword]) -> None:
-        """Take the keywords; the first of two with the same variant counts."""
+        """Compile the keywords. If two have the same variant, the first counts."""
         self._meaning_of: dict[str, KeywordMeaning] = {}
         for keyword in keywords:
             for variant in variants(_checked(keyword)):
                 self._meaning_of.setdefault(variant, keyword.meaning)
-        # The longer one first: of "animal model" and "animal model study", the whole is the mention.
+        # Longer variants first: "animal model study" is one mention, not "animal model".
         ordered = sorted(self._meaning_of, key=lambda variant: (-len(variant), variant))
         self._any = compiled.compile_trusted("|".join(map(pattern, ordered))) if ordered else None
 
     def may_occur(self, text: bytes) -> bool:
-        """False for a text without any mention."""
+        """Return False for a text without any mention."""
         return self._any is not None and self._any.search(text) is not None
 
     def mentions(self, text: bytes) -> Iterator[Mention]:
-        """Yield at most `MOST_MENTIONS`, in the text's order, none within another."""
+        """Yield at most `MOST_MENTIONS`, in the text's order, without nesting."""
         if self._any is None:
             return
         for match in islice(self._any.finditer(text), MOST_MENTIONS):
@@ -98,16 +98,16 @@ class Keywords:
 
 
 def variants(keyword: str) -> list[str]:
-    """Every variant of the keyword, folded; the keyword itself among them. Its last word is taken for the noun."""
+    """Return every variant of the keyword, folded, including itself. Its last word counts as the noun."""
     words = folded(keyword).split(" ")
     spelled = [sorted(_spellings(word)) for word in words[:-1]]
-    spelled.append(sorted({number for one in _spellings(words[-1]) for number in _numbers(one)}))
-    return [" ".join(one) for one in islice(product(*spelled), MOST)]
+    spelled.append(sorted({number for spelling in _spellings(words[-1]) for number in _numbers(spelling)}))
+    return [" ".join(combination) for combination in islice(product(*spelled), MOST)]
 
 
 def folded(text: str) -> str:
-    """The text as variants are compared: small letters, one space between words, no article after a preposition."""
-    # The one letter whose small form is two characters stays as it is: RE2 knows no other case of it.
+    """Return the text normalised for comparison: lower case, single spaces, no article after a preposition."""
+    # The letter whose lower case is two characters is unchanged: RE2 has no other case of it.
     plain = "\u0130".join(
         part.lower() for part in unicodedata.normalize("NFC", without_soft_hyphens(text)).split("\u0130")
     )
@@ -122,7 +122,7 @@ def folded(text: str) -> str:
 
 
 def pattern(variant: str) -> str:
-    """Return the pattern that finds the variant as whole words, whatever stands between them."""
+    """Return the pattern that finds the variant as whole words, with any separators."""
     words = variant.split(" ")
     parts = [(ARTICLE if before in PREPOSITIONS else "") + _word(word) for before, word in pairwise(("", *words))]
     start = r"\b" if _ascii_word(variant[0]) else ""
@@ -146,16 +146,16 @@ def _ascii_word(char: str) -> bool:
 def _spellings(word: str) -> set[str]:
     spellings = {word}
     for british, american in SPELLINGS:
-        for one in tuple(spellings):
-            if british in one:
-                spellings.add(one.replace(british, american))
-            elif american in one:
-                spellings.add(one.replace(american, british))
+        for spelling in tuple(spellings):
+            if british in spelling:
+                spellings.add(spelling.replace(british, american))
+            elif american in spelling:
+                spellings.add(spelling.replace(american, british))
     return spellings
 
 
 def _numbers(noun: str) -> Iterator[str]:
-    """The noun, its plural and its singular, as far as spelling tells."""
+    """Yield the noun, its plural and its singular, as spelling suggests."""
     yield noun
     if noun.isascii() and len(noun) >= 3 and noun[-1].isalpha():
         for cut, added in next(numbers for ending, numbers in _ENDINGS if ending.search(noun)):
@@ -182,14 +182,14 @@ def _checked(keyword: Keyword) -> str:
 
 
 def _is_within_word(text: bytes, at: int) -> bool:
-    """Return whether a word goes on there, its letters beyond ASCII too; scripts without spaces have no such rule."""
+    """Return whether a word continues here, also with letters beyond ASCII. Scripts without spaces are exempt."""
     left = text[max(0, at - 4) : at].decode("utf-8", "ignore")[-1:]
     right = text[at : at + 4].decode("utf-8", "ignore")[:1]
     return left.isalnum() and right.isalnum() and not (_without_spaces(left) or _without_spaces(right))
 
 
 def _without_spaces(char: str) -> bool:
-    """Return whether the char's script writes words without spaces: Thai to Khmer, Chinese, Japanese."""
+    """Return whether the character's script writes words without spaces: Thai to Khmer, Chinese, Japanese."""
     return (
         "\u0e00" <= char <= "\u0eff"
         or "\u1780" <= char <= "\u17ff"

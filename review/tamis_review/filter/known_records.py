@@ -1,4 +1,4 @@
-"""Records that an earlier search gave: of a later search only what is new is screened."""
+"""Records of an earlier search: only the new records of a later search are screened."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from ..intake.duplicates import Duplicate, Duplicates, find_duplicates
 class KnownRecords:
     """The records of the batches that an update brings up to date."""
 
-    name: str  # of the batch, for reasons
+    name: str  # name of the batch, for reasons
     records: Sequence[dict[str, Any]]
 
 
@@ -22,25 +22,25 @@ class KnownRecords:
 class NewDuplicates(Duplicates):
     """The copies and doubts among the records of a later search, by their places there."""
 
-    known: dict[int, Exclusion] = field(default_factory=dict)  # copies of what an earlier search gave
+    known: dict[int, Exclusion] = field(default_factory=dict)  # copies of the earlier search's records
 
 
 def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) -> NewDuplicates:
-    """The copies among `records`: first of what is known, then of each other."""
+    """Return the copies among `records`: first of known records, then of each other."""
     before = len(known.records)
-    found = find_duplicates([*known.records, *records])
-    group_of = {copy.index: copy.of for copy in found.copies} | {copy.of: copy.of for copy in found.copies}
-    known_of: dict[int, dict[str, Any]] = {}  # group -> the first record of it that is known
+    duplicates = find_duplicates([*known.records, *records])
+    group_of = {copy.index: copy.of for copy in duplicates.copies} | {copy.of: copy.of for copy in duplicates.copies}
+    known_of: dict[int, dict[str, Any]] = {}  # group -> its first known record
     exclusions: dict[int, Exclusion] = {}
     for index, group in sorted(group_of.items()):
         if index < before:
             known_of.setdefault(group, known.records[index])
         elif group in known_of:
             exclusions[index - before] = _exclusion(known_of[group], known.name)
-    copies = [_moved(copy, before) for copy in found.copies if copy.index >= before and copy.of not in known_of]
+    copies = [_moved(copy, before) for copy in duplicates.copies if copy.index >= before and copy.of not in known_of]
     doubts = [
         replace(doubt, index=doubt.index - before, of=doubt.of - before)
-        for doubt in found.doubts
+        for doubt in duplicates.doubts
         if min(doubt.index, doubt.of) >= before
     ]
     return NewDuplicates(copies, doubts, exclusions)
@@ -51,7 +51,7 @@ def _moved(copy: Duplicate, before: int) -> Duplicate:
     return replace(copy, index=copy.index - before, of=copy.of - before, via=via)
 
 
-def _exclusion(known: dict[str, Any], name: str) -> Exclusion:
+def _exclusion(item: dict[str, Any], name: str) -> Exclusion:
     return Exclusion(
-        rule=DUPLICATE, reason=f"A copy of record {str(known.get('id', ''))!r} of {name}, which an earlier search gave."
+        rule=DUPLICATE, reason=f"A copy of record {str(item.get('id', ''))!r} of {name}, which an earlier search gave."
     )

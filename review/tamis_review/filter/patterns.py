@@ -6,13 +6,13 @@ The three lists may be extended, and shortened, before an `InitialFilter` is mad
     NEGATIVE_CONTEXT_PATTERNS.append(r"based on prior {keyword}")
     DEFAULT_EXCLUSION_KEYWORDS.append("simulation study")
 
-Patterns are RE2's (no lookaround, no references back) and ignore case. `(?:\\w+\\s+)*` in a context stands for at most
-`GAP_WORDS` words, and no context reaches beyond the sentence of its mention.
+Patterns use RE2's syntax (no lookaround, no backreferences) and ignore case. `(?:\\w+\\s+)*` in a context matches at
+most `GAP_WORDS` words, and no context extends beyond the sentence of its mention.
 """
 
 MIN_ABSTRACT_LENGTH = 50  # characters; without a title, a shorter abstract is too little to screen
 
-# How sure a rejection is, by what decided.
+# The confidence of a rejection, by its cause.
 DEFINITIVE_CONFIDENCE = 0.95  # a definitive pattern
 HIGH_CONFIDENCE_THRESHOLD = 0.85  # a keyword in the title
 MEDIUM_CONFIDENCE_THRESHOLD = 0.6  # a keyword in the abstract
@@ -63,7 +63,7 @@ NEGATIVE_CONTEXT_PATTERNS: list[str] = [
     r"{keyword}",
     rf"\b(?:compared|comparison|comparing|compare|comparable|consistent|inconsistent|in line|agreement|contrary|"
     rf"analogous|similar|similarly|parallels?)\s+(?:to|with)\s+{_FEW}{{keyword}}",
-    # What others found before
+    # Earlier findings of others
     rf"\b(?:previously|historically|traditionally|already)\s+{_FEW}{{keyword}}",
     rf"\b(?:several|numerous|many|few|isolated|anecdotal|sporadic|published|available|existing|mostly|mainly)\s+{_FEW}"
     r"{keyword}",
@@ -71,10 +71,10 @@ NEGATIVE_CONTEXT_PATTERNS: list[str] = [
     r"{keyword}\S*\s+(?:\w+\s+){0,4}(?:have|has)\s+(?:\w+\s+)?(?:shown|suggest\w+|demonstrat\w+|indicat\w+|report\w+|"
     r"implicat\w+|reveal\w+|provid\w+|been|found|establish\w+|link\w+|describ\w+|focus\w+)\b",
     r"{keyword}\S*\s+(?:\w+\s+){0,2}(?:suggest|indicate|imply)\b",
-    # Reviews of such papers are none
+    # Reviews of such papers
     rf"\b(?:reviews?|reviewed|reviewing|meta-analys[ie]s|synthes[ie]s|overview|search(?:es|ed)?|analysis|survey)\s+"
     rf"(?:of|on|for)\s+{_FEW}{{keyword}}",
-    # What is still to be done
+    # Future work
     rf"\b(?:future|further|additional|subsequent)\s+{_FEW}{{keyword}}",
     rf"{{keyword}}\S*\s+{_FEW}(?:needed|required|warranted|lacking|scarce)\b",
     # Both, side by side

@@ -1,4 +1,4 @@
-"""The meaning of each default keyword: its rule, what must stand beside it, and where it means something else."""
+"""The meaning of each default keyword: its rule, its conditions, and its other meanings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from tamis_schemas.answers.filter_result import FilterRule
 
 
 class Weight(StrEnum):
-    """The weight of a mention for the paper in which it stands."""
+    """The weight of a mention for its paper."""
 
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
-    SUBJECT = "subject"  # a mention rejects where the paper does not speak of people, or says that its own work is such
-    HINT = "hint"  # the same, where it speaks of animals besides; in a title, where it does not speak of people
-    WEAK_HINT = "weak hint"  # rejects where the paper speaks of animals and not of people
-    DESIGN = "design"  # rejects in a title that names no other design, in an abstract that says it of itself
+    SUBJECT = "subject"  # rejects if the paper does not mention people, or studies the subject in its own work
+    HINT = "hint"  # the same, if it also mentions animals; in a title, if it does not mention people
+    WEAK_HINT = "weak hint"  # rejects if the paper mentions animals and not people
+    DESIGN = "design"  # rejects in a title without another design, or in an abstract about its own paper
     SERIES = "series"  # the same, unless the paper counts ten patients or more
-    TYPE = "type"  # as a design, but a title that begins with it names its type, whatever else it names
-    PLAN = "plan"  # rejects in any title, in an abstract that says it of itself
-    NOTICE = "notice"  # rejects in any title; in an abstract it is a note on the paper, unless it says "this"
-    STATUS = "status"  # rejects where title or abstract says it of the paper itself
+    TYPE = "type"  # as a design, but a title that begins with it always names its type
+    PLAN = "plan"  # rejects in any title, or in an abstract about its own paper
+    NOTICE = "notice"  # rejects in any title; in an abstract only with "this", else it is a note on the paper
+    STATUS = "status"  # rejects if title or abstract applies it to the paper itself
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class KeywordMeaning:
 
     rule: FilterRule
     weight: Weight
-    idioms: tuple[str, ...] = ()  # contexts, with {keyword}, in which it means something else
+    idioms: tuple[str, ...] = ()  # contexts, with {keyword}, that give it another meaning
 
 
 _TEETH = (
@@ -112,7 +112,7 @@ ASKED_FOR = KeywordMeaning(FilterRule.KEYWORD, Weight.ASKED_FOR)
 
 _RETRACTED = KeywordMeaning(FilterRule.RETRACTED, Weight.NOTICE)
 
-# What the definitive title patterns mean. A pattern that does not stand here is a caller's own.
+# The meanings of the definitive title patterns. Other patterns are a caller's own.
 TITLE_MEANINGS: Mapping[str, KeywordMeaning] = {
     r"^case report[:\s]": _CASE_REPORT,
     r"^a case of\b": _CASE_REPORT,
@@ -129,7 +129,7 @@ TITLE_MEANINGS: Mapping[str, KeywordMeaning] = {
 }
 OWN_PATTERN = KeywordMeaning(FilterRule.TITLE_PATTERN, Weight.ASKED_FOR)
 
-# What a reader calls a paper that a rule rejects.
+# Readers' names for papers that a rule rejects.
 NOUNS: Mapping[FilterRule, str] = {
     FilterRule.ANIMAL: "animal studies",
     FilterRule.IN_VITRO: "in vitro studies",

@@ -1,18 +1,18 @@
-"""Soft hyphens (U+00AD): they stand within a word, where a line may break, and are no part of it."""
+"""Soft hyphens (U+00AD): marks of possible line breaks within a word."""
 
 import re
 
 _SOFT_HYPHEN = "\u00ad"
-_WITHIN_WORD = re.compile(rf"{_SOFT_HYPHEN}(?:[ \t]*\r?\n[ \t]*)?")  # with the line break that was made there
+_WITHIN_WORD = re.compile(rf"{_SOFT_HYPHEN}(?:[ \t]*\r?\n[ \t]*)?")  # with the line break made there
 
 
 def without_soft_hyphens(text: str) -> str:
-    """The text with its words whole."""
+    """Return the text with its words whole."""
     return _WITHIN_WORD.sub("", text) if _SOFT_HYPHEN in text else text
 
 
 def place_in_original(text: str, start: int, end: int) -> slice:
-    """Return the place in the text of the characters from `start` to `end` of `without_soft_hyphens(text)`."""
+    """Return the place in `text` of characters `start` to `end` of `without_soft_hyphens(text)`."""
     if _SOFT_HYPHEN in text:
         for match in _WITHIN_WORD.finditer(text):
             length = match.end() - match.start()

@@ -1,28 +1,28 @@
-"""Intake: the records of a bibliographic file, as items; and items as a bibliographic file again.
+"""Intake: the reading of bibliographic files into records, and the writing of records into files.
 
-`read_file`, `read_records` and `write_records` are the public names. What a file holds is decided by its content,
-never by its name.
+`read_file`, `read_records` and `write_records` are the public names. A file's content determines its format, never its
+name.
 
 | module | owns |
 |---|---|
-| `recognise` | which format a text is in |
+| `recognise` | the format of a text |
 | `reading`, `writing` | a file as a whole, and the function of each format |
-| `tagged` | the reader of tagged formats, each of which is a table |
-| `ris`, `nbib`, `bibtex`, `endnote_xml`, `delimited`, `jsonl` | one format each; all but two of them also write it |
-| `bibtex_writing`, `endnote_writing` | how BibTeX and EndNote XML are written |
+| `tagged` | the reader of tagged formats, each described by a table |
+| `ris`, `nbib`, `bibtex`, `endnote_xml`, `delimited`, `jsonl` | one format each; all but two also write it |
+| `bibtex_writing`, `endnote_writing` | the writers of BibTeX and EndNote XML |
 | `wos_and_enw`, `pubmed_text` | Web of Science's tags and EndNote's, PubMed's abstracts |
 | `bibtex_values`, `latex`, `endnote_paths` | values of BibTeX; LaTeX's characters; the places of EndNote's XML |
-| `columns`, `column_mappings`, `cell_rows` | what columns hold, also in the tables of one source; rows |
-| `record`, `record_type` | the canonical names of a record, what makes its id, and its type |
-| `details` | what a citation has besides, in other formats |
-| `source`, `fields` | how a record remembers the fields of its file, and gives them back |
-| `notes`, `between` | what became no record |
-| `decision` | the decision on a record, as an export says it |
-| `labels` | the column in which a human says which records were included |
-| `stated_source`, `sourced_records` | a source as a reviewer states it; the sources of some files, read |
-| `filling` | what a record lacks, taken from others with its origin |
-| `duplicates`, `likeness` | which records are copies of one another, or may be; what two records are to each other |
-| `traits`, `journals` | what is compared of a record |
+| `columns`, `column_mappings`, `cell_rows` | the columns of tables, also by source; rows |
+| `record`, `record_type` | the canonical names of a record, its id, and its type |
+| `details` | further parts of a citation, in other formats |
+| `source`, `fields` | a record's memory of its file's fields, and their restoration |
+| `notes`, `between` | texts that became no record |
+| `decision` | the decision on a record in an export |
+| `labels` | the column with a human's inclusions |
+| `stated_source`, `sourced_records` | a source as a reviewer states it; the sources of some files |
+| `filling` | missing fields, copied from other records with their origin |
+| `duplicates`, `likeness` | the copies and doubts among records; the verdict on two records |
+| `traits`, `journals` | the compared parts of a record |
 """
 
 from tamis_schemas.lazy import exports

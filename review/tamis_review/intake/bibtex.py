@@ -1,9 +1,9 @@
-"""BibTeX: `@article{key, title = {...}, ...}`, cut into entries by `bibtexparser`, their LaTeX decoded here.
+"""BibTeX: `@article{key, title = {...}, ...}`, split into entries by `bibtexparser`; the LaTeX is decoded here.
 
-`bibtexparser` does not stop at a fault: it takes what stands outside of an entry for a comment, and what follows a
-value for a part of it. A record could so be lost without a word: everything it left aside is looked at here.
+`bibtexparser` does not stop at an error: it treats text outside an entry as a comment, and text after a value as a part
+of it. This module examines that text, so that no record is lost without a note.
 
-Canonical fields are decoded (`M{\\"u}ller` -> `Müller`), the others keep the text that they have in the file.
+Canonical fields are decoded (`M{\\"u}ller` -> `Müller`); the others keep the file's text.
 """
 
 import logging
@@ -41,7 +41,7 @@ _ENTRY_OUTSIDE = re.compile(r"^[ \t]*(?:@[ \t]*[A-Za-z]|\W?[A-Za-z]\w*[ \t]*\{[^
 _COMMENT = re.compile(r"\s*%(?!0 )")  # `%0 ` is EndNote's
 _BEGIN = re.compile(r"\s*@(\w+)\s*[{(]\s*([^\s,={}()\"]*)")
 
-# What it complains of is noted here, or raised.
+# Its complaints are noted here, or raised.
 logging.getLogger("bibtexparser.splitter").setLevel(logging.CRITICAL + 1)
 
 
@@ -49,31 +49,31 @@ _Named = tuple[str, Value]  # a field of an entry
 
 
 def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The records in `text`; the citation key is the id, numbered where it stands again (`key`, `key-2`).
+    """Return the records in `text`. The id is the citation key; a repeated key is numbered (`key`, `key-2`).
 
-    `@string` names are replaced by what they stand for. A field that stands twice is kept twice. An entry that is
-    broken, or a part of which stands outside of it, is lost.
+    `@string` names are replaced by their texts. A repeated field is kept twice. An entry is lost if it is broken or if
+    a part of it is outside its braces.
 
-    Raises `InputError` where no entry can be read, and with the line of the first that is lost if reading is strict.
+    Raises `InputError` if no entry can be read; if strict, at the first lost entry, with its line.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()
-    above: list[str] = []  # what stands before an entry: comments, a preamble
+    above: list[str] = []  # text before an entry: comments, a preamble
     taken: set[str] = set()
-    begun = 0  # entries, those that are lost among them
-    broken = False  # the entry above is lost
-    ended = 0  # line in which the entry above ends
+    begun = 0  # entries, including lost ones
+    broken = False  # the previous entry is lost
+    ended = 0  # last line of the previous entry
     for block in _blocks(text, notes):
-        own = block.ignore_error_block if isinstance(block, ParsingFailedBlock) else block
-        if isinstance(own, Entry):
-            begun, ended = begun + 1, _line(block) + str(own.raw).count("\n")
-            fields = _fields(own, macros, notes)
+        inner = block.ignore_error_block if isinstance(block, ParsingFailedBlock) else block
+        if isinstance(inner, Entry):
+            begun, ended = begun + 1, _line(block) + str(inner.raw).count("\n")
+            fields = _fields(inner, macros, notes)
             broken = fields is None
             if fields is not None:
-                records.append(_record(own, fields, above, key=different(own.key, taken), number=begun))
+                records.append(_record(inner, fields, above, key=different(inner.key, taken), number=begun))
                 above = []
-        elif isinstance(own, String):
-            if not macros.define(own.key, own.value):
+        elif isinstance(inner, String):
+            if not macros.define(inner.key, inner.value):
                 notes.malformed("@string that is no text, or a far too long one", _line(block))
         elif isinstance(block, ParsingFailedBlock):
             begun, broken = begun + _note_broken(block, notes), True
@@ -102,7 +102,7 @@ def _line(block: Block) -> int:
 
 
 def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
-    """Note the entry that this block should be; the number of entries: none where it is no entry at all."""
+    """Note the broken entry. Return its number of entries: 0 if the block is no entry at all."""
     begun = _BEGIN.match(str(block.raw))
     if begun and begun[1].lower() in NO_ENTRIES:
         notes.malformed(f"@{begun[1].lower()} without its end", _line(block))
@@ -114,10 +114,10 @@ def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
 
 
 def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str, Any]], *, broken: bool) -> int:
-    """Note the entries that what looks like a comment holds, or a part of; the number of those not counted before.
+    """Note entries, or parts of entries, in an apparent comment. Return the number of entries not counted before.
 
-    Where a field stands outside and right behind an entry, this ended too early: it is taken from `records`, as a part
-    of it is missing. Of an entry that is `broken` nothing was read.
+    If a field directly follows an entry, the entry ended too early and misses a part: it is removed from `records`.
+    Nothing was read of a `broken` entry.
     """
     raw = str(comment.raw)
 
@@ -145,7 +145,7 @@ def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str
 def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key: str, number: int) -> dict[str, Any]:
     values = [value for _, value in named]
     fields: dict[str, Any] = {"id": key} if key else {}
-    served: dict[int, str] = {}  # place of a field -> the key of the record that took it
+    served: dict[int, str] = {}  # place of a field -> key of the record that uses it
     for name, candidates in SOURCES.items():
         held = [at for plain in candidates for at, (own_name, _) in enumerate(named) if own_name.lower() == plain]
         filled = [at for at in held if values[at].latex.strip("{} \t\n")]
@@ -163,10 +163,10 @@ def _record(entry: Entry, named: Sequence[_Named], above: Sequence[str], *, key:
     decision: dict[str, Any] = {}
     kept: dict[str, list[str]] = {}
     for at, (name, value) in enumerate(named):
-        own = DECISION_NAMES.get(name.lower())
-        if own is not None and own not in decision and value.written:
-            decision[own] = value_of(own, value.latex)
-            served[at] = own
+        hidden = DECISION_NAMES.get(name.lower())
+        if hidden is not None and hidden not in decision and value.written:
+            decision[hidden] = value_of(hidden, value.latex)
+            served[at] = hidden
         elif value.written and (at not in served or (served[at] == "year" and _says_more(decode(value.latex)))):
             kept.setdefault(f"bib_{name}", []).append(value.written)
     record = assemble(fields, {**kept, **decision}, line=_line(entry), number=number)
@@ -180,21 +180,21 @@ def _says_more(date: str) -> bool:
 
 
 def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
-    """Return the fields of an entry; None where one is broken, which the notes say."""
+    """Return the fields of an entry; None if a field is broken, with a note."""
     named: list[_Named] = []
-    for one in entry.fields:
-        value = macros.read(str(one.value))
-        if value is None or not one.key:
-            where = f" in the field {one.key!r}" if one.key else ""
+    for field in entry.fields:
+        value = macros.read(str(field.value))
+        if value is None or not field.key:
+            where = f" in the field {field.key!r}" if field.key else ""
             reason = f"the entry {entry.key!r} is broken{where}: a comma, a quote or a name is missing here"
-            notes.lost(reason, (one.start_line or 0) + 1)
+            notes.lost(reason, (field.start_line or 0) + 1)
             return None
-        named.append((one.key, value))
+        named.append((field.key, value))
     return named
 
 
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:
-    """Return the style of the entry, where it is not in braces, and the text before it."""
+    """Return the style of the entry, if it has no braces, and the text before it."""
     layout: dict[str, Any] = {
         "quotes": [name for name, value in named if value.style is Style.QUOTES],
         "bare": [name for name, value in named if value.style is Style.BARE],

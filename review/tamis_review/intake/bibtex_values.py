@@ -1,4 +1,4 @@
-"""The values of BibTeX: what stands behind the `=` of a field, and what it says in a canonical field.
+"""The values of BibTeX: the text after a field's `=`, and its meaning in a canonical field.
 
 A value is text in braces or quotes, a number, a name that `@string` defines, or several of these joined by `#`.
 """
@@ -16,7 +16,7 @@ from .record import bare_doi, split_keywords, year_of
 from .source import as_text
 
 MONTHS = {name[:3].lower(): name for name in calendar.month_name[1:]}
-LONGEST = 2**20  # characters that a name may stand for; names made of names grow by powers
+LONGEST = 2**20  # maximum characters of a name's text; names made of names grow exponentially
 
 _AND = re.compile(r" and(?= )", re.IGNORECASE)
 _MARKS = re.compile(r"(?<!\\)[{}]| and(?= )", re.IGNORECASE)
@@ -27,7 +27,7 @@ _BLOCK_BEGINS = re.compile(r"\n[^\S\n]*@\w*[ \t]*[{(]")
 
 
 class Style(StrEnum):
-    """The signs around a value."""
+    """The delimiters of a value."""
 
     BRACES = "{"
     QUOTES = '"'
@@ -36,23 +36,23 @@ class Style(StrEnum):
 
 @dataclass(frozen=True)
 class Value:
-    """A value as it stands in a file, and as one text."""
+    """A value as written in a file, and as one text."""
 
-    written: str  # without what stands around it
+    written: str  # without its delimiters
     style: Style
-    latex: str  # `written` with names replaced by what they stand for
-    names: Mapping[str, str]  # the names in it -> what they stand for
-    unknown: frozenset[str] = frozenset()  # the names in it that stand for nothing that is known
+    latex: str  # `written` with names replaced by their texts
+    names: Mapping[str, str]  # the names in it -> their texts
+    unknown: frozenset[str] = frozenset()  # the undefined names in it
 
 
 @dataclass
 class Macros:
-    """The names that a file gives to texts."""
+    """The text names that a file defines."""
 
     defined: dict[str, str] = field(default_factory=dict)
 
     def read(self, raw: str) -> Value | None:
-        """The value that `raw` is, or None where it is none: a comma or a quote is missing."""
+        """Return the value of `raw`, or None if a comma or a quote is missing."""
         if (parts := _parts(raw)) is None:
             return None
         (kind, text), *others = parts
@@ -65,7 +65,7 @@ class Macros:
         return Value(raw, Style.BARE, latex, names, frozenset(used) - value_of_name.keys())
 
     def define(self, name: str, raw: str) -> bool:
-        """Let `name` stand for `raw`; False where that is no value, or too long."""
+        """Define `name` as `raw`. Return False if `raw` is no value, or too long."""
         value = self.read(raw)
         if value is None or len(value.latex) > LONGEST:
             return False
@@ -74,7 +74,7 @@ class Macros:
 
 
 def _parts(raw: str) -> list[tuple[str, str]] | None:
-    """Return the kind (`{`, `"`, number or name) and text of each part that `#` joins; None if more stands between."""
+    """Return kind (`{`, `"`, number or name) and text of each part joined by `#`; None if other text is between."""
     parts: list[tuple[str, str]] = []
     at = 0
     while match := _PART.match(raw, at):
@@ -93,7 +93,7 @@ def _parts(raw: str) -> list[tuple[str, str]] | None:
 
 
 def _end_of(raw: str, at: int, opened: str) -> int | None:
-    """Return the end of the text that began at `at`, behind `opened`."""
+    """Return the end of the text that began at `at`, after `opened`."""
     depth = 0
     for mark in _MARK.finditer(raw, at):
         if depth == 0 and mark[0] == ("}" if opened == "{" else '"'):
@@ -105,12 +105,12 @@ def _end_of(raw: str, at: int, opened: str) -> int | None:
 
 
 def balanced(latex: str) -> bool:
-    """True where `latex` can stand between braces, as `bibtexparser` counts them: none that a backslash precedes."""
+    """Return True if `latex` fits between braces. Like `bibtexparser`, it does not count escaped braces."""
     return _end_of(f"{latex}}}", 0, "{") == len(latex)
 
 
 def written(latex: str, style: Style) -> str:
-    """A field's value around `latex`: in this style where that is possible, else in braces."""
+    """Return a field's value with `latex`: in this style if possible, else in braces."""
     if _BLOCK_BEGINS.search(latex) or not balanced(latex):
         latex, style = encode(latex), Style.BRACES
     if style is Style.QUOTES and _end_of(f'{latex}"', 0, '"') == len(latex):
@@ -119,7 +119,7 @@ def written(latex: str, style: Style) -> str:
 
 
 def value_of(key: str, latex: str) -> Any:
-    """Return the value of `latex` in the field `key`; line breaks matter in the abstract and the decision alone."""
+    """Return the value of `latex` in the field `key`. Line breaks are kept in the abstract and the decision only."""
     if key == "authors":
         names = (decode(name).replace("\n", " ") for name in _split_names(latex))
         return [name for name in names if name]
@@ -137,7 +137,7 @@ def value_of(key: str, latex: str) -> Any:
 
 
 def latex_of(key: str, value: object) -> str:
-    """LaTeX that says `value` in the field `key`; `value_of` gives it back, but for what separates keywords."""
+    """Return LaTeX for `value` in the field `key`. `value_of` reverses it, except for separators of keywords."""
     if key == "authors" and isinstance(value, list):
         return " and ".join(_name(text) for name in value if (text := as_text(name)).strip())
     if key == "keywords" and isinstance(value, list):
@@ -149,7 +149,7 @@ def latex_of(key: str, value: object) -> str:
     return encode(text)
 
 
-ADDRESSES = frozenset(("doi", "url", "pmid", "nct_id", "id"))  # here `~`, `--` and `$` stand for themselves
+ADDRESSES = frozenset(("doi", "url", "pmid", "nct_id", "id"))  # here `~`, `--` and `$` are literal
 
 
 def _name(name: str) -> str:
@@ -158,7 +158,7 @@ def _name(name: str) -> str:
 
 
 def _split_names(latex: str) -> Iterator[str]:
-    """Authors are separated by `and`, but for one in braces: {World Health and Safety Organization}."""
+    """Yield authors, separated by `and` outside braces: {World Health and Safety Organization} is one."""
     latex = " ".join(latex.split())
     depth = start = 0
     for mark in _MARKS.finditer(latex):
@@ -167,5 +167,5 @@ def _split_names(latex: str) -> Iterator[str]:
         elif depth == 0:
             yield latex[start : mark.start()]
             start = mark.end()
-    if latex[start:].strip().lower() != "others":  # "and others": there are more than are named
+    if latex[start:].strip().lower() != "others":  # "and others": more authors, without names
         yield latex[start:]

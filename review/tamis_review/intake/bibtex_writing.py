@@ -1,4 +1,4 @@
-"""BibTeX, written: every entry with the fields that it had, in their order, and those that the record has gained."""
+"""The BibTeX writer: every entry with its original fields in order, then the fields added to the record."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +12,9 @@ from .recognise import Format
 from .record_type import kind_of
 from .source import Field, layout_of, source_format
 
-# How the type and the key of an entry are called among its fields; no field of a file can have such a name.
+# The names of an entry's type and key among its fields; no field of a file can have such a name.
 TYPE, KEY = "@", "@key"
-# Canonical name -> the fields that may hold it, best first. The others of them are kept under their own names.
+# Canonical name -> its possible fields, best first. The others keep their own names.
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "authors": ("author",),
     "title": ("title",),
@@ -27,29 +27,29 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "pmid": ("pmid",),
     "nct_id": ("nct_id",),
     "url": ("url",),
-    "type": ("type", "document_type"),  # "Review" says more than "article"
+    "type": ("type", "document_type"),  # "Review" is more specific than "article"
 }
-# What a record has, and its source has not, or is not BibTeX: where it is written, in this order.
+# The fields for values that the source lacks, or for records not from BibTeX, in this order.
 PLACES: Mapping[str, FieldPlace] = {
     **{name: FieldPlace(fields[0]) for name, fields in SOURCES.items() if name != "type"},
     **{key: FieldPlace(name) for name, key in DECISION_NAMES.items()},
 }
-# Where a journal is not what holds the text.
+# The types whose container is not a journal.
 BOOK_TITLE = frozenset(("incollection", "inproceedings"))
 
 _TYPE = re.compile(r"(?!(?:comment|string|preamble)\Z)[A-Za-z]\w*", re.IGNORECASE)
 _NOT_IN_A_KEY = re.compile(r"[\s,{}=\"#%~\\'@]+")
-_BREAKS_A_KEY = re.compile(r"[\n,{}=\"\\@]+")  # a key that was read may hold more than one should
+_BREAKS_A_KEY = re.compile(r"[\n,{}=\"\\@]+")  # characters that no key may contain
 _NAME = re.compile(r"[^\s\"#%'(),={}@\\]+")
 
 
 def write_bibtex(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write an entry for each record. One from BibTeX keeps the text of each field as it stood, unless it was changed.
+    """Write an entry for each record. For a record from BibTeX, unchanged fields keep their text.
 
-    Kept are names (`@string`) that are used, comments and a preamble before the first entry or between two that are
-    both written. Not kept is the white space between fields; every key is made a different one. From another format
-    come the canonical fields; a sign that no key may hold becomes `_`. In names, keywords and one-line fields a line
-    break becomes a blank, in keywords a semicolon a comma.
+    Kept: used names (`@string`), comments, and a preamble before the first entry or between two written entries. Not
+    kept: white space between fields. Keys are made unique. Records from another format get the canonical fields; a
+    character that a key cannot contain becomes `_`. In names, keywords and one-line fields a line break becomes a
+    space; in keywords a semicolon becomes a comma.
     """
     taken: set[str] = set()
     strings: dict[str, str] = {}
@@ -79,12 +79,12 @@ def _entry(record: Mapping[str, Any], strings: Mapping[str, str], taken: set[str
     for (name, key), same in groupby(named, lambda field: (field.name, field.key)):
         if key == "journal" and source_format(record) is not Format.BIBTEX and entry_type in BOOK_TITLE:
             name = "booktitle"
-        # A list under a canonical key is one value; a field that stood several times stands so again.
+        # A list under a canonical key is one value; a repeated field is repeated again.
         is_kept = key is None or key.startswith("_bib_")
-        for values in [[one] for one in same] if is_kept else [list(same)]:
+        for values in [[value] for value in same] if is_kept else [list(same)]:
             lines.append(f"  {name} = {_value(values, record, strings)},\n")
     stated = record.get("type")
-    if isinstance(stated, str) and stated != entry_type and not any(one.key == "type" for one in fields):
+    if isinstance(stated, str) and stated != entry_type and not any(field.key == "type" for field in fields):
         lines.insert(0, f"  type = {written(latex_of('type', stated), Style.BRACES)},\n")
     if KEY in own_text:
         own_key = _BREAKS_A_KEY.sub("_", own_text[KEY]).strip()
@@ -94,28 +94,28 @@ def _entry(record: Mapping[str, Any], strings: Mapping[str, str], taken: set[str
 
 
 def _value(same: Sequence[Field], record: Mapping[str, Any], strings: Mapping[str, str]) -> str:
-    """A field's value: as it stood, where it still says what the record has there; else in LaTeX of our own."""
+    """Return a field's value: as written, if the record still has it; else in new LaTeX."""
     name, text, key = same[0].name, same[0].text, same[0].key
     layout = layout_of(record, Format.BIBTEX)
     is_bare, is_quoted = (
         isinstance(names := layout.get(style), list) and name in names for style in ("bare", "quotes")
     )
     macros = layout.get("strings")
-    own = Macros(dict(macros) if isinstance(macros, Mapping) else {}).read(text) if is_bare else None
-    latex = own.latex if own is not None else text
+    value = Macros(dict(macros) if isinstance(macros, Mapping) else {}).read(text) if is_bare else None
+    latex = value.latex if value is not None else text
     if key is not None and key in record and not key.startswith("_bib_"):
         stands = source_format(record) is Format.BIBTEX and len(same) == 1
         if not stands or value_of(key, latex) != record[key]:
             return written(latex_of(key, record[key]), Style.BRACES)
-    if own is not None and own.style is Style.BARE:
-        unchanged = all(strings.get(name.lower()) == text_of_name for name, text_of_name in own.names.items())
-        if unchanged and own.unknown <= set(layout.get("unknown", ())):
+    if value is not None and value.style is Style.BARE:
+        unchanged = all(strings.get(name.lower()) == text_of_name for name, text_of_name in value.names.items())
+        if unchanged and value.unknown <= set(layout.get("unknown", ())):
             return text
     return written(latex, Style.QUOTES if is_quoted else Style.BRACES)
 
 
 def different(key: str, taken: set[str]) -> str:
-    """A key that no entry has yet, of those `taken`; nothing where it has none, which several may."""
+    """Return a key that is not in `taken`; empty if `key` is empty, which is allowed repeatedly."""
     free_key, number = key, 1
     while free_key and free_key in taken:
         number += 1

@@ -1,7 +1,7 @@
-"""The rows of a delimited text, and how reading goes on behind one whose quotes do not match.
+"""The rows of a delimited text, and the recovery after a row with unbalanced quotes.
 
-A quote that is never closed, or one that stands alone within a cell, spoils its row; where the row ends cannot be seen
-any more. Reading goes on with the next line that begins a row of the header's width.
+An unclosed quote, or a stray quote within a cell, damages its row, and the row's end is unknown. Reading continues
+with the next line that begins a row of the header's width.
 """
 
 import csv
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from .notes import Notes
 
 DELIMITERS = ",;\t|"
-CELL_LIMIT = 16 * 2**20  # characters; csv's own limit is 131,072, less than the references of some exports
-# What may be read again in search of whole rows: without a bound a text made of stray quotes would take its length
-# squared. So many characters, a second or two of work, or so many times the length of the text.
+CELL_LIMIT = 16 * 2**20  # characters; csv's own limit of 131,072 is too small for the references of some exports
+# Limits on rereading in search of whole rows: a text of stray quotes would otherwise take time quadratic in its length.
+# In characters (a second or two of work), and as a multiple of the text's length.
 READ_AGAIN = 200_000_000
 TIMES_AGAIN = 8
 csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
@@ -25,15 +25,15 @@ csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
 class CellRow:
     """The cells of one row."""
 
-    line: int  # in which the row begins; quoted cells may run over several
+    line: int  # the row's first line; quoted cells may span several
     cells: list[str]
 
 
 class CellRows(Iterator[CellRow]):
     """The rows of a text with this delimiter.
 
-    A row whose quotes do not match is lost, which the notes say; those that are strict raise `InputError`. Once the
-    `width` of the header is set, the row behind it is one of this width.
+    A row with unbalanced quotes is lost, with a note; strict notes raise `InputError`. Once the header's `width` is
+    set, reading resumes at a row of this width.
     """
 
     def __init__(self, text: str, delimiter: str, notes: Notes) -> None:
@@ -41,7 +41,7 @@ class CellRows(Iterator[CellRow]):
         self._notes = notes
         self._delimiter = delimiter
         self._lines = _Lines(text)
-        # strict: a stray quote would otherwise swallow rows without a word.
+        # strict: otherwise a stray quote swallows rows silently
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
         self._to_spare = max(READ_AGAIN, TIMES_AGAIN * len(text))
 
@@ -64,7 +64,7 @@ class CellRows(Iterator[CellRow]):
         return whole
 
     def swallowed(self) -> bool:
-        """True where the lines behind the first of the last row are whole rows too: they are then read as such."""
+        """Return True if the lines after the last row's first line are whole rows; they are then read as rows."""
         rows = csv.reader(self._lines.of_row[1:], delimiter=self._delimiter, strict=True)
         try:
             widths = {len(cells) for cells in rows if cells}
@@ -76,7 +76,7 @@ class CellRows(Iterator[CellRow]):
         return True
 
     def _next_whole(self) -> CellRow | None:
-        """Return the next row that begins behind the first line of the damaged one, or None."""
+        """Return the next row that begins after the damaged row's first line, or None."""
         while self._to_spare > 0:
             self._to_spare -= self._lines.turn_back()
             line = self._lines.begin()
@@ -92,12 +92,13 @@ class CellRows(Iterator[CellRow]):
         return None
 
     def _is_within_text(self) -> bool:
-        """True where what stands behind the last row has another width: a line of text within a cell may have as many
-        commas as the header, but hardly the next one too."""
+        """Return True if the row after the last one has another width. A line of text within a cell may have as many
+        commas as the header, but rarely the next line too.
+        """
         n_lines = len(self._lines.of_row)
         try:
             cells = next(filter(None, self._reader), None)
-        except csv.Error:  # text seldom has a quote behind a comma: this is one more damaged row
+        except csv.Error:  # text seldom has a quote after a comma, so this is another damaged row
             return False
         finally:
             self._to_spare -= self._lines.turn_back(keep=n_lines)
@@ -105,13 +106,13 @@ class CellRows(Iterator[CellRow]):
 
 
 class _Lines(Iterator[str]):
-    """The lines of a text, which can be read again from the second line of a row."""
+    """The lines of a text, which can be reread from the second line of a row."""
 
     def __init__(self, text: str) -> None:
-        self._number = 1  # of the line in which the row begins
+        self._number = 1  # first line of the row
         self._stream = io.StringIO(text, newline="")
         self._again: deque[str] = deque()
-        self.of_row: list[str] = []  # the lines that were read of it
+        self.of_row: list[str] = []  # lines read of the row
 
     def __next__(self) -> str:
         line = self._again.popleft() if self._again else next(self._stream)
@@ -119,20 +120,20 @@ class _Lines(Iterator[str]):
         return line
 
     def begin(self) -> int:
-        """Let a row begin with the next line; return its number."""
+        """Begin a row with the next line, and return its number."""
         self._number += len(self.of_row)
         self.of_row.clear()
         return self._number
 
     def turn_back(self, *, keep: int = 1) -> int:
-        """Let the lines of the row but the first be read again; return how many characters these are."""
+        """Rewind to the row's second line. Return the number of characters to reread."""
         again = self.of_row[keep:]
         self._again.extendleft(reversed(again))
         del self.of_row[keep:]
         return sum(map(len, again))
 
     def drop(self) -> None:
-        """Leave out the rest of the text."""
+        """Skip the rest of the text."""
         self._again.clear()
         self._stream.seek(0, io.SEEK_END)
 

@@ -1,6 +1,6 @@
-"""The sources whose tables need more than the names of their columns: what these mean there, and nowhere else.
+"""The sources whose tables need more than column names: the meaning of their columns.
 
-Also the database that a record, or a table, says it comes from.
+Also the database named by a record or a table.
 """
 
 import re
@@ -14,14 +14,14 @@ from .bibtex_values import latex_of, value_of
 from .record import split_authors
 from .source import as_text
 
-# Of the column or tag, without what readers put before it: of RIS and Ovid, of EndNote, of tables that people made.
+# Names of the column or tag without readers' prefixes: in RIS and Ovid, in EndNote, in tables that people made.
 DATABASE_NAMES = ("db", "remote-database-name", "database name", "database", "source database", "source file", "source")
-LONGEST_NAME = 60  # characters; what is longer under such a name is a citation
+LONGEST_NAME = 60  # characters; a longer text under such a name is a citation
 _BEFORE = re.compile(r"\A(?:ris|nbib|endnote) ")
 
 
 def plain_name(column: str) -> str:
-    """Return the name of a column by which mappings know it: small letters, one blank for what separates words."""
+    """Return a column's plain name, as in mappings: lower case, with one space between words."""
     return re.sub(r"[\s_@]+", " ", column).strip().casefold()
 
 
@@ -29,25 +29,25 @@ def plain_name(column: str) -> str:
 class ColumnMapping:
     """The columns of one source, under their plain names."""
 
-    signs: frozenset[str]  # stand in the header of each of its tables, and together in no other
-    marker: str | None = None  # is filled in each of its rows; a table may hold rows of several sources
-    # Canonical name -> the columns that hold it, best first, before those of that name elsewhere.
+    signs: frozenset[str]  # columns in the header of each of its tables, together in no other
+    marker: str | None = None  # column filled in each of its rows; a table may hold rows of several sources
+    # Canonical name -> its columns, best first; they precede the usual columns.
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    own: frozenset[str] = frozenset()  # keep their own name, though elsewhere they hold a canonical field
-    # Canonical name -> what its cell says, where it is not the text as it stands.
+    own: frozenset[str] = frozenset()  # columns that keep their own name, though they are canonical elsewhere
+    # Canonical name -> the reader of its cell, if the text needs one.
     values: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
-    # Canonical name -> the cell that says a value, where a changed one cannot stand as it is.
+    # Canonical name -> the writer of its cell, if a changed value needs one.
     written: Mapping[str, Callable[[object], str]] = field(default_factory=dict)
-    # The filled cells of a row -> fields that several cells, or a part of one, make up; others go before these. Values
-    # that say nothing are none.
+    # The filled cells of a row -> fields made of several cells or of parts of one. They override other fields. Empty
+    # values are ignored.
     made: Callable[[Mapping[str, str]], Mapping[str, Any]] | None = None
     database: tuple[str, ...] = ()  # the columns that name the database, best first
-    called: str | None = None  # the database that such tables come from, where they come from no other
+    called: str | None = None  # the only database with such tables
 
 
-# Ovid: year, journal and volume stand in the source, the DOI in a link, authors on lines of their own.
-SOURCE_READ = 2_000  # characters; patterns run over this text, and what is longer is no source
-TITLE_END = 80  # characters in which what stands behind a title is looked for
+# Ovid: the source holds year, journal and volume, a link the DOI; each author has a line.
+SOURCE_READ = 2_000  # characters that the patterns search; a longer text is no source
+TITLE_END = 80  # characters searched for the end of a title
 # "Journal. 12(3) (pp 4-5), 2020. Date ...", "Journal. Vol.12,(3), 2020, pp. 4-5.", "Journal. 12(3):4-5, 2020 Mar 1."
 _BEHIND_JOURNAL = re.compile(
     r"\.\s+(?=Vol\.|Conference:|Conference Publication:"
@@ -70,12 +70,12 @@ _LINKS = ("do", "digital object identifier", "url", "fturl", "link to the ovid f
 
 
 def _ovid_title(text: str) -> str:
-    """The title without PsycINFO's "[References].", and without the date that an export has glued to it."""
+    """Return the title without PsycINFO's "[References]." and without a date that an export appended."""
     return text[:-TITLE_END] + _BEHIND_TITLE.sub("", text[-TITLE_END:])
 
 
 def _group_of(pattern: re.Pattern[str], text: str) -> str:
-    """The group of a pattern with which the text begins; else the text."""
+    """Return the pattern's group at the start of the text; without a match, the text."""
     return match[1] if (match := pattern.match(text)) else text
 
 
@@ -112,7 +112,7 @@ _OVID_VALUES: Mapping[str, Callable[[str], Any]] = {"title": _ovid_title, "pmid"
 
 # EBSCO (CINAHL and others): a record's XML laid out flat, one column for each author, subject and number.
 _EBSCO_NUMBER = re.compile(r"/(\d+)(?:/|$)")
-_EBSCO_DATE = re.compile(r"\s*(\d{4})\d{4}\s*\Z")  # 20200131 says no more to a reader than 2020
+_EBSCO_DATE = re.compile(r"\s*(\d{4})\d{4}\s*\Z")  # 20200131 adds nothing to 2020 for a reader
 
 
 def _ebsco_elements(cells: Mapping[str, str], stem: str) -> list[tuple[str, str]]:
@@ -148,7 +148,7 @@ def _ebsco_made(cells: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 # BibTeX in a table.
-PUBLISHER = 80  # characters at the most of the publisher's name that may stand before a description
+PUBLISHER = 80  # maximum characters of a publisher's name before a description
 _SOURCE = re.compile(r"Source: (?!https?:)(?P<journal>.+?)(?:,? Vol\.? [\w-]+|; Volume|, Iss\b|, Pp?\b|(?= ; )|$)")
 _DESCRIPTION = re.compile(r"(?:^|; )Description:(?P<text>.*)", re.DOTALL)
 _ISSN = re.compile(r"\bISSN (\d{4}-\d{3}[\dXx])")
@@ -156,7 +156,7 @@ _DOI_IN_LINK = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IG
 
 
 def _bibtex_abstract(description: str) -> str:
-    """The description without the publisher's name before it; "" where it is no more than a name."""
+    """Return the description without the publisher's name before it; "" if it is only a name."""
     publisher, mark, behind = description.partition(" ; ")
     text = behind if mark and len(publisher) <= PUBLISHER else description
     return text.strip().removeprefix(": ") if mark or len(text) > PUBLISHER else ""
@@ -181,11 +181,11 @@ _READ = ("title", "abstract", "authors", "year", "journal", "keywords", "type", 
 
 
 def _pubmed_authors(text: str) -> list[str]:
-    return split_authors(text.removesuffix("."))  # the list is closed with a full stop
+    return split_authors(text.removesuffix("."))  # the list ends with a full stop
 
 
 MAPPINGS: tuple[ColumnMapping, ...] = (
-    # Ovid: the fields by their codes, as the option "field labels: short" and most exports have them.
+    # Ovid: fields by their codes, as with the option "field labels: short" and in most exports.
     ColumnMapping(
         signs=frozenset(("db", "ti", "so")),
         marker="db",
@@ -207,7 +207,7 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
         made=_ovid_made,
         database=("db",),
     ),
-    # Ovid: the same by their names.
+    # Ovid: the same by name.
     ColumnMapping(
         signs=frozenset(("link to the ovid full text or citation", "title", "source")),
         marker="link to the ovid full text or citation",
@@ -281,7 +281,7 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
         own=frozenset(("source",)),
         called="Embase",
     ),
-    # The two-letter columns, where ID means Keywords Plus and PT says no more than "J".
+    # The two-letter columns: ID is Keywords Plus, and PT is only "J".
     ColumnMapping(signs=frozenset(("pt", "ut")), own=frozenset(("id", "pt")), called="Web of Science"),
     ColumnMapping(
         signs=frozenset(("ut (unique wos id)",)),
@@ -358,12 +358,12 @@ MAPPINGS: tuple[ColumnMapping, ...] = (
 
 
 def mappings_for(columns: Collection[str]) -> tuple[ColumnMapping, ...]:
-    """Return the mappings that a header with these columns, under their plain names, has the signs of."""
+    """Return the mappings whose signs are in a header with these columns (plain names)."""
     return tuple(mapping for mapping in MAPPINGS if mapping.signs.issubset(columns))
 
 
 def database_of(record: Mapping[str, Any]) -> str | None:
-    """Return the database's name, as it is written; None where the record names none."""
+    """Return the database's name as written; None if the record names none."""
     text_of: dict[str, str] = {}
     for key, value in record.items():
         if not key.startswith("_") or isinstance(value, Mapping):
@@ -375,5 +375,5 @@ def database_of(record: Mapping[str, Any]) -> str | None:
 
 
 def database_of_table(columns: Iterable[str]) -> str | None:
-    """Return the database that tables with such a header come from; None where they may come from anywhere."""
-    return next((one.called for one in mappings_for({plain_name(name) for name in columns}) if one.called), None)
+    """Return the only database whose tables have such a header, or None."""
+    return next((table.called for table in mappings_for({plain_name(name) for name in columns}) if table.called), None)

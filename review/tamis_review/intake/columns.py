@@ -1,4 +1,4 @@
-"""The columns of a CSV export: which of them hold what a record is made of."""
+"""The columns of a CSV export: the mapping to a record's fields."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,10 @@ from functools import cached_property
 from .column_mappings import DATABASE_NAMES, LONGEST_NAME, MAPPINGS, ColumnMapping, mappings_for, plain_name
 from .decision import DECISION_NAMES
 
-ACCESSION = "accession"  # serves as id where there is no better one; otherwise kept under its own name
+ACCESSION = "accession"  # used as the id if there is no better one; otherwise kept under its own name
 
-# Canonical name -> what exports call it (Embase, Scopus, PubMed, Web of Science, Zotero, EndNote, Rayyan,
-# ClinicalTrials.gov), best first: the first that is not empty in a row serves, the others are kept as they are.
+# Canonical name -> its names in exports (Embase, Scopus, PubMed, Web of Science, Zotero, EndNote, Rayyan,
+# ClinicalTrials.gov), best first. The first filled column of a row is used; the others are kept unchanged.
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "item id", "record id", "recordid", "ref id", "refid", "covidence #", "rayyan id", "key"),
     "title": ("title", "primary title", "article title", "document title", "study title", "ti", "original title"),
@@ -57,7 +57,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "url": ("url", "urls", "link", "links", "full text link", "embase link"),
     ACCESSION: ("accession number", "accession", "embase accession id", "pui", "ut (unique wos id)", "ut", "eid"),
 }
-# What programs and databases write into the cell of an abstract that they do not have.
+# Placeholders for a missing abstract, by programs and databases.
 NO_ABSTRACT = frozenset(
     ("none", "nan", "null", "n/a", "no abstract", "no abstract available", "[no abstract available]")
 )
@@ -68,17 +68,17 @@ _CANONICAL_SOMEWHERE = {
 
 
 def canonical_name(column: str) -> str | None:
-    """Return the canonical name that a column has in some table, whatever its case, or None."""
+    """Return the canonical name of a column in any table, ignoring case, or None."""
     return _CANONICAL_SOMEWHERE.get(plain_name(column))
 
 
 def is_no_abstract(text: str) -> bool:
-    """True for what stands in the place of an abstract that is not there."""
+    """Return True if the text is a placeholder for a missing abstract."""
     return len(text) < LONGEST_NAME and text.strip(" .").casefold() in NO_ABSTRACT
 
 
 def is_decision(column: str) -> bool:
-    """True for the columns that hold what Tamis decided."""
+    """Return True for the columns with Tamis's decisions."""
     return column.strip().casefold() in DECISION_NAMES
 
 
@@ -94,16 +94,16 @@ class Columns:
 
     @cached_property
     def plain(self) -> list[str]:
-        """The names as mappings know them."""
+        """Return the plain names, as in mappings."""
         return [plain_name(name) for name in self.names]
 
     @cached_property
     def mappings(self) -> tuple[ColumnMapping, ...]:
-        """Those of the sources whose columns these are."""
+        """Return the mappings of the sources with these columns."""
         return mappings_for(frozenset(self.plain))
 
     def mapping_of(self, cells: Sequence[str]) -> ColumnMapping | None:
-        """The mapping of the source that a row comes from, if one is known."""
+        """Return the mapping of a row's source, or None if it is unknown."""
         for mapping in self.mappings:
             at = None if mapping.marker is None else self.plain.index(mapping.marker)
             if at is None or (at < len(cells) and cells[at].strip()):
@@ -112,71 +112,72 @@ class Columns:
 
     @cached_property
     def known(self) -> dict[int, str]:
-        """Position -> canonical name, for the columns that have one."""
+        """Return position -> canonical name, for the canonical columns."""
         claimed: dict[str, str | None] = {}
         for mapping in self.mappings:
             for name, columns in mapping.names.items():
                 claimed |= dict.fromkeys((column for column in columns if column not in claimed), name)
             claimed |= dict.fromkeys(column for column in mapping.own if column not in claimed)
         name_of = {**_CANONICAL, **claimed}
-        return {at: own for at, plain in enumerate(self.plain) if (own := name_of.get(plain)) is not None}
+        return {at: canonical for at, plain in enumerate(self.plain) if (canonical := name_of.get(plain)) is not None}
 
     @property
     def has_content(self) -> bool:
-        """True where a column holds a title or an abstract."""
+        """Return True if a column holds a title or an abstract."""
         return not {"title", "abstract"}.isdisjoint(self.known.values())
 
     @cached_property
     def database_at(self) -> list[int]:
-        """The positions of the columns that name a record's database, best first."""
+        """Return the positions of the columns that name a record's database, best first."""
         first = {plain: at for at, plain in reversed([*enumerate(self.plain)])}
         mapped = [first[name] for mapping in self.mappings for name in mapping.database if name in first]
-        own = frozenset[str]().union(*(mapping.own for mapping in self.mappings))
-        others = [first[name] for name in DATABASE_NAMES if name in first and name not in own]
+        not_canonical = frozenset[str]().union(*(mapping.own for mapping in self.mappings))
+        others = [first[name] for name in DATABASE_NAMES if name in first and name not in not_canonical]
         return [at for at in dict.fromkeys((*mapped, *others)) if at not in self.known]
 
     def database_of(self, cells: Sequence[str]) -> str | None:
-        """The database that a row names."""
+        """Return the database that a row names."""
         names = (cells[at].strip() for at in self.database_at if at < len(cells))
         return next((name for name in names if 0 < len(name) <= LONGEST_NAME), None)
 
     @cached_property
     def _order(self) -> dict[str, list[int]]:
-        """Canonical name, or ACCESSION -> the positions of its columns, best first."""
+        """Return canonical name, or ACCESSION -> the positions of its columns, best first."""
         order: dict[str, list[int]] = {}
         for name in dict.fromkeys(self.known.values()):
             best_first = [column for mapping in self.mappings for column in mapping.names.get(name, ())]
-            positions = [at for at, known in self.known.items() if known == name]
+            positions = [at for at, mapped in self.known.items() if mapped == name]
             columns = dict.fromkeys((*best_first, *SYNONYMS[name]))
             order[name] = [at for column in columns for at in positions if self.plain[at] == column]
         return order
 
     @cached_property
     def own_names(self) -> list[str]:
-        """The name of each column that keeps its own: one without a name is called by its position, one that stands
-        there again is numbered."""
+        """Return the name of each column that is not canonical. An empty name is replaced by the position; a repeated
+        name is numbered.
+        """
         own_names: list[str] = []
         taken = {name.casefold() for name in self.names}
         seen: Counter[str] = Counter()
         for position, name in enumerate(self.names, 1):
             seen[name.casefold()] += 1
             if not name:
-                own = f"column_{position}"
-                while own in taken:
-                    own = f"_{own}"
+                label = f"column_{position}"
+                while label in taken:
+                    label = f"_{label}"
             elif (nth := seen[name.casefold()]) > 1:
-                while (own := f"{name}_{nth}").casefold() in taken:
+                while (label := f"{name}_{nth}").casefold() in taken:
                     nth += 1
             else:
-                own = name.casefold() if is_decision(name) else name
-            taken.add(own.casefold())
-            own_names.append(own)
+                label = name.casefold() if is_decision(name) else name
+            taken.add(label.casefold())
+            own_names.append(label)
         return own_names
 
     def sort(self, cells: Sequence[str]) -> tuple[dict[int, str], dict[str, int]]:
-        """The cells of one row, by what they hold. Cells beyond the header are the caller's business.
+        """Sort the cells of one row by their content. The caller handles cells beyond the header.
 
-        Those that are not blank by their positions; of those that serve, the position by canonical name or ACCESSION.
+        Returns the filled cells by position, and the position of each used cell by canonical name or ACCESSION.
         """
         filled = {at: cell for at, cell in enumerate(cells[: self.width]) if cell.strip()}
         served: dict[str, int] = {}
@@ -191,5 +192,5 @@ class Columns:
 
     @cached_property
     def best(self) -> dict[str, int]:
-        """Canonical name -> position of the column that serves first."""
+        """Return canonical name -> position of its best column."""
         return {name: positions[0] for name, positions in self._order.items() if name != ACCESSION}

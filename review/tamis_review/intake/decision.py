@@ -1,6 +1,6 @@
-"""The decision on a record, as an export says it: hidden fields of the record, notes in a file.
+"""The decision on a record in an export: hidden fields of the record, notes in a file.
 
-Of records from several sources an export says in the same way from which each is, and what people put on them.
+For records from several sources, an export also holds the source and people's labels and notes.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ EXCLUSION_REASON = "_tamis_exclusion_reason"
 FROM_SOURCE = "_tamis_source"
 LABELS = "_tamis_labels"
 NOTES = "_tamis_notes"
-BESIDE = (FROM_SOURCE, LABELS, NOTES)  # a table has a column of these only where some record has one
-# The record's hidden field -> what a note or a column calls it.
+BESIDE = (FROM_SOURCE, LABELS, NOTES)  # columns that a table has only if some record has the field
+# The record's hidden field -> its name in a note or a column.
 DECISION_FIELDS: Mapping[str, str] = {
     DECISION: "Tamis decision",
     CONFIDENCE: "Tamis confidence",
@@ -32,17 +32,17 @@ DECISION_NAMES: Mapping[str, str] = {key.removeprefix("_"): key for key in DECIS
 
 
 def decision_places(name: str) -> dict[str, FieldPlace]:
-    """Hidden field -> its place, in a format whose notes are the fields called `name`."""
+    """Return hidden field -> its place, in a format whose note fields are called `name`."""
     return {key: FieldPlace(name, f"{label}: ") for key, label in DECISION_FIELDS.items()}
 
 
 def is_withdrawn(field: Field) -> bool:
-    """True for the note of a decision that the record no longer has."""
+    """Return True for the note of a decision that the record no longer has."""
     return field.key in DECISION_FIELDS and not field.text
 
 
 def decision_value(key: str, text: str) -> str | float:
-    """Return the value of a file's text under `key`: the confidence as a number, where it is one."""
+    """Return the value of a file's text under `key`: a number for a numeric confidence, else the text."""
     if key != CONFIDENCE:
         return text
     try:

@@ -1,14 +1,13 @@
-"""CSV and its kin: a header row, then one record a row. Written, it is one table, whatever the records come from.
+"""CSV and similar tables: a header row, then one record a row. The writer makes one table from any records.
 
-A file that comes back has its own columns, in their order and with the very texts of their cells, quotes around them
-where it has them around all, its delimiter and line ends, and above the header what stood there. Not kept: rows without
-a word, empty cells beyond the header, and quotes that were not needed and do not stand around every cell.
+A file that returns keeps its columns in order and its cells' exact texts. It also keeps its delimiter, its line ends,
+the text above the header, and quotes if all cells had them. Not kept: empty rows, empty cells beyond the header, and
+other unnecessary quotes.
 
-A row that is damaged costs one record. The sources whose columns need more than synonyms have a mapping of their own
-(`column_mappings`).
+A damaged row costs one record. Sources that need more than synonyms of columns have a mapping (`column_mappings`).
 
-A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula. What a model wrote is put behind an
-apostrophe there, which the reader takes away again; the cells of a team's own table come back as they are.
+Spreadsheets treat a cell that begins with `=`, `+`, `-` or `@` as a formula. The writer puts an apostrophe before a
+model's text, and the reader removes it; a team's own cells stay as they are.
 """
 
 import csv
@@ -37,15 +36,15 @@ from .record import CANONICAL, assemble, hide, is_bare_year, split_authors, spli
 from .source import Field, as_text, entries_of, layout_of, mark_of, remember, source_format
 
 HEADER_WITHIN = 10  # rows; Embase writes the search query above its header
-LAST = 1_000  # characters of a file in which its last line ends, empty lines behind it or not
+LAST = 1_000  # characters at a file's end that are searched for its last line break
 LISTED = 30  # column names in a message
-DATABASE = "_database"  # that the row names, whatever its column is called
-QUOTING = ("all", "filled")  # besides quotes where they are needed: around every cell, or every one that is not empty
+DATABASE = "_database"  # the database named by the row, under any column name
+QUOTING = ("all", "filled")  # quoted cells beyond the necessary: all, or all that are not empty
 LINE_ENDS = ("\r\n", "\n", "\r")
 SEPARATOR = "; "
-MADE = "made"  # canonical name -> mark of the value, where it was made of cells that say more and stay as they are
+MADE = "made"  # canonical name -> mark of a value made from richer cells, which stay unchanged
 DELIMITER_OF = {Format.DELIMITED: ",", Format.TSV: "\t"}
-# Where what the record has gained is written, and all of a record that comes from elsewhere.
+# The columns for added values, and for records from elsewhere.
 PLACES: Mapping[str, FieldPlace] = {
     **{name: FieldPlace(name) for name in CANONICAL},
     **{key: FieldPlace(column) for column, key in DECISION_NAMES.items()},
@@ -54,14 +53,14 @@ SPLIT: Mapping[str, Callable[[str], list[str]]] = {"authors": split_authors, "ke
 
 
 def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The records in `text`: comma, semicolon, tab or bar between cells, whichever makes a header of the header.
+    """Return the records in `text`. The delimiter is a comma, semicolon, tab or bar: the best fit for the header.
 
-    The columns `tamis_decision` and its kin, as `write_csv` adds them, become the record's hidden decision again. A
-    column that stands twice is numbered.
+    The columns that `write_csv` adds (`tamis_decision` and others) become the record's hidden decision. Repeated
+    columns are numbered.
 
-    A row that is longer than the header, a short one with neither title nor abstract, and one whose quotes do not match
-    are lost, which the notes say; where they are strict, it raises `InputError`. So does a text that has no header with
-    a title or an abstract, or no record below it.
+    A row is lost, with a note, if it is longer than the header, or short without title and abstract, or has unbalanced
+    quotes. Strict notes raise `InputError`. It also raises `InputError` for a text without a header with a title or an
+    abstract, or without records below it.
     """
     delimiter = _delimiter(text)
     rows = CellRows(text, delimiter, notes)
@@ -80,7 +79,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
                 notes.skipped("a line behind a row that is lost, with neither title nor abstract", row.line)
             else:
                 notes.lost(fault, row.line)
-                rows.swallowed()  # by a quote that is not closed, and is not seen to be
+                rows.swallowed()  # by an unclosed quote that stays undetected
             lost = True
             continue
         lost = False
@@ -88,7 +87,7 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
             layout = _layout(text, delimiter, header, row, form)
         record, fields, made = _record(row, header, columns, filled, served, number=len(records) + 1)
         records.append(remember(record, form, fields, {**layout, MADE: made} if made else layout))
-        layout.pop("above", None)  # it belongs to the file, not to each of its records
+        layout.pop("above", None)  # it belongs to the file, not to each record
     if not records:
         first = next(iter(notes.taken), None)
         why = f" that can be read: {first.text}" if first else ""
@@ -97,18 +96,18 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 
 def _delimiter(text: str) -> str:
-    """The one by which a row near the top names most known columns.
+    """Return the delimiter that finds most known columns in a row near the top.
 
-    At a tie the one that finds most cells, then the one whose cells have no white space at their ends: a column may be
-    called `;` in a table with tabs.
+    A tie goes to the most cells, then to cells without white space at their ends: a column may be called `;` in a
+    table with tabs.
     """
-    lines = io.StringIO(text, newline="")  # once: it is a copy of all of them
+    lines = io.StringIO(text, newline="")  # only once: it copies all lines
 
     def score(delimiter: str) -> tuple[int, int, int]:
         lines.seek(0)
         reader = csv.reader(lines, delimiter=delimiter)
         best = (0, 0, 0)
-        with suppress(csv.Error):  # a cell beyond all bounds: what was seen before it still counts
+        with suppress(csv.Error):  # an oversized cell; the rows before it still count
             for _, cells in zip(range(HEADER_WITHIN), reader, strict=False):
                 named = sum(canonical_name(cell) is not None for cell in cells)
                 best = max(best, (named, len(cells), sum(cell == cell.strip() for cell in cells)))
@@ -121,7 +120,7 @@ def _header(rows: Iterator[CellRow], notes: Notes) -> tuple[CellRow, Columns]:
     seen: list[CellRow] = []
     for _, row in zip(range(HEADER_WITHIN), rows, strict=False):
         columns = Columns([cell.strip() for cell in row.cells])
-        # Above the header only what cannot be one: a single word like "Abstract" may stand in a preamble.
+        # A single word such as "Abstract" may occur in a preamble, so a header below other rows needs two columns.
         if columns.has_content and (not seen or len(columns.known) > 1):
             return row, columns
         if any(row.cells):
@@ -137,7 +136,7 @@ def _header(rows: Iterator[CellRow], notes: Notes) -> tuple[CellRow, Columns]:
 
 
 def _layout(text: str, delimiter: str, header: CellRow, first: CellRow, form: Format) -> dict[str, Any]:
-    """Return the style of the file, where it is not the ordinary one of its format."""
+    """Return the style of the file where it differs from its format's default."""
     starts = {row.line: _start_of(text, row.line) for row in (header, first)}
     line_end = match[0] if (match := LINE_END.search(text, starts[header.line])) else "\r\n"
     layout: dict[str, Any] = {}
@@ -169,7 +168,7 @@ def _start_of(text: str, line: int) -> int:
 
 
 def _fault(row: CellRow, columns: Columns, served: Mapping[str, int]) -> str | None:
-    """Return what makes the row no record."""
+    """Return the reason why the row is no record, or None."""
     width = f"a row of {len(row.cells)} cells under a header of {columns.width}"
     if any(cell.strip() for cell in row.cells[columns.width :]):
         return f"{width}: is a cell with the delimiter in it not in quotes?"
@@ -181,13 +180,13 @@ def _fault(row: CellRow, columns: Columns, served: Mapping[str, int]) -> str | N
 def _record(
     row: CellRow, header: CellRow, columns: Columns, filled: dict[int, str], served: dict[str, int], *, number: int
 ) -> tuple[dict[str, Any], list[Field], dict[str, str]]:
-    """Return the record, the fields of its row, and the marks of what was made of other cells than its own."""
+    """Return the record, the fields of its row, and the marks of values made from other cells."""
     mapping = columns.mapping_of(row.cells)
     texts = {name: filled[at].strip() for name, at in served.items()}
     accession = texts.pop(ACCESSION, None)
     fields = _values(texts, mapping)
     made: Mapping[str, Any] = {}
-    if mapping is not None and mapping.made is not None:  # of columns with one name, the first that is filled
+    if mapping is not None and mapping.made is not None:  # among columns of the same name, the first filled one
         made = mapping.made({columns.plain[at]: filled[at] for at in reversed(filled)})
     gained = {name: made[name] for name in CANONICAL if made.get(name) and not fields.get(name)}
     kept_at = {at: columns.own_names[at] for at in filled if at not in served.values()}
@@ -201,7 +200,7 @@ def _record(
     for name in kept.keys() & DECISION_NAMES.keys():
         kept[name] = decision_value(DECISION_NAMES[name], unguarded(kept[name]))
     record = assemble({**fields, **gained}, kept, accession=accession, line=row.line, number=number)
-    # The hidden fields stand behind the canonical ones, in the order of `kept`, and the line behind them.
+    # Hidden fields follow the canonical ones, in the order of `kept`; the line comes last.
     hidden = dict(zip(kept, list(record)[-1 - len(kept) : -1], strict=True))
     roles = {at: name for name, at in {**columns.best, **served}.items()}
     source: list[Field] = []
@@ -225,7 +224,6 @@ def _record(
 
 
 def _values(texts: Mapping[str, str], mapping: ColumnMapping | None) -> dict[str, Any]:
-    """Return the canonical fields of these cells."""
     fields: dict[str, Any] = dict(texts)
     readings = SPLIT if mapping is None else {**SPLIT, **mapping.values}
     for name in fields.keys() & readings.keys():
@@ -236,21 +234,20 @@ def _values(texts: Mapping[str, str], mapping: ColumnMapping | None) -> dict[str
 
 
 def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format = Format.DELIMITED) -> None:
-    """Write a table with commas, or with the delimiter of the records' own table where it is no tab.
+    """Write a table with commas, or with the delimiter of the records' own table (unless it is a tab).
 
-    One that was read from a table (CSV or TSV) keeps its columns; what it has gained since gets columns behind them,
-    the decision last. One from elsewhere has the canonical names as columns, then any other that is not hidden. Lists
-    are separated by semicolons; a semicolon within a name or a keyword becomes a comma. White space around a value is
-    not read back.
+    A record from a table (CSV or TSV) keeps its columns. Added values get columns after them, the decision last. Other
+    records get the canonical names as columns, then any name that is not hidden. Lists are separated by semicolons; a
+    semicolon within a name or a keyword becomes a comma. White space around a value is lost on reading.
     """
-    layout = next((own for record in records if (own := layout_of(record, form))), {})
+    layout = next((stored for record in records if (stored := layout_of(record, form))), {})
 
     def stated(what: str, possible: Sequence[str], otherwise: str) -> str:
-        return next((one for one in possible if one == layout.get(what)), otherwise)
+        return next((option for option in possible if option == layout.get(what)), otherwise)
 
     delimiter = stated("delimiter", DELIMITERS, DELIMITER_OF[form])
     line_end = stated("line_end", LINE_ENDS, LINE_ENDS[0])
-    rows_end = stated("rows_end", LINE_ENDS, line_end)  # where it differs from the header's
+    rows_end = stated("rows_end", LINE_ENDS, line_end)  # if it differs from the header's
     special = special_in(delimiter)
 
     def row(cells: Sequence[str], style: object, end: str) -> str:
@@ -273,29 +270,29 @@ def write_csv(records: Iterable[Mapping[str, Any]], stream: TextIO, form: Format
 
 
 def write_tsv(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write a table with tabs between the cells; else as `write_csv`."""
+    """Write a table with tabs between the cells; otherwise as `write_csv`."""
     write_csv(records, stream, Format.TSV)
 
 
 def quoted(cell: str, style: object = "all") -> str:
-    """The cell between quotes, if it gets them in this style."""
+    """Return the cell, in quotes if the style demands them."""
     if style not in QUOTING or (style == "filled" and not cell):
         return cell
     return '"' + cell.replace('"', '""') + '"'
 
 
 def special_in(delimiter: str) -> re.Pattern[str]:
-    """Return the pattern of the characters for which a cell needs quotes."""
+    """Return the pattern of the characters that require quotes."""
     return re.compile(rf'["\r\n{re.escape(delimiter)}]')
 
 
 @dataclass(frozen=True)
 class _Column:
-    """Names that differ in case alone are one: they could not be told apart when read back."""
+    """A column of the written table. Names that differ only in case are equal: a reader cannot distinguish them."""
 
     name: str = field(compare=False)
     plain: str
-    nth: int = 0  # of the columns of one table that have this name, or none
+    nth: int = 0  # place among the columns of one table with the same name, or none
 
     @classmethod
     def called(cls, name: str, nth: int = 0) -> "_Column":
@@ -307,13 +304,13 @@ def _plain(name: str) -> str:
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
-    """Return the columns: those of the records' tables, then those gained, then the decision unless a table has it."""
+    """Return the columns: first the records' tables', then added ones, then the decision unless a table has it."""
     of_tables: dict[_Column, None] = {}
     gained: dict[_Column, None] = {}
     for record in records:
-        own = {entry[0] for entry in entries_of(record, _table_of(record))}
+        names = {entry[0] for entry in entries_of(record, _table_of(record))}
         for column in _cells(record):
-            (of_tables if column.name in own else gained)[column] = None
+            (of_tables if column.name in names else gained)[column] = None
     gained = {column: None for column in gained if column not in of_tables}
     places = {place.name: at for at, place in enumerate(PLACES.values())}
     if any(is_decision(column.name) for column in (*of_tables, *gained)):
@@ -324,7 +321,7 @@ def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
         *sorted(gained, key=lambda column: (is_decision(column.name), places.get(column.name, len(places)))),
     ]
     if not any(canonical_name(column.name) in ("title", "abstract") for column in columns):
-        columns.insert(0, _Column.called("title"))  # without one of them it is no table of records
+        columns.insert(0, _Column.called("title"))  # a table of records needs a title or an abstract
     return columns
 
 
@@ -337,21 +334,21 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
     form = _table_of(record)
     entries = entries_of(record, form)
     cells: dict[_Column, str] = {}
-    column_of: dict[str, _Column] = {}  # canonical name -> the column that holds it
-    own = Counter([_plain(entry[0]) for entry in entries])
+    column_of: dict[str, _Column] = {}  # canonical name -> its column
+    count = Counter([_plain(entry[0]) for entry in entries])
     seen: dict[str, int] = {}
-    for one in fields_of(record, form, _places(record, form), joined_by=SEPARATOR):
-        if one.key in SPLIT and one.key in column_of:  # one more element of a list has no column of its own
-            cells[column_of[one.key]] += SEPARATOR + one.text
+    for written in fields_of(record, form, _places(record, form), joined_by=SEPARATOR):
+        if written.key in SPLIT and written.key in column_of:  # another element of a list has no column of its own
+            cells[column_of[written.key]] += SEPARATOR + written.text
             continue
-        # What is gained goes into the column of this name, whose cell may have been blank; columns of one table that
-        # have one name, or none, are told apart by their order.
-        plain = _plain(one.name)
-        column = _Column(one.name, plain, nth if (nth := seen.get(plain, 0)) < own[plain] else 0)
+        # An added value uses the column of its name, if there is one, as the cell may be blank. Columns of one table
+        # with the same name, or none, are distinguished by their order.
+        plain = _plain(written.name)
+        column = _Column(written.name, plain, nth if (nth := seen.get(plain, 0)) < count[plain] else 0)
         seen[plain] = nth + 1
-        cells[column] = guarded(one.text) if is_decision(one.name) else one.text
-        if one.key is not None and one.key in CANONICAL:
-            column_of[one.key] = column
+        cells[column] = guarded(written.text) if is_decision(written.name) else written.text
+        if written.key is not None and written.key in CANONICAL:
+            column_of[written.key] = column
     mapping = _columns_named(tuple(column.name for column in cells)).mapping_of([*cells.values()])
     for key, column in column_of.items():
         cells[column] = _readable(cells[column], key, record.get(key), mapping)
@@ -360,7 +357,7 @@ def _cells(record: Mapping[str, Any]) -> dict[_Column, str]:
             if name not in PLACES and (not name.startswith("_") or name.startswith(PREFIXES)):
                 name, text = name.removeprefix("_"), as_text(value)
                 cells.setdefault(_Column.called(name), guarded(text) if is_decision(name) else text)
-    if not any(cell.strip() for cell in cells.values()):  # a row without a word would be no record
+    if not any(cell.strip() for cell in cells.values()):  # a reader would skip an empty row
         cells[_Column.called("id")] = as_text(record.get("id")).strip() or "record"
     return cells
 
@@ -369,7 +366,7 @@ _columns_named = lru_cache(maxsize=64)(Columns)  # a file's records have one hea
 
 
 def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None) -> str:
-    """The cell, or one in which the reader finds this value."""
+    """Return the cell, or a cell that the reader turns into this value."""
     read = SPLIT.get(key) if mapping is None else mapping.values.get(key, SPLIT.get(key))
     if value is None or value == [] or read is None or read(cell) == value:
         return cell
@@ -381,7 +378,7 @@ def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None)
 
 
 def _places(record: Mapping[str, Any], form: Format) -> Mapping[str, FieldPlace]:
-    """Return the places but for what was made of cells that are there, and is still the same."""
+    """Return the places, except for unchanged values made from existing cells."""
     made = layout_of(record, form).get(MADE)
     if not isinstance(made, Mapping):
         return PLACES

@@ -1,7 +1,7 @@
-"""The details of a citation, from formats that are only read: what RIS and EndNote XML call them.
+"""The details of a citation from read-only formats: their names in RIS and EndNote XML.
 
-Records keep them under names of their format (`_wos_VL`, `_enw_V`, `_pubmed_volume`). Tables (CSV, TSV) have room for
-all of these under their own names; RIS also takes every other tag of Web of Science, whose own RIS has them as well.
+Records keep them under their format's names (`_wos_VL`, `_enw_V`, `_pubmed_volume`). Tables (CSV, TSV) keep them all
+under these names. RIS also takes every other tag of Web of Science, as its own RIS does.
 """
 
 import re
@@ -12,17 +12,17 @@ from typing import Any
 from .fields import FieldPlace
 from .source import Field, as_text
 
-PREFIXES = ("_wos_", "_enw_", "_pubmed_")  # of formats that are only read
+PREFIXES = ("_wos_", "_enw_", "_pubmed_")  # prefixes of read-only formats
 
 
 @dataclass(frozen=True)
 class Detail:
-    """A detail: its tag in RIS, its element in EndNote XML, and the names under which records keep it."""
+    """A detail: its tag in RIS, its element in EndNote XML, and its names in records."""
 
     ris: str
     endnote: str | None
     names: tuple[str, ...]
-    before: str = ""  # in a note, which may hold anything
+    before: str = ""  # prefix in a note, which may hold anything
 
 
 DETAILS: tuple[Detail, ...] = (
@@ -89,25 +89,25 @@ IN_ENDNOTE: Mapping[str, FieldPlace] = {
     if detail.endnote is not None
     for name in detail.names
 }
-# Names of people, each of which is an element of its own in EndNote XML.
+# Names of people; EndNote XML has an element for each.
 PEOPLE: Mapping[str, str] = {name: "author" for name, place in IN_ENDNOTE.items() if "/author/" in place.name}
 
 _WOS = re.compile(r"_wos_([A-Z][A-Z0-9])")
-# Tags of Web of Science that mean something else in RIS, or nothing of the record.
+# Tags of Web of Science that mean something else in RIS, or nothing about the record.
 _NOT_IN_RIS = frozenset(("PT", "DA", "CT", "ID", "TY", "ER", "T2", "SP", "AN", "BT", "DB"))
 
 
 def other_fields(record: Mapping[str, Any]) -> Iterator[Field]:
-    """Yield the fields of Web of Science without a place of their own in RIS, under the tags that they have."""
+    """Yield the fields of Web of Science without a place in RIS, under their own tags."""
     for name, value in record.items():
         match = _WOS.fullmatch(name)
         if match is not None and name not in IN_RIS and match[1] not in _NOT_IN_RIS:
-            for one in value if isinstance(value, list) else [value]:
-                yield Field(match[1], as_text(one), name)
+            for element in value if isinstance(value, list) else [value]:
+                yield Field(match[1], as_text(element), name)
 
 
 def with_joined(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The record with each list of details as one text of lines: what EndNote has one element for."""
+    """Return the record with each list of details joined by line breaks, if EndNote has one element for it."""
     joined = {
         name: "\n".join(map(as_text, value))
         for name, value in record.items()

@@ -1,7 +1,7 @@
-"""The texts of an EndNote record, each under the path of elements where it stands; and the record made of them again.
+"""The texts of an EndNote record, each under its path of elements, and the record rebuilt from them.
 
 A path is `titles/title/~`: elements, outermost first, with their attributes; `~` is the style that EndNote puts around
-ordinary text. `contributors/authors/+author/~`: the plus begins a new element, where the one before has the same name.
+ordinary text. In `contributors/authors/+author/~`, the plus begins a new element after another of the same name.
 """
 
 import re
@@ -25,38 +25,38 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 @dataclass(frozen=True)
 class Leaf:
-    """A text, or an element without one."""
+    """A text, or an element without text."""
 
     path: str
     text: str
-    of: int = 0  # the number of its element in the record; texts in several styles are of one
+    of: int = 0  # number of its element in the record, shared by texts in several styles
 
     @property
     def element(self) -> str:
-        """The names of the elements in the path, without attributes, styles and signs: `titles/title`."""
+        """Return the names of the path's elements, without attributes, styles and signs: `titles/title`."""
         steps = [step.lstrip("+").partition(" ")[0] for step in self.path.split("/")]
         return "/".join(step for step in steps if step not in ("~", STYLE))
 
 
 def leaves_of(record: etree._Element) -> Iterator[Leaf]:
-    """The texts of a record in their order; white space between elements is none, nor is a comment."""
+    """Yield the texts of a record in order, without comments and white space between elements."""
     for steps, text, of in _leaves(record, [], 0, count(1)):
         yield Leaf("/".join(steps), LINE_END.sub("\n", text), of)
 
 
 def begins_anew(path: str, element: str) -> str:
-    """The path, with a plus before the step `element`."""
+    """Return the path with a plus before the step `element`."""
     return "/".join(f"+{step}" if step.partition(" ")[0] == element else step for step in path.split("/"))
 
 
 def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
-    """The elements that hold these texts; a line break within a text is written as `line_break`."""
+    """Return the elements with these texts. A line break within a text is written as `line_break`."""
     parts: list[str] = []
     opened: list[str] = []
     for leaf in leaves:
         steps = leaf.path.split("/")
         if not all(step.lstrip("+") == "~" or _STEP.fullmatch(step.lstrip("+")) for step in steps):
-            continue  # no path that was read
+            continue  # no path from a file
         shared = 0
         while shared < min(len(steps), len(opened)) and steps[shared] == opened[shared]:
             shared += 1
@@ -70,12 +70,12 @@ def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
 
 
 def escaped(text: str, line_break: str) -> str:
-    """Text for XML; a control character, which XML cannot hold, becomes a blank."""
+    """Return text for XML. Control characters, which XML forbids, become spaces."""
     return LINE_END.sub(line_break, _NOT_IN_XML.sub(" ", text).translate(_ESCAPES))
 
 
 def without_controls(text: str) -> str:
-    """XML without the control characters that EndNote writes into it, and that no XML may hold: blanks instead."""
+    """Return XML with spaces for the control characters that EndNote writes but XML forbids."""
     text = _NOT_IN_XML.sub(" ", text)
     return re.sub(r"&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|x0*(?:[0-8BCEFbcef]|1[0-9A-Fa-f]));", " ", text)
 
@@ -83,17 +83,17 @@ def without_controls(text: str) -> str:
 def _leaves(
     element: etree._Element, path: list[str], of: int, numbers: Iterator[int]
 ) -> Iterator[tuple[list[str], str, int]]:
-    """Paths, as their steps, texts, and the numbers of their elements."""
+    """Yield paths (as steps), texts, and the numbers of their elements."""
     children = [child for child in element if isinstance(child.tag, str)]
     is_mixed = not children or any(child.tag == STYLE for child in children)
     if path and (not children or _says(element.text, is_mixed)):
         yield path, element.text or "", of
-    before: str | None = None  # the element that is still open
+    before: str | None = None  # the open element
     for child in element:
         if isinstance(child.tag, str):
             step = _step(child)
-            own = of if child.tag == STYLE else next(numbers)
-            for number, (steps, text, part_of) in enumerate(_leaves(child, [*path, step], own, numbers)):
+            element_number = of if child.tag == STYLE else next(numbers)
+            for number, (steps, text, part_of) in enumerate(_leaves(child, [*path, step], element_number, numbers)):
                 anew = number == 0 and step == before
                 yield ([*path, f"+{step}", *steps[len(path) + 1 :]] if anew else steps), text, part_of
             before = step
@@ -103,7 +103,7 @@ def _leaves(
 
 
 def _says(text: str | None, is_mixed: bool) -> bool:
-    """True for a text; white space is one only within a line, beside styles."""
+    """Return True for a text. White space counts only within a line, beside styles."""
     return bool(text) and (not str(text).isspace() or (is_mixed and "\n" not in str(text)))
 
 
@@ -114,7 +114,7 @@ def _step(element: etree._Element) -> str:
 
 
 def _attribute(value: str) -> str:
-    # A path is taken apart at slashes.
+    # A slash separates the steps of a path.
     signs = {'"': "&quot;", "/": "&#47;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
     return re.sub(r'["/\n\t\r]', lambda sign: signs[sign[0]], value.translate(_ESCAPES))
 

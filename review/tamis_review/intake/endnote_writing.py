@@ -1,7 +1,7 @@
-"""EndNote XML, written: every element that a record had, in its order, and those for what it has gained.
+"""The EndNote XML writer: the record's original elements in order, then elements for added values.
 
-The decision stands in lines at the end of the research notes: `Tamis decision: exclude`. A line that continues one is
-indented by two blanks.
+The decision is in lines at the end of the research notes: `Tamis decision: exclude`. Continuation lines are indented by
+two spaces.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,8 +22,8 @@ from .source import Field, as_text, layout_of, source_format
 RESEARCH_NOTES = "research-notes"
 NCT_NOTE = FieldPlace("notes/~", "NCT ID: ")
 INDENT = "  "
-LINE_BREAK = "&#xD;"  # as EndNote writes one within a text
-# Canonical name -> the elements that may hold it, best first. The others of them are kept under their own names.
+LINE_BREAK = "&#xD;"  # EndNote's line break within a text
+# Canonical name -> its possible elements, best first. The others keep their own names.
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "authors": ("contributors/authors/author",),
     "title": ("titles/title",),
@@ -34,9 +34,9 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "url": ("urls/related-urls/url", "urls/web-urls/url", "urls/pdf-urls/url"),
     "doi": ("electronic-resource-num",),
     "language": ("language",),
-    "type": ("work-type",),  # "Review" says more than "Journal Article"
+    "type": ("work-type",),  # "Review" is more specific than "Journal Article"
 }
-# What a record has, and its source has not, or is not EndNote XML: where it is written, in this order.
+# The elements for values that the source lacks, or for records not from EndNote XML, in this order.
 PLACES: Mapping[str, FieldPlace] = {
     **best_places(SOURCES, "authors", "title", "journal", "keywords", "year", "abstract", style="/~"),
     "nct_id": NCT_NOTE,
@@ -46,26 +46,25 @@ PLACES: Mapping[str, FieldPlace] = {
     **{key: FieldPlace(RESEARCH_NOTES) for key in DECISION_FIELDS},
     **IN_ENDNOTE,
 }
-PUBMED = Leaf("remote-database-provider/~", "NLM")  # says what kind of number the accession number is
+PUBMED = Leaf("remote-database-provider/~", "NLM")  # the kind of accession number
 LISTS: Mapping[str, str] = {"authors": "author", "keywords": "keyword", **PEOPLE}
 ONE_LINE = ("title", "journal", "keywords", "authors", "year", "doi", "url", "language", "pmid", "id", "type")
 
 
 @dataclass(frozen=True)
 class WrittenNotes:
-    """A text of the research notes, and the decision that stood in it."""
+    """A text of the research notes, and the decision in it."""
 
     text: str
     decision: Mapping[str, Any]
 
 
 def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write the records. One from EndNote XML keeps its elements, their attributes, styles and order.
+    """Write the records. A record from EndNote XML keeps its elements, their attributes, styles and order.
 
-    The decision stands in lines at the end of the research notes. Not kept are white space between elements and
-    comments. From another format come the canonical fields; an id that is none of EndNote's becomes the accession
-    number, where no PubMed id takes its place. In fields of one line a line break becomes a blank; so does, anywhere,
-    a control character, which XML cannot hold.
+    The decision is in lines at the end of the research notes. White space between elements and comments are lost.
+    Records from another format get the canonical fields; an id from elsewhere becomes the accession number, unless
+    there is a PubMed id. Line breaks in one-line fields become spaces, as do control characters, which XML forbids.
     """
     end = "\n" if any(layout_of(record, Format.ENDNOTE_XML).get("lines") is True for record in records) else ""
     stream.write(f'<?xml version="1.0" encoding="UTF-8" ?>{end}<xml>{end}<records>{end}')
@@ -78,7 +77,7 @@ def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> N
 
 
 def taken_apart(text: str) -> WrittenNotes:
-    """Return the team's notes, and the decision of Tamis in them."""
+    """Return the team's notes and the Tamis decision in them."""
     rest: list[str] = []
     lines_of: dict[str, list[str]] = {}
     key: str | None = None
@@ -100,7 +99,7 @@ def taken_apart(text: str) -> WrittenNotes:
 
 
 def with_decision(text: str, decision: Mapping[str, Any]) -> str:
-    """The notes with the decision behind them; `taken_apart` gives both back."""
+    """Return the notes followed by the decision; `taken_apart` reverses this."""
     lines = [LINE_END.sub("\n", text)] if text else []
     for key, label in DECISION_FIELDS.items():
         if key in decision:
@@ -110,40 +109,40 @@ def with_decision(text: str, decision: Mapping[str, Any]) -> str:
 
 
 def _leaves(record: Mapping[str, Any]) -> list[Leaf]:
-    own = source_format(record) is Format.ENDNOTE_XML
-    if not own:
+    is_endnote = source_format(record) is Format.ENDNOTE_XML
+    if not is_endnote:
         record = with_joined(one_line(record, ONE_LINE))
     stood = fields_of(record, Format.ENDNOTE_XML, {})
     gained = fields_of(record, Format.ENDNOTE_XML, PLACES)[len(stood) :]
-    if not own:
-        gained = [one for one in gained if one.key != "id" or "pmid" not in record]
-    leaves = [] if own else _kind(record)
+    if not is_endnote:
+        gained = [field for field in gained if field.key != "id" or "pmid" not in record]
+    leaves = [] if is_endnote else _kind(record)
     before: Field | None = None
-    for one in stood:
-        if one.key not in DECISION_FIELDS:
-            leaves.append(Leaf(_path(one, before), one.text))
-        before = one
-    for one in gained:
-        if one.key not in DECISION_FIELDS:
-            _insert(leaves, Leaf(_path(one, before), one.text))
-            if one.key == "journal" and not own:
-                _insert(leaves, Leaf("titles/secondary-title/~", one.text))
-            if one.key == "pmid":
+    for field in stood:
+        if field.key not in DECISION_FIELDS:
+            leaves.append(Leaf(_path(field, before), field.text))
+        before = field
+    for field in gained:
+        if field.key not in DECISION_FIELDS:
+            _insert(leaves, Leaf(_path(field, before), field.text))
+            if field.key == "journal" and not is_endnote:
+                _insert(leaves, Leaf("titles/secondary-title/~", field.text))
+            if field.key == "pmid":
                 _insert(leaves, PUBMED)
-        before = one
-    _note(leaves, {str(one.key): one.text for one in (*stood, *gained) if one.key in DECISION_FIELDS and one.text})
+        before = field
+    _note(leaves, {str(row.key): row.text for row in (*stood, *gained) if row.key in DECISION_FIELDS and row.text})
     return leaves
 
 
-def _path(one: Field, before: Field | None) -> str:
-    """The field's path; an author or a keyword that the record has gained is an element of its own."""
-    element = LISTS.get(one.key or "")
-    follows = before is not None and (before.key, before.name.replace("+", "")) == (one.key, one.name)
-    return begins_anew(one.name, element) if element is not None and follows else one.name
+def _path(field: Field, before: Field | None) -> str:
+    """Return the field's path. An added author or keyword is a new element."""
+    element = LISTS.get(field.key or "")
+    follows = before is not None and (before.key, before.name.replace("+", "")) == (field.key, field.name)
+    return begins_anew(field.name, element) if element is not None and follows else field.name
 
 
 def _insert(leaves: list[Leaf], leaf: Leaf) -> None:
-    """Put a leaf behind the last of the same outermost element, or at the end."""
+    """Insert a leaf after the last leaf of its outermost element, or at the end."""
     outermost = leaf.element.partition("/")[0]
     places = [
         at for at, other in enumerate(leaves) if "/" in other.element and other.element.partition("/")[0] == outermost

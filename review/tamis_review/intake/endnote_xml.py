@@ -1,6 +1,7 @@
-"""EndNote XML: `<xml><records><record>`, on one line or on many, with the style of each text around it.
+"""EndNote XML: `<xml><records><record>`, on one line or many, with the style of each text around it.
 
-Read without a document type, entities or network: EndNote writes none of them, and a file that has some is refused.
+It is read without a document type, entities or network. EndNote writes none of them; files with a document type are
+refused.
 """
 
 import html
@@ -25,7 +26,7 @@ with needs("files"):
     from lxml import etree
 
 KIND = "ref-type"
-# What EndNote notes for itself: it says nothing of the record, and stays in its place.
+# EndNote's internal elements: not about the record, kept in place.
 OF_ENDNOTE = frozenset(("database", "source-app", "foreign-keys/key", KIND))
 SCHEME = Scheme(
     form=Format.ENDNOTE_XML,
@@ -55,13 +56,13 @@ _DECLARED = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
 def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The records in `text`. Text in several styles is one text; a control character becomes a blank.
+    """Return the records in `text`. Text in several styles becomes one text; a control character becomes a space.
 
-    The lines that Tamis wrote into the research notes become the record's hidden decision again.
+    Tamis's lines in the research notes become the record's hidden decision.
 
-    Where the XML is broken, each record is read for itself, and those that are broken are lost.
+    In broken XML, each record is read separately, and broken records are lost.
 
-    Raises `InputError` where no record can be read, the file has a document type, or reading is strict and one is lost.
+    Raises `InputError` if no record can be read, if the file has a document type, or at a lost record if strict.
     """
     first = _ELEMENT.search(text)
     if _DOCTYPE.search(text, 0, first.start() if first else len(text)):
@@ -73,7 +74,7 @@ def read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
     line_break = "&#xD;" if "&#xD;" in text else "&#13;" if "&#13;" in text else "\n"
     records: list[dict[str, Any]] = []
     for element, line, number in _elements(clean, notes, lines_before=text.count("\n") - clean.count("\n")):
-        if any(isinstance(own.tag, str) and own.tag.startswith("{") for own in element.iter()):
+        if any(isinstance(child.tag, str) and child.tag.startswith("{") for child in element.iter()):
             notes.lost("an element of another namespace: EndNote has none", line)
         else:
             records.append(_record(element, line=line, number=number, line_break=line_break))
@@ -118,7 +119,7 @@ def _elements(text: str, notes: Notes, *, lines_before: int) -> Iterator[tuple[e
 
 
 def _note_left_over(between: str, notes: Notes, line: int) -> int:
-    """Note what stands between two records, where one of them has no beginning; how many do."""
+    """Note text between two records that contains a record without its beginning. Return the number of such records."""
     for number, text in enumerate(between.split("\n"), line):
         if _LEFT_OVER.search(text):
             notes.lost("a record without its beginning: no `<record>` stands before this", number)
@@ -136,7 +137,7 @@ def _parsed(text: str) -> etree._Element:
 def _record(element: etree._Element, *, line: int, number: int, line_break: str) -> dict[str, Any]:
     leaves = [*leaves_of(element)]
     decision: dict[str, Any] = {}
-    text_of: dict[int, str] = {}  # number of an element -> its text, which may be in several styles
+    text_of: dict[int, str] = {}  # number of an element -> its text, joined from its styles
     for at, leaf in enumerate(leaves):
         if leaf.element == RESEARCH_NOTES:
             notes = taken_apart(leaf.text)
@@ -148,7 +149,7 @@ def _record(element: etree._Element, *, line: int, number: int, line_break: str)
     placing = placed(SCHEME, [Tagged(name_of[of], text.split("\n")) for of, text in text_of.items()])
     key_of = {of: placing.key_of.get(at, f"_endnote_{name_of[of]}") for at, of in enumerate(text_of)}
     for key in SOURCES.keys() - LISTS - placing.canonical.keys():
-        # An empty element is the place of what its record gains.
+        # An empty element keeps the place for added values.
         empty = next((of for name in SOURCES[key] for of in text_of if name_of[of] == name), None)
         if empty is not None:
             key_of[empty] = key

@@ -1,4 +1,4 @@
-"""The fields of a record in a format: those it was read from, as it is now, then those that it has gained."""
+"""The fields of a record in a format: its source's with current values, then added ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ class FieldPlace:
     after: str = ""
 
     def holds(self, text: str) -> bool:
-        """True where `text` is such a field's: it has what stands before and after, and something in between."""
+        """Return True if `text` has this prefix and suffix, with a value between them."""
         affixes = len(self.before) + len(self.after)
         return len(text) > affixes and text.startswith(self.before) and text.endswith(self.after)
 
     def value(self, text: str) -> str:
-        """Return the part of `text` between what stands before and after."""
+        """Return the value of `text`, without prefix and suffix."""
         return text[len(self.before) : len(text) - len(self.after)]
 
     def field(self, key: str, value: object) -> Field:
@@ -31,24 +31,24 @@ class FieldPlace:
 
 
 def best_places(sources: Mapping[str, Sequence[str]], *names: str, style: str = "") -> dict[str, FieldPlace]:
-    """Canonical name -> the place in the best of its `sources`, with `style` behind the name of this field."""
+    """Return canonical name -> the place in its best source, with `style` appended to the field's name."""
     return {name: FieldPlace(f"{sources[name][0]}{style}") for name in names}
 
 
 def fields_of(
     record: Mapping[str, Any], form: Format, places: Mapping[str, FieldPlace], *, joined_by: str | None = None
 ) -> list[Field]:
-    """The record's fields in the format `form`, in the order in which they are to be written.
+    """Return the record's fields in the format `form`, in writing order.
 
-    First the fields of its source, where that has the same format: a value that was changed shows as it is now, one
-    that was removed leaves an empty field. Then what has a place in `places` and no field yet, in the order of
-    `places`. A list becomes one field for each element, or, with `joined_by`, one field.
+    First come the fields of a source of the same format: changed values are current, removed values are empty fields.
+    Then come values with a place in `places` but no field, in the order of `places`. A list becomes one field for each
+    element, or, with `joined_by`, one field.
     """
     entries = entries_of(record, form)
     keys = [_key(entry) for entry in entries]
     last = {key: at for at, key in enumerate(keys) if key is not None}
     changed = _changed(entries, record)
-    numbered: dict[str, int] = {}  # key -> elements of its list that entries have named by their number
+    numbered: dict[str, int] = {}  # key -> elements of its list that entries name by number
     fields: list[Field] = []
     for at, (entry, key) in enumerate(zip(entries, keys, strict=True)):
         if key is None or key not in changed:
@@ -72,7 +72,7 @@ def fields_of(
 
 
 def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, int]:
-    """The keys whose value is no longer what an entry says it was made of -> the number of their first entry."""
+    """Return the keys whose value differs from the entries' -> number of their first entry."""
     marks: dict[str, str] = {}
     first: dict[str, int] = {}
     changed: set[str] = set()
@@ -97,7 +97,7 @@ def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, i
 
 
 def _end(entry: Entry) -> int:
-    """Return the number of a list's elements up to the last that this entry names; else 0."""
+    """Return the number of list elements up to the last in this entry; else 0."""
     match entry:
         case [_, _, int(start), int(count), str()]:
             return start + count

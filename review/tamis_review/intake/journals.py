@@ -1,7 +1,7 @@
-"""Journals: whether two records name the same one, in full, abbreviated, or by its ISSN.
+"""Journals: a comparison of names (full or abbreviated) and ISSNs.
 
-No list of abbreviations is kept: an abbreviation has the words of the full name in their order, each word's beginning
-("Otolaryngol") or some of its letters from the first on ("Natl"), without articles and prepositions.
+There is no list of abbreviations. An abbreviation has the words of the full name in order, without articles and
+prepositions. It has each word's beginning ("Otolaryngol") or some of its letters from the first on ("Natl").
 """
 
 import re
@@ -14,8 +14,8 @@ Words: TypeAlias = tuple[str, ...]
 
 NAME_READ = 300  # characters
 NAME_BEFORE_DASH = 3  # words; "Otolaryngology - Head and Neck Surgery" is one name
-CONTRACTION = 4  # letters of one at least: "Natl", "Dtsch"; "Res" is no contraction of "Reviews"
-ACRONYM = 3  # letters at least: BMJ, JAMA, PNAS
+CONTRACTION = 4  # minimum letters: "Natl", "Dtsch"; "Res" is no contraction of "Reviews"
+ACRONYM = 3  # minimum letters: BMJ, JAMA, PNAS
 # fmt: off
 _SMALL_WORDS = frozenset((
     "the", "of", "and", "for", "in", "on", "a", "an", "at", "to", "de", "la", "le", "les", "du", "des", "el", "y", "et",
@@ -26,10 +26,10 @@ _SMALL_WORDS = frozenset((
 _MEETING = frozenset(("conference", "conf", "proceedings", "proc", "symposium", "symp", "congress", "workshop"))
 _NOT_TELLING = _MEETING | {"annual", "annu", "international", "int", "st", "nd", "rd", "th"}
 _PARTS = frozenset(("supplement", "suppl", "supplementum", "part", "pt"))
-_AT_END = frozenset(("international", "int"))  # as Index Medicus tells journals of one name apart
+_AT_END = frozenset(("international", "int"))  # suffixes that Index Medicus adds to distinguish journals of one name
 _LEFT_OUT = _SMALL_WORDS | _PARTS
-_ISSN = re.compile(r"(?<![\w-])(\d{4})-?(\d{3}[\dXx])(?![\w-])")  # and no part of an ISBN
-# What stands behind the name: a place, an explanation, volume, pages, a congress.
+_ISSN = re.compile(r"(?<![\w-])(\d{4})-?(\d{3}[\dXx])(?![\w-])")  # not within an ISBN
+# Text after the name: a place, an explanation, volume, pages, a congress.
 _BEHIND = re.compile(
     r"\s*(?:[(\[;]|\s:\s|:\s(?:an?|the)\s|,\s*(?:vol\b|\d)|\.\s*(?:vol\b|conference\b|\d|\()).*",
     re.IGNORECASE | re.DOTALL,
@@ -42,28 +42,28 @@ _WORD = re.compile(r"[^\W\d_]+")
 class Journal:
     """The names and numbers of a record's journal."""
 
-    names: frozenset[Words]  # each with its hyphens as blanks, and with its hyphens left out
+    names: frozenset[Words]  # each with hyphens as spaces, and without hyphens
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
-        """Return whether the two are one journal; None where nobody can tell."""
+        """Return whether the two are one journal; None if it is unknown."""
         if self.issns & other.issns:
             return True
-        pairs = [(one, two) for one in self.names for two in other.names]
-        if any(_same_name(one, two) for one, two in pairs):
+        pairs = [(first, second) for first in self.names for second in other.names]
+        if any(_same_name(first, second) for first, second in pairs):
             return True
-        return None if not pairs or any(_may_be_same(one, two) for one, two in pairs) else False
+        return None if not pairs or any(_may_be_same(first, second) for first, second in pairs) else False
 
 
 def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
-    """The journal under all names and numbers that the record gives."""
+    """Return the journal under all names and numbers of the record."""
     ways = {way for text in names for name in _names(text[:NAME_READ]) for way in _ways(name)}
     numbers = {"".join(number).upper() for text in issns for number in _ISSN.findall(text[:NAME_READ])}
     return Journal(frozenset(ways), frozenset(numbers))
 
 
 def _names(text: str) -> Iterator[str]:
-    """Every name in a text: of two languages, with an acronym before it, without what it adds behind a dash."""
+    """Yield every name in a text: each language, a leading acronym, and the name without an addition after a dash."""
     for name in _TWO_NAMES.split(text):
         yield name
         before, dash, after = name.partition(" - ")
@@ -85,15 +85,15 @@ def _ways(name: str) -> list[Words]:
     return [way for way in words if not _NOT_TELLING.issuperset(way)]
 
 
-def _same_name(one: Words, other: Words) -> bool:
-    if len(one) == len(other):
-        return all(map(_same_word, one, other))
-    short, long = sorted((one, other), key=len)
+def _same_name(first: Words, second: Words) -> bool:
+    if len(first) == len(second):
+        return all(map(_same_word, first, second))
+    short, long = sorted((first, second), key=len)
     return len(short) == 1 and len(short[0]) >= ACRONYM and "".join(word[0] for word in long).startswith(short[0])
 
 
-def _same_word(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
+def _same_word(first: str, second: str) -> bool:
+    short, long = sorted((first, second), key=len)
     if long.startswith(short):
         return True
     return len(short) >= CONTRACTION and short[0] == long[0] and _stands_in_order(short, long)
@@ -104,12 +104,12 @@ def _stands_in_order(letters: str, word: str) -> bool:
     return all(letter in rest for letter in letters)
 
 
-def _may_be_same(one: Words, other: Words) -> bool:
-    """True for names in two scripts, and for two congresses of which one has the words of the other in their order."""
-    if one[0].isascii() != other[0].isascii():
+def _may_be_same(first: Words, second: Words) -> bool:
+    """Return True for names in two scripts, and for congresses if one has the words of the other in order."""
+    if first[0].isascii() != second[0].isascii():
         return True
-    if _MEETING.isdisjoint(one) or _MEETING.isdisjoint(other):
+    if _MEETING.isdisjoint(first) or _MEETING.isdisjoint(second):
         return False
-    short, long = sorted(([word for word in name if word not in _NOT_TELLING] for name in (one, other)), key=len)
+    short, long = sorted(([word for word in name if word not in _NOT_TELLING] for name in (first, second)), key=len)
     rest = iter(long)
     return all(any(_same_word(word, against) for against in rest) for word in short)

@@ -1,4 +1,4 @@
-"""JSONL: one JSON object a line, under the names it has."""
+"""JSONL: one JSON object a line, under its own names."""
 
 import json
 import math
@@ -15,37 +15,37 @@ from .recognise import Format
 from .record import LINE, own_id, with_id_and_line
 from .source import SOURCE, layout_of, remember
 
-NAMES = "names"  # the object's names in their order; a pair where the record has another: [name, record's name]
-EMPTY_ID = "empty_id"  # what the object had there, where it was as good as nothing
+NAMES = "names"  # the object's names in order; a pair [name, record's name] if they differ
+EMPTY_ID = "empty_id"  # the object's blank id
 RESERVED = frozenset((LINE, SOURCE, *DECISION_FIELDS))
 
 _HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The objects in `text`; blank lines are skipped.
+    """Return the objects in `text`. Blank lines are skipped.
 
-    `tamis_decision` and its kin, as `write_jsonl` adds them, become the record's hidden decision again. A name that
-    Tamis gives a meaning of its own (`_line`, `_source`, `_tamis_decision` ...) gets one more underscore in front.
+    The names that `write_jsonl` adds (`tamis_decision` and others) become the record's hidden decision. Names with a
+    special meaning in Tamis (`_line`, `_source`, `_tamis_decision` ...) get another underscore in front.
 
-    A line that is no object is lost, which the notes say; where they are strict, it raises `InputError` naming
-    it. So does a text in which every line is lost.
+    A line without an object is lost, with a note; strict notes raise `InputError` naming it. A text whose lines are all
+    lost raises it too.
     """
     records: list[dict[str, Any]] = []
     for line, content in enumerate(LINE_END.split(text), 1):
         if content.strip():
             try:
-                own = _object(content)
+                content_object = _object(content)
             except _NoObject as error:
                 notes.lost(str(error), line)
                 continue
-            key_of = _keys(own)
-            record = {key_of[name]: _value(key_of[name], value) for name, value in own.items()}
+            key_of = _keys(content_object)
+            record = {key_of[name]: _value(key_of[name], value) for name, value in content_object.items()}
             names = [name if name == key else [name, key] for name, key in key_of.items()]
             record = with_id_and_line(record, line=line, number=len(records) + 1)
             layout: dict[str, Any] = {NAMES: names}
-            if "id" in own and record["id"] != own["id"]:
-                layout[EMPTY_ID] = own["id"]
+            if "id" in content_object and record["id"] != content_object["id"]:
+                layout[EMPTY_ID] = content_object["id"]
             records.append(remember(record, Format.JSONL, (), layout))
     if not records and notes.taken:
         raise InputError(f"no line can be read: {notes.taken[0].text}", path=notes.path, line=notes.taken[0].line)
@@ -53,16 +53,15 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 
 def write_jsonl(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write one object a line: all of the record under the names that it had, the decision as `tamis_decision` ...
+    """Write one object a line: the whole record under its original names, the decision as `tamis_decision` ...
 
-    Records of other formats keep their hidden fields too, behind their underscore: here is room for them. Not written
-    are an id that was made up for lack of one, the line, and what the record remembers of its source. A number keeps
-    its value, not its spelling (`1e2` becomes `100.0`).
+    Records of other formats also keep their hidden fields, with the underscore. Not written: an invented id, the line,
+    and the memory of the source. A number keeps its value, not its spelling (`1e2` becomes `100.0`).
     """
     for record in records:
         members = dict(_members(record))
         written = json.dumps(members, ensure_ascii=False, allow_nan=False)
-        if _HALF_OF_A_PAIR.search(written):  # no UTF-8 has it; JSON can name it
+        if _HALF_OF_A_PAIR.search(written):  # not valid in UTF-8; JSON can escape it
             written = json.dumps(members)
         stream.write(written + "\n")
 
@@ -75,8 +74,8 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         match listed:
             case str():
                 names[listed] = listed
-            case [str(own), str(key)]:
-                names[key] = own
+            case [str(written_name), str(key)]:
+                names[key] = written_name
     for key, name in names.items():
         if key == "id" and EMPTY_ID in layout and own_id(record) is None:
             yield name, layout[EMPTY_ID]
@@ -89,7 +88,7 @@ def _members(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _keys(names: Collection[str]) -> dict[str, str]:
-    """Name in the object -> name in the record."""
+    """Return name in the object -> name in the record."""
     taken = {*names} | RESERVED
     key_of: dict[str, str] = {}
     for name in names:
@@ -107,7 +106,7 @@ def _value(key: str, value: Any) -> Any:
 
 
 class _NoObject(Exception):
-    """A line that holds no object; the message says why."""
+    """A line without an object; the message is the reason."""
 
 
 def _object(content: str) -> dict[str, Any]:

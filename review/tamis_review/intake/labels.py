@@ -1,4 +1,4 @@
-"""Labels: the column of a file in which a human says which records were included."""
+"""Labels: the column of a file with a human's record of inclusions."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,18 +15,18 @@ LABELS: Mapping[str, bool] = {
 
 
 def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
-    """The name under which records have a column: its own, or behind an underscore. Raises `InputError`."""
+    """Return the column's name in the records: as written, or with an underscore. Raises `InputError`."""
     names = {name for record in records for name in record}
     for name in (label, f"_{label}"):
         if name in names:
             return name
-    own = sorted(name.lstrip("_") for name in names if name.startswith("_") and name not in (LINE, "_source"))
-    others = f"; columns besides a record's own fields: {', '.join(own)}" if own else ""
+    extra = sorted(name.lstrip("_") for name in names if name.startswith("_") and name not in (LINE, "_source"))
+    others = f"; columns besides a record's own fields: {', '.join(extra)}" if extra else ""
     raise InputError(f"no column {label!r} to take labels from{others}", path=path)
 
 
 def included_by(record: Mapping[str, Any], column: str, path: Path) -> bool | None:
-    """Return the label of a record; None where it has none. Raises `InputError` where it is no label."""
+    """Return the label of a record; None if it has none. Raises `InputError` if the value is no label."""
     label = str(record.get(column, "")).strip().lower()
     if not label:
         return None

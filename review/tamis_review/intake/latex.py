@@ -1,8 +1,7 @@
-r"""LaTeX, as far as it stands in bibliographies: accents, symbols, escapes, a few commands; and back.
+r"""LaTeX in bibliographies: accents, symbols, escapes, a few commands; decoded and encoded.
 
-`decode` takes what people and databases write, not what TeX would accept: a bare `%` is a per cent sign and no comment,
-`$5 and $10` are prices, a command that is not known stays as it is. It runs in linear time. `encode` writes nothing but
-what `decode` gives back.
+`decode` accepts the text of people and databases, not only valid TeX: a bare `%` is a per cent sign and no comment,
+`$5 and $10` are prices, and unknown commands stay. It runs in linear time. `decode` reverses `encode`.
 """
 
 import re
@@ -34,7 +33,7 @@ SYMBOLS: Mapping[str, str] = {
        ("Gamma", "Delta", "Theta", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega")},
     "lambda": "λ", "Lambda": "Λ", "varepsilon": "ε", "vartheta": "ϑ", "varphi": "φ",
 }  # fmt: skip
-# Commands that change how their text looks: the text stays.
+# Formatting commands: only their text stays.
 LOOKS = frozenset((
     "emph", "textit", "textbf", "textrm", "textsf", "texttt", "textsc", "textsl", "textup", "textnormal",
     "textsuperscript", "textsubscript", "underline", "mbox", "text", "mathrm", "mathit", "mathbf", "mathsf",
@@ -61,9 +60,9 @@ _ESCAPES = str.maketrans(
 
 
 def decode(latex: str, *, typeset: bool = True) -> str:
-    """The text that `latex` stands for; one line break is a blank, an empty line is a line break.
+    """Return the text of `latex`. One line break becomes a space, an empty line a line break.
 
-    With `typeset` false, as for addresses, `~`, `--` and `$` stand for themselves.
+    With `typeset` false, as for addresses, `~`, `--` and `$` are literal.
     """
     text = latex.strip(" \t\n")
     if "\n" in text:
@@ -73,9 +72,9 @@ def decode(latex: str, *, typeset: bool = True) -> str:
 
 
 def encode(text: str) -> str:
-    """`text` as LaTeX within braces; braces in it are balanced, and `decode` gives it back.
+    """Return `text` as LaTeX within braces, with balanced braces; `decode` reverses it.
 
-    Carriage returns become line feeds. No line of it begins with `@`, which would begin an entry.
+    Carriage returns become line feeds. No line begins with `@`, which would begin an entry.
     """
     latex = re.sub(r"\r\n?", "\n", text).translate(_ESCAPES)
     latex = re.sub(r"([`'-])(?=\1)", r"\1{}", latex)

@@ -1,7 +1,6 @@
-"""Likeness: what two records are to each other, a copy, a doubt or different, and why.
+"""Likeness: the verdict on two records (copy, doubt or different), and its reasons.
 
-Nothing here knows of a third record. A doubt is a pair that a human has to look at: much agrees, and something
-contradicts it.
+No third record is considered. A doubt is a pair for a human to check: much agrees, and something contradicts it.
 """
 
 import re
@@ -16,24 +15,24 @@ from .traits import Traits
 with needs("files"):
     from rapidfuzz import fuzz
 
-# A title of so many letters is enough where so many of year and first author agree beside it; by the titles that
-# different records of one year share ("Posttraumatic stress disorder" has 27).
+# Minimum letters of a title, by the number of agreeing fields (year, first author). Measured by titles that different
+# records of one year share ("Posttraumatic stress disorder" has 27).
 LETTERS = {2: 20, 1: 35, 0: 60}
 LETTERS_WITH_ABSTRACT = 10  # "Editorial" has 9
-LETTERS_OVER_A_YEAR = 60  # a journal's yearly reports have short titles; of an article the year online may differ
-YEARS_APART = 2  # a congress abstract and its paper; what lies further apart is another edition
+LETTERS_OVER_A_YEAR = 60  # yearly reports have short titles; an article's online year may differ
+YEARS_APART = 2  # from a congress abstract to its paper; a greater distance means another edition
 ALIKE_TITLES = 85.0  # of 100: typing errors, "Spinosaurusis not" for "Spinosaurus is not"
 ALIKE_ABSTRACTS = 70.0  # of 100: copies reach 79 and more, different texts under one title 62 and less
 TITLE_COMPARED = 500  # letters
 
-# Of a short title, where year, first author and journal agree: too little for a copy, and nothing against it.
+# A short title with the same year, first author and journal: too little for a copy, but no contradiction.
 MANY_PAPERS = ("a title that many papers have",)
 
 _NUMBERS = re.compile(r"\d+")
 
 
 class Key(StrEnum):
-    """The field by which a copy was found, as `Traits` call it; strongest first."""
+    """The matching fields of a copy, as in `Traits`; strongest first."""
 
     DOI = "doi"
     PMID = "pmid"
@@ -41,7 +40,7 @@ class Key(StrEnum):
 
 
 class Likeness(StrEnum):
-    """The kind of a pair; UNKNOWN says as little against a copy as for it."""
+    """The kind of a pair; UNKNOWN is evidence neither for a copy nor against it."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -51,7 +50,7 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """The kind of a pair, and what speaks against a copy; for a copy nothing does."""
+    """The kind of a pair, and the evidence against a copy; empty for a copy."""
 
     likeness: Likeness
     against: tuple[str, ...] = ()
@@ -61,11 +60,11 @@ _COPY = PairVerdict(Likeness.COPY)
 _UNKNOWN = PairVerdict(Likeness.UNKNOWN, ("too little agrees beside the title",))
 _OTHER_TITLE = PairVerdict(Likeness.DIFFERENT, ("another title",))
 
-# Of each a record has one; with the words for another one.
+# Identifiers that a record has only once, with their names.
 IDENTIFIERS: Mapping[str, Callable[[Traits], str | None]] = {
-    "DOI": lambda own: own.doi,
-    "PubMed id": lambda own: own.pmid,
-    "trial": lambda own: own.trial,
+    "DOI": lambda record: record.doi,
+    "PubMed id": lambda record: record.pmid,
+    "trial": lambda record: record.trial,
 }
 
 
@@ -75,7 +74,7 @@ def value_of(own: Traits, key: Key) -> str | None:
 
 
 def by_identifier(one: Traits, other: Traits) -> PairVerdict:
-    """Two records with one DOI or one PubMed id."""
+    """Return the verdict on two records with the same DOI or PubMed id."""
     if one.title == other.title or not one.title or not other.title or _title_in_other_words(one, other):
         return _COPY
     abstracts = _abstracts_alike(one, other)
@@ -96,7 +95,7 @@ def by_identifier(one: Traits, other: Traits) -> PairVerdict:
 
 @dataclass(frozen=True)
 class SharedTraits:
-    """The agreement of two records beside the title; None where one of them does not say."""
+    """The agreement of two records beside the title; None if a value is missing."""
 
     abstract: bool | None
     author: bool | None
@@ -105,7 +104,7 @@ class SharedTraits:
 
     @classmethod
     def of(cls, one: Traits, other: Traits) -> "SharedTraits":
-        """The evidence in two records."""
+        """Return the shared traits of two records."""
         return cls(
             abstract=_abstracts_alike(one, other),
             author=not one.author.isdisjoint(other.author) if one.author and other.author else None,
@@ -115,7 +114,7 @@ class SharedTraits:
 
     @property
     def agreeing(self) -> list[str]:
-        """The names of the fields that agree."""
+        """Return the names of the fields that agree."""
         agrees_in = {
             "year": self.years_apart == 0,
             "first author": self.author,
@@ -126,23 +125,23 @@ class SharedTraits:
 
     @property
     def letters(self) -> int:
-        """The length that the title must have."""
+        """Return the minimum length of the title."""
         return LETTERS_WITH_ABSTRACT if self.abstract else LETTERS[(self.years_apart == 0) + bool(self.author)]
 
     def online_first(self, weight: int) -> bool:
-        """True where nothing but the turn of a year lies between two records of one author in one journal."""
+        """Return True if only the turn of a year separates two records of one author in one journal."""
         together = self.years_apart == 1 and bool(self.author) and bool(self.journal)
         return together and (bool(self.abstract) or weight >= LETTERS_OVER_A_YEAR)
 
     @property
     def worth_a_look(self) -> bool:
-        """True where two records of one title may be one paper, or a paper and its preprint or congress abstract."""
+        """Return True if records of one title may be one paper, or a paper and its preprint or congress abstract."""
         near = (self.years_apart or 0) <= YEARS_APART
         return bool(self.abstract or (near and (self.author or (self.author is None and self.abstract is None))))
 
 
 def by_title(one: Traits, other: Traits) -> PairVerdict:
-    """Two records with one title, or one of which has the other's without a subtitle or in another language."""
+    """Return the verdict on two records whose titles agree, or differ by a subtitle or by language."""
     if one.trial and other.trial and one.trial != other.trial:
         return PairVerdict(Likeness.DIFFERENT, ("another trial",))
     if one.title != other.title and not _title_in_other_words(one, other):
@@ -181,31 +180,31 @@ def agreement(one: Traits, other: Traits, key: Key) -> str:
 
 
 def doubt(one: Traits, other: Traits, against: tuple[str, ...]) -> str:
-    """Return why a pair is a doubt, in words: `the same title and first author, but another journal`."""
+    """Return the reason of a doubt, in words: `the same title and first author, but another journal`."""
     return f"{agreement(one, other, Key.TITLE)}, but {', '.join(against)}"
 
 
-def _by_other_title(one: Traits, other: Traits, evidence: SharedTraits, against: tuple[str, ...]) -> PairVerdict:
-    """More has to agree than under one title: the first author, the year, and the abstract or the journal."""
+def _by_other_title(first: Traits, second: Traits, evidence: SharedTraits, against: tuple[str, ...]) -> PairVerdict:
+    """Return the verdict if titles differ. It needs more agreement: first author, year, and abstract or journal."""
     if against or not evidence.author or evidence.years_apart is None:
         return PairVerdict(Likeness.DIFFERENT, ("another title", *against))
     if evidence.abstract:
         return _COPY
-    if one.other_paper or other.other_paper:
+    if first.other_paper or second.other_paper:
         return PairVerdict(Likeness.DOUBT, ("a subtitle that may name another paper",))
     return _COPY if evidence.journal else PairVerdict(Likeness.DOUBT, ("neither abstract nor journal to compare",))
 
 
-def _contradictions(one: Traits, other: Traits, evidence: SharedTraits) -> Iterator[str]:
-    """Yield in words what speaks against one record under one title."""
+def _contradictions(first: Traits, second: Traits, evidence: SharedTraits) -> Iterator[str]:
+    """Yield in words the evidence against one record under one title."""
     for name, get in IDENTIFIERS.items():
-        if (ours := get(one)) and (theirs := get(other)) and ours != theirs:
+        if (ours := get(first)) and (theirs := get(second)) and ours != theirs:
             yield f"another {name}"
-    if evidence.years_apart and one.year and other.year:
-        yield f"another year ({min(one.year, other.year)}, {max(one.year, other.year)})"
+    if evidence.years_apart and first.year and second.year:
+        yield f"another year ({min(first.year, second.year)}, {max(first.year, second.year)})"
     if evidence.author is False:
         yield "another first author"
-    if one.meeting != other.meeting:
+    if first.meeting != second.meeting:
         yield "one is a congress abstract"
     if evidence.journal is False:
         yield "another journal"
@@ -213,19 +212,19 @@ def _contradictions(one: Traits, other: Traits, evidence: SharedTraits) -> Itera
         yield "another abstract"
 
 
-def _title_in_other_words(one: Traits, other: Traits) -> bool:
-    """True where one title is the other's without its subtitle, or one of its two languages."""
-    return one.title in other.other_titles or other.title in one.other_titles
+def _title_in_other_words(first: Traits, second: Traits) -> bool:
+    """Return True if one title is the other without its subtitle, or in a single language."""
+    return first.title in second.other_titles or second.title in first.other_titles
 
 
 def _behind_its_translation(both: Traits, other: Traits) -> bool:
-    """True where a title is another one and then the title of `other`, or one of its two languages."""
+    """Return True if a title is another one followed by the title of `other`, or by it in a single language."""
     return any(len(way) >= LETTERS[2] and both.title.endswith(way) for way in (other.title, *other.other_titles))
 
 
-def _abstracts_alike(one: Traits, other: Traits) -> bool | None:
-    """None where one of them has no abstract; a shorter one may be the beginning of the longer."""
-    length = min(len(one.abstract), len(other.abstract))
+def _abstracts_alike(first: Traits, second: Traits) -> bool | None:
+    """Return whether the abstracts agree; None if one is missing. A shorter one may be the beginning of the longer."""
+    length = min(len(first.abstract), len(second.abstract))
     if not length:
         return None
-    return fuzz.ratio(one.abstract[:length], other.abstract[:length], score_cutoff=ALIKE_ABSTRACTS) > 0
+    return fuzz.ratio(first.abstract[:length], second.abstract[:length], score_cutoff=ALIKE_ABSTRACTS) > 0

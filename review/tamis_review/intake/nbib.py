@@ -1,7 +1,7 @@
-"""NBIB, the MEDLINE format in which PubMed exports: `PMID- ` begins a record, six blanks continue a value.
+"""NBIB, the MEDLINE format of PubMed's exports: `PMID- ` begins a record, six spaces continue a value.
 
-PubMed breaks a value after a blank, which stays at the end of the line. The format has no line breaks of its own: the
-writer sets a line of six blanks for one, which other programs read as white space, and this reader as what it was.
+PubMed breaks a value after a space, which stays at the end of the line. The format has no line breaks within values:
+the writer writes a line of six spaces, which other programs read as white space, and this reader as a line break.
 """
 
 import re
@@ -23,7 +23,7 @@ OWNER, WITHOUT_PMID = "OWN", "ERIC"
 NOTE = "GN"  # general note
 DOI_TAGS = ("LID", "AID")
 INDENT = " " * 6
-WIDTH = 87  # characters without the blank at the end; where PubMed breaks its lines
+WIDTH = 87  # characters without the space at the end; PubMed's line width
 NOTES: Mapping[str, FieldPlace] = {
     "url": FieldPlace(NOTE, "URL: "),
     "id": FieldPlace(NOTE, "Record ID: "),
@@ -31,25 +31,25 @@ NOTES: Mapping[str, FieldPlace] = {
 }
 _TAGGED = re.compile(r"(?=.{4}-)([A-Z][A-Z0-9]{1,3}) {0,2}-(?:\s(.*)|$)", re.DOTALL)
 _TAG = re.compile(r"[A-Z][A-Z0-9]{1,3}")
-# A piece of a value that is too long for a line: it ends with a blank, and no blank follows.
+# A piece of a value that is too long for a line: it ends with a space, and no space follows.
 _PIECE = re.compile(rf".{{1,{WIDTH - len(INDENT)}}} (?=[^ ])|.*? (?=[^ ])")
 
 
 def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The records in `text`; ERIC's, which begin with `OWN - ERIC`, are among them.
+    """Return the records in `text`, including ERIC's, which begin with `OWN - ERIC`.
 
     A record without its beginning is lost: an empty line ends the one before it. Text between records is skipped.
 
-    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
     return read_tagged(SCHEME, _blocks, text, notes)
 
 
 def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write the records. What comes from NBIB keeps its tags; else canonical fields and decision get theirs.
+    """Write the records. Fields from NBIB keep their tags; canonical fields and the decision get theirs.
 
-    Line ends within a value become line feeds. The address stands in a general note, for want of a tag. Other hidden
-    fields of a record that does not come from NBIB have no tag: left out.
+    Line ends within a value become line feeds. The address is in a general note, as it has no tag. Other hidden fields
+    of records from elsewhere are omitted.
     """
     for record in records:
         if source_format(record) is not Format.NBIB:
@@ -57,7 +57,7 @@ def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
         fields = [field for field in fields_of(record, Format.NBIB, PLACES) if not is_withdrawn(field)]
         begin = next((field for field in fields if field.name == BEGIN), Field(BEGIN, ""))
         for field in (begin, *(field for field in fields if field.name != BEGIN)):
-            # A source is data from elsewhere, and may hold what is no tag.
+            # A source is data from elsewhere, and may hold invalid tags.
             for line in _folded(field.name, field.text) if _TAG.fullmatch(field.name) else ():
                 stream.write(f"{line}\n")
         stream.write("\n")
@@ -67,8 +67,8 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
     lines = lines_of(text)
     separates = not _is_spread_out(lines)
     block: TaggedRecord | None = None
-    begun = 0  # records, those that are lost among them
-    ended = headless = False  # an empty line came; within a record whose beginning is missing
+    begun = 0  # records, including lost ones
+    ended = headless = False  # after an empty line; within a record without its beginning
     for number, line in enumerate(lines, 1):
         match = _TAGGED.fullmatch(line)
         if match and _begins(match, block):
@@ -95,7 +95,7 @@ def _blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
 
 
 def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
-    """True for the tag that begins a record: ERIC, which has no PubMed id, begins with itself as the owner."""
+    """Return True for the tag that begins a record. ERIC records have no PubMed id and begin with the owner."""
     if tagged[1] == OWNER:
         # `write_nbib` puts a PubMed id first.
         only_a_pmid = block is not None and [field.tag for field in block.fields] == [BEGIN]
@@ -104,26 +104,26 @@ def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
 
 
 def _is_spread_out(lines: Sequence[str]) -> bool:
-    """True where empty lines stand between lines, and not between records."""
+    """Return True if empty lines are between lines, and not between records."""
     tagged = [at for at, line in enumerate(lines) if _TAGGED.fullmatch(line)]
     return sum(at > 0 and not lines[at - 1].strip() for at in tagged) * 2 > len(tagged)
 
 
 def _unfolded(lines: Sequence[str]) -> str:
-    """The text of a field, of its first line and the lines that continue it."""
+    """Return the text of a field: its first line and the continuation lines."""
     parts = [lines[0]]
     for line in lines[1:]:
         if line == INDENT:
             parts.append("\n")
             continue
         part = line[len(INDENT) :] if line.startswith(INDENT) else line.lstrip()
-        # Some programs cut the blank at the end of a line.
+        # Some programs cut the space at the end of a line.
         parts.append(part if not parts[-1] or parts[-1].endswith((" ", "\n")) else f" {part}")
     return "".join(parts)
 
 
 def _folded(tag: str, text: str) -> Iterator[str]:
-    """The lines of a field; `_unfolded` gives `text` back."""
+    """Yield the lines of a field; `_unfolded` reverses this."""
     first, *others = LINE_END.split(text)
     start, *rest = _pieces(first) or [""]
     yield f"{tag:<4}- {start}"
@@ -165,7 +165,7 @@ SCHEME = Scheme(
     all_tags=frozenset(("keywords",)),
     all_joined={"type": "; "},
     patterns=(
-        # ERIC has addresses there: of the DOI, or its own.
+        # ERIC has addresses here: of the DOI, or its own.
         Pattern(
             "doi", DOI_TAGS, (_whole(r"(10\.\S+)\s*\[doi\]"), _whole(r"https?://(?:dx\.)?doi\.org/(10\.\S+)")), True
         ),
@@ -176,7 +176,7 @@ SCHEME = Scheme(
     notes=NOTES,
     accessions={"OID": None},  # ERIC's number
 )
-# What a record has, and its source has not, or is not NBIB: where it is written, in this order.
+# The tags for values that the source lacks, or for records not from NBIB, in this order.
 PLACES: Mapping[str, FieldPlace] = {
     **best_places(SCHEME.sources, "pmid", "year", "title"),
     "doi": FieldPlace("LID", "", " [doi]"),

@@ -1,7 +1,7 @@
-"""Notes: what a reader says of a file besides its records.
+"""Notes: a reader's remarks on a file besides its records.
 
-What stands between records (a numbering, a link line) is stepped over and counted. What is malformed costs one record,
-and its note names the line and the reason; where reading is strict, it is an error.
+Text between records (a numbering, a link line) is skipped and counted. Malformed text costs one record, and its note
+has the line and the reason; strict reading raises an error.
 """
 
 import re
@@ -14,7 +14,7 @@ from tamis_schemas import InputError
 
 from .recognise import Format
 
-# How a note calls a line -> its form: Ovid numbers its records and adds a link, Cochrane has three lines of its own.
+# Name of a line in notes -> its form. Ovid numbers records and adds a link; Cochrane adds three lines.
 KNOWN: Mapping[str, re.Pattern[str]] = {
     "record number": re.compile(r"\d+\.|Record #\d+ of \d+|Result #\d+|<\d+>", re.IGNORECASE),
     "`Provider:` line": re.compile(r"Provider:.*", re.IGNORECASE),
@@ -23,7 +23,7 @@ KNOWN: Mapping[str, re.Pattern[str]] = {
     "link": re.compile(r"(?:(?:link|url)[^:]{0,40}:\s*)?(?:https?://\S+|<a\s[^>]*>.*)", re.IGNORECASE),
 }
 OTHER = "line of text outside of any record"
-# How a record begins where files of several formats were put into one.
+# The beginning of a record, for files that were joined from several formats.
 FOREIGN: Mapping[Format, re.Pattern[str]] = {
     Format.RIS: re.compile(r"TY {1,2}-(?:\s|$)"),
     Format.NBIB: re.compile(r"PMID- "),
@@ -45,32 +45,32 @@ class NoteKind(StrEnum):
 
 @dataclass(frozen=True)
 class Note:
-    """One thing in a file that became no record."""
+    """An item in a file that became no record."""
 
     kind: NoteKind
-    line: int  # of the file, from 1; where it stands several times, the first
-    text: str  # what was skipped, or why the record is lost
-    n: int = 1  # how often: of what is skipped, the same text is counted
+    line: int  # line of the file, from 1; the first, if it is repeated
+    text: str  # skipped text, or reason why the record is lost
+    n: int = 1  # number of times; equal skipped texts are counted together
 
 
 class Notes:
-    """The notes of one file, as its reader takes them."""
+    """The notes of one file, collected by its reader."""
 
     def __init__(self, path: Path, *, strict: bool = False) -> None:
         self.path = path
         self._strict = strict
-        self._skipped: dict[str, tuple[int, int]] = {}  # what -> line of the first, how many
+        self._skipped: dict[str, tuple[int, int]] = {}  # kind -> first line, count
         self._lost: list[Note] = []
 
     def skipped(self, what: str, line: int) -> None:
-        """Count what stands between records: `what` says its kind, not its text."""
+        """Count text between records. `what` is its kind, not its text."""
         first, n = self._skipped.get(what, (line, 0))
         self._skipped[what] = (first, n + 1)
 
     def between(self, line: str, number: int, own: Format, *, of_lost: bool = False) -> bool:
-        """Note a line that belongs to no record of its file; True where a record in another format begins there.
+        """Note a line outside any record. Return True if a record in another format begins there.
 
-        Of a lost record (`of_lost`) other lines are none between records.
+        Within a lost record (`of_lost`), other lines are not noted.
         """
         text = line.strip().removeprefix("\ufeff")
         other = next((form for form, sign in FOREIGN.items() if form is not own and sign.match(text)), None)
@@ -82,19 +82,19 @@ class Notes:
         return other is not None
 
     def malformed(self, what: str, line: int) -> None:
-        """Count what is broken and is no record, as `skipped` does. Raises `InputError` where reading is strict."""
+        """Count malformed text that is no record, as `skipped` does. Raises `InputError` if reading is strict."""
         if self._strict:
             raise InputError(what, path=self.path, line=line)
         self.skipped(what, line)
 
     def lost(self, reason: str, line: int) -> None:
-        """Note a record that cannot be read. Raises `InputError` where reading is strict."""
+        """Note a record that cannot be read. Raises `InputError` if reading is strict."""
         if self._strict:
             raise InputError(reason, path=self.path, line=line)
         self._lost.append(Note(NoteKind.LOST, line, reason))
 
     def nothing_read(self, wanting: str) -> InputError:
-        """The error of a file without a record that can be read: the first record's fault, else what is `wanting`."""
+        """Return the error for a file without readable records: the first record's fault, else the `wanting` part."""
         if not self._lost:
             return InputError(wanting, path=self.path)
         first, n = self._lost[0], len(self._lost)
@@ -103,6 +103,6 @@ class Notes:
 
     @property
     def taken(self) -> tuple[Note, ...]:
-        """All of them, by line."""
+        """Return all notes, by line."""
         skipped = (Note(NoteKind.SKIPPED, line, what, n) for what, (line, n) in self._skipped.items())
         return tuple(sorted((*skipped, *self._lost), key=lambda note: note.line))

@@ -1,8 +1,8 @@
-"""PubMed's "Abstract (text)": numbered records of paragraphs, each known by its place or by how it begins.
+"""PubMed's "Abstract (text)": numbered records of paragraphs, each identified by its place or its beginning.
 
-`1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` is the first, then the title, the authors and the abstract, with what
-PubMed adds to some; the last has `DOI:`, `PMCID:` and `PMID:`. Lines are broken after a blank, which stays at their
-end; a line without one ends a part of the abstract. Two empty lines stand between records.
+`1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` comes first, then the title, the authors and the abstract, sometimes
+with additions; the last paragraph has `DOI:`, `PMCID:` and `PMID:`. Lines are broken after a space, which stays at the
+end; a line without it ends a part of the abstract. Two empty lines separate records.
 """
 
 import re
@@ -15,30 +15,30 @@ from .recognise import Format
 from .record import assemble
 from .tagged import lines_of
 
-# How a paragraph begins -> the name under which it is kept.
+# The beginning of a paragraph -> its name in the record.
 KEPT: Mapping[str, re.Pattern[str]] = {
     "pubmed_affiliations": re.compile(r"Author information:\s*"),
     "pubmed_collaborators": re.compile(r"Collaborators?:\s*"),
     "pubmed_conflict_of_interest": re.compile(r"Conflict of interest statement:\s*"),
     "pubmed_language_note": re.compile(r"(?=\[Article in )"),
-    # The second line is indented: the first says how the two are related.
+    # The second line is indented: the first is the relation of the two.
     "pubmed_related": re.compile(
         r"(?=(?:Comment|Update|Erratum|Retraction|Partial retraction|(?:(?:Retracted|Corrected) and r|R)epublished"
         r"|Summary for patients|Expression of concern|Original report|Reprint|Associated|Dataset|Preprint)[^\n]{0,40}"
         r"\b(?:in|on|of|for|from|with|by)\s*:?\s*\n {4})"
     ),
-    # Another abstract: of the publisher in another language, of a specialised collection.
+    # Another abstract: the publisher's in another language, or a specialised collection's.
     "pubmed_other_abstract": re.compile(
         r"(?=(?:Publisher|PIP|AIDSHA|KIE|NASA|AAMC|HMD|IND|SPACELINE|plain-language-summary|Plain Language Summary"
         r"|Publisher-provided[^:\n]*): ?)"
     ),
 }
 OTHER_ABSTRACT, AFFILIATIONS = "pubmed_other_abstract", "pubmed_affiliations"
-# Who owns the rights: as the paragraph begins, or anywhere in it.
+# A copyright notice: at the paragraph's beginning, or anywhere in it.
 COPYRIGHT = re.compile(r"©|(?:crown )?copyright *(?:©|\(c\)|:|\d{4})|\(c\) ?\d{4}|published by ", re.IGNORECASE)
 RIGHTS = re.compile(r"©|copyright|\(c\) ?\d{4}|published by |rights reserved|licen[cs]e", re.IGNORECASE)
 LONGEST_COPYRIGHT = 800  # characters
-LONGEST_OWNER = 60  # characters; a paragraph behind the abstract as short as that is the owner's name
+LONGEST_OWNER = 60  # characters; a paragraph this short after the abstract is the owner's name
 
 LANGUAGE = re.compile(r"\[Article in ([^;\]]+)")
 
@@ -51,29 +51,29 @@ _CITATION = re.compile(
     r"(?:;\s*(?P<volume>[^(:;.]*?)\s*(?:\((?P<issue>[^:]*?)\))?)?(?::(?P<pages>(?:[^.; ]|\.(?=\d))+))?(?:[.;]|$)"
 )
 _YEAR = re.compile(r"\b(?P<year>1[89]\d\d|20\d\d)\b")
-_MARKS = re.compile(r"(?:\((?:\d+|#|\*|[a-z])\))+")  # of affiliations and of equal contributions
+_MARKS = re.compile(r"(?:\((?:\d+|#|\*|[a-z])\))+")  # of affiliations and equal contributions
 _NAME = re.compile(r"\S.{0,80} [A-Z][A-Za-z]{0,4}(?: (?:Jr|Sr|\dnd|\drd|\dth|I{1,3}|IV))?")
-_BROKEN = re.compile(r"\n(?![A-Z][A-Z ,/&'-]{2,40}: )")  # but for the label of an abstract's next part
+_BROKEN = re.compile(r"\n(?![A-Z][A-Z ,/&'-]{2,40}: )")  # except before the label of an abstract's next part
 
 
 @dataclass
 class _Block:
-    """The lines of a record, without its number; or of what stands between two."""
+    """The lines of a record, without its number; or the lines between two records."""
 
     line: int
     numbered: bool
     lines: list[str]
-    is_whole: bool = False  # its PMID has come
+    is_whole: bool = False  # it has a PMID
 
 
 def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The records in `text`. One without its number or its PMID is lost; text between records is skipped.
+    """Return the records in `text`. A record without its number or PMID is lost; text between records is skipped.
 
-    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
-    line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the blank at a line's end
+    line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the space at a line's end
     records: list[dict[str, Any]] = []
-    begun = 0  # records, those that are lost among them
+    begun = 0  # records, including lost ones
     for block in _blocks(text):
         if block.numbered or block.is_whole:
             begun += 1
@@ -95,7 +95,7 @@ def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
 
 def _blocks(text: str) -> Iterator[_Block]:
     block: _Block | None = None
-    empty = 2  # lines since the last that said something
+    empty = 2  # empty lines since the last line with text
     for number, line in enumerate(lines_of(text), 1):
         if not line.strip():
             empty += 1
@@ -104,7 +104,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             continue
         begun = _BEGIN.match(line)
         is_between = block is None or block.is_whole or not block.numbered
-        # Behind its PMID a record has nothing but its authors' statement.
+        # After its PMID a record has only its authors' statement.
         is_other = is_between and not (block and block.numbered and empty == 1 and _STATEMENT.match(line))
         if empty and (
             (begun and (empty > 1 or is_between)) or (is_other and (empty > 1 or (block and block.numbered)))
@@ -133,7 +133,7 @@ def _record(block: _Block, *, number: int, line_break: str) -> dict[str, Any]:
 
 
 class _Reading:
-    """One record in the making, of its paragraphs in their order."""
+    """A record under construction, from its paragraphs in order."""
 
     def __init__(self, line_break: str) -> None:
         self.fields: dict[str, Any] = {}
@@ -142,7 +142,7 @@ class _Reading:
         self._line_break = line_break
 
     def take(self, text: str, following: str) -> None:
-        """Place a paragraph: by how it begins, else as what is still wanting."""
+        """Assign a paragraph by its beginning, or else to the next missing part."""
         name = next((name for name, sign in KEPT.items() if sign.match(text)), None)
         if _IDS.match(text):
             self._take_ids(text)
@@ -164,7 +164,7 @@ class _Reading:
             self.body.append(text)
 
     def part_with_copyright(self) -> None:
-        """Keep the last paragraph of the abstract apart where it says who owns its rights."""
+        """Separate the last paragraph of the abstract if it is a copyright notice."""
         if not self.body:
             return
         last = self.body[-1]
@@ -174,7 +174,7 @@ class _Reading:
             self._keep("pubmed_copyright", self.unbroken(self.body.pop()))
 
     def unbroken(self, text: str) -> str:
-        """A paragraph without the ends of lines that were broken for their length."""
+        """Return a paragraph without line breaks made for length."""
         if self._line_break:
             return _BROKEN.sub(self._line_break, text).strip()
         return text.replace(" \n", " ").strip()
@@ -216,6 +216,6 @@ def _names(text: str) -> list[str]:
 
 
 def _are_names(text: str) -> bool:
-    """True where most parts between commas end in initials: `Rossi A, Ekholm BC.`"""
+    """Return True if most parts between commas end in initials: `Rossi A, Ekholm BC.`"""
     names = _names(text)
     return sum(_NAME.fullmatch(name) is not None for name in names) * 2 > len(names)

@@ -1,4 +1,4 @@
-"""A bibliographic file, read: its records, and how its bytes were taken. `READERS` has the function of each format."""
+"""The reader of bibliographic files: records and decoding. `READERS` has the function of each format."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from .ris import read_ris
 from .source import source_format
 from .wos_and_enw import read_enw, read_wos
 
-with needs("files"):  # said at once where it is missing; what takes memory is loaded by who reads such a format
+with needs("files"):  # fails at once if it is missing; large parsers load on first use
     if find_spec("lxml") is None:
         raise ModuleNotFoundError("No module named 'lxml'", name="lxml")
 
@@ -28,14 +28,14 @@ Reader = Callable[[str, Notes], list[dict[str, Any]]]
 
 
 def _read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Read BibTeX; its parser takes two megabytes of memory, which who reads none does not take."""
+    """Read BibTeX. Its parser takes two megabytes of memory, so it is loaded only here."""
     from .bibtex import read_bibtex
 
     return read_bibtex(text, notes)
 
 
 def _read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Read EndNote XML; its parser takes four megabytes, likewise."""
+    """Read EndNote XML. Its parser takes four megabytes, so it is loaded only here."""
     from .endnote_xml import read_endnote_xml
 
     return read_endnote_xml(text, notes)
@@ -61,29 +61,29 @@ class Intake:
     records: list[dict[str, Any]]
     format: Format
     encoding: str
-    replaced: tuple[Replaced, ...]  # bytes that are not valid in `encoding`, and were read as cp1252
-    sha256: str  # of the file's bytes
-    notes: tuple[Note, ...] = ()  # what became no record, by line
+    replaced: tuple[Replaced, ...]  # bytes that are invalid in `encoding`, read as cp1252
+    sha256: str  # SHA-256 of the file's bytes
+    notes: tuple[Note, ...] = ()  # skipped text and lost records, by line
 
     @property
     def skipped(self) -> int:
-        """The number of lines and the like that belong to no record."""
+        """Return the number of lines and other texts that belong to no record."""
         return sum(note.n for note in self.notes if note.kind is NoteKind.SKIPPED)
 
     @property
     def lost(self) -> int:
-        """The number of records that could not be read."""
+        """Return the number of records that could not be read."""
         return sum(note.kind is NoteKind.LOST for note in self.notes)
 
 
 def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> Intake:
-    """Every record of a file, in its order, of any format that docs/files.md lists, told by the content.
+    """Return every record of a file in order. The content decides the format, any that docs/files.md lists.
 
-    The records are as `read_records` says; a file of more than `max_bytes` is not read.
+    The records are as `read_records` describes. A file of more than `max_bytes` is refused.
 
-    What became no record stands in its `notes`; where reading is `strict`, a record that cannot be read is an error.
+    Text that became no record is in `notes`; if reading is `strict`, an unreadable record is an error.
 
-    Raises `InputError` naming file and line, where the file as a whole cannot be read.
+    Raises `InputError` naming file and line, if the file as a whole cannot be read.
     """
     path = Path(path)
     decoded = read_decoded(path, max_bytes=max_bytes)
@@ -108,19 +108,18 @@ def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool
 
 
 def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[dict[str, Any]]:
-    """Every record of a file that `read_file` reads, in the file's order.
+    """Return every record of a file that `read_file` reads, in the file's order.
 
-    Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int where it is one), `journal`, `keywords`
-    (list), `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. What has no canonical name keeps its own behind an
-    underscore (`label` -> `_label`, RIS tag `N1` -> `_ris_N1`): it stays with the item and is never shown to a
-    model. `_line` is the line of the file, counted from 1, in which the record begins; `_source` says which fields
-    the record had there, so that `write_records` can write them again. Empty fields are left out. Objects of a JSONL
-    file keep all their names.
+    Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int if numeric), `journal`, `keywords` (list),
+    `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields keep their name with an underscore (`label` ->
+    `_label`, RIS tag `N1` -> `_ris_N1`): they stay with the item and are never shown to a model. `_line` is the
+    record's first line in the file, from 1. `_source` describes the record's fields there, so that `write_records` can
+    write them again. Empty fields are omitted. Objects of a JSONL file keep all their names.
 
     The id is the file's own, else the PubMed or trial id, the accession number, the DOI, else `record-<n>`. Two
-    records may have the same id: exports hold true duplicates, and finding them is not the reader's business.
+    records may have the same id: exports hold duplicates, and `find_duplicates` finds them.
 
-    Raises `InputError` naming file and line, where a record cannot be read: nobody would hear of it, as `read_file`
-    tells. What programs set between records is skipped.
+    Raises `InputError` naming file and line if a record cannot be read, as the caller gets no notes. Programs' text
+    between records is skipped.
     """
     return read_file(path, max_bytes=max_bytes, strict=True).records

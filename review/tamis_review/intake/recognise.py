@@ -3,18 +3,18 @@
 import re
 from enum import StrEnum
 
-LOOKED_AT = 20_000  # characters; a format shows itself in its first record
+LOOKED_AT = 20_000  # characters; the first record shows the format
 
 
 class Format(StrEnum):
-    """The formats that are recognised; the values are how messages, and a batch's source, name them."""
+    """The recognised formats. Messages and a batch's source use the values."""
 
     RIS = "RIS"
     NBIB = "NBIB"
     BIBTEX = "BibTeX"
     ENDNOTE_XML = "EndNote XML"
     DELIMITED = "CSV"
-    TSV = "TSV"  # as a format to write, and of a record; a text is recognised as `DELIMITED`, whatever its delimiter
+    TSV = "TSV"  # only for writing and for records; all delimited texts are recognised as `DELIMITED`
     JSONL = "JSONL"
     JSON_ARRAY = "a JSON array"
     XML = "XML"
@@ -33,7 +33,7 @@ WRITABLE = (
     Format.TSV,
     Format.JSONL,
 )
-# What people call the formats that can be written, in small letters, besides their own names.
+# Other names of the formats that can be written, in lower case.
 ALIASES = {
     "medline": Format.NBIB,
     "pubmed": Format.NBIB,
@@ -44,7 +44,7 @@ ALIASES = {
 }
 
 
-# In this order: the first that is found decides. EndNote XML may have its declaration, DOCTYPE and comments before it.
+# The first match decides. EndNote XML may begin with a declaration, DOCTYPE and comments.
 SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     (Format.JSON_ARRAY, re.compile(r"\s*\[\s*[\]\[{\"]")),
     (Format.JSONL, re.compile(r"\s*\{")),
@@ -52,7 +52,7 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
     (Format.HTML, re.compile(r"\s*<(?:!doctype html|html|head|body)", re.IGNORECASE)),
     (Format.XML, re.compile(r"\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z])")),
     (Format.ENDNOTE_TAGGED, re.compile(r"\s*%(?:0[ \t]|[A-Z][ \t][^\r\n]*[\r\n]+%[0-9A-Z@?!+][ \t])")),
-    # A header with a title or an abstract among its columns: whatever stands in a cell below, a table it is.
+    # A header with a title or an abstract column: a table, with any content of its cells.
     (
         Format.DELIMITED,
         re.compile(
@@ -65,14 +65,14 @@ SIGNS: tuple[tuple[Format, re.Pattern[str]], ...] = (
         Format.PUBMED_TEXT,
         re.compile(
             r"\s*\d+\. \S[^\r\n]*(?:[\r\n](?s:.*[\r\n])?PMID: \d"
-            # Hundreds of authors may stand before the first id: a journal and a year, then a paragraph's end.
+            # Hundreds of authors may precede the first id: a journal and a year, then a paragraph's end.
             r"|\. (?:1[89]|20)\d\d\b[^\r\n]*(?:\r\n|\r|\n)(?:\S[^\r\n]*(?:\r\n|\r|\n)){0,2}(?:\r\n|\r|\n)\S)"
         ),
     ),
 )
 _AT_LINE_START = r"(?:^|(?<=[\r\n]))\ufeff?[ \t]*"
-# How a record begins; groups are called as members of `Format`. Text may stand before the first record (comments,
-# numbering, a line of the program's own), and the beginning of another format may stand within one: the first decides.
+# The beginning of a record; groups are named as members of `Format`. The first match decides: text may precede the
+# first record (comments, numbering, a program's line), and a record may contain another format's beginning.
 BEGINNINGS = re.compile(
     _AT_LINE_START + "(?:"
     r"(?P<NBIB>(?:PMID|STAT|OWN )- )"
@@ -82,7 +82,7 @@ BEGINNINGS = re.compile(
     r"|(?P<ENDNOTE_TAGGED>%0 [A-Z])"
     ")"
 )
-# A file that lost its first lines still has tags: better the readers of these say so than that of CSV.
+# A file without its first lines still has tags: the error of a tagged format is better than CSV's.
 HEADLESS = re.compile(
     _AT_LINE_START + "(?:"
     r"(?P<NBIB>(?:DCOM|STAT|EDAT|MHDA|CRDT|PHST|LID |FAU )- )"
@@ -93,7 +93,7 @@ HEADLESS = re.compile(
 
 
 def recognise(text: str) -> Format:
-    """The format of `text`; `DELIMITED` where nothing tells another."""
+    """Return the format of `text`; `DELIMITED` if there is no sign of another."""
     beginning = text[:LOOKED_AT].lstrip("\ufeff")
     for form, sign in SIGNS:
         if sign.match(beginning):
@@ -103,6 +103,6 @@ def recognise(text: str) -> Format:
 
 
 def format_named(name: str) -> Format | None:
-    """The format that a person calls `name`, in any case, if it is one that can be written."""
+    """Return the format that a person calls `name`, in any case, or None if there is none or it cannot be written."""
     plain = name.strip().casefold()
     return {form.value.casefold(): form for form in WRITABLE}.get(plain) or ALIASES.get(plain)

@@ -1,4 +1,4 @@
-"""A record under its canonical names: what every reader hands back."""
+"""A record under its canonical names: the result of every reader."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from tamis_schemas.records.item import UNKNOWN_ID, resolve_item_id
 
 from .source import SOURCE
 
-# The order in which a record's fields stand, and so are shown.
+# The order of a record's fields, also for display.
 CANONICAL = (
     "id",
     "title",
@@ -38,10 +38,10 @@ _SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "2nd", "3rd", "4th"))
 def assemble(
     fields: Mapping[str, Any], kept: Mapping[str, Any], *, line: int, number: int, accession: str | None = None
 ) -> dict[str, Any]:
-    """A record of the canonical `fields` that are set, what is `kept` besides, and its line.
+    """Return a record of the canonical `fields` that are set, the `kept` fields, and its line.
 
-    `kept` comes under its own names; each gets its underscore here, and a list of one text becomes this text. `number`
-    counts the file's records from 1.
+    Each name in `kept` gets an underscore here, and a list of one text becomes this text. `number` counts the file's
+    records from 1.
     """
     record = {name: fields[name] for name in CANONICAL if fields.get(name)}
     if "doi" in record:
@@ -59,7 +59,7 @@ def assemble(
 
 
 def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[str, Any]:
-    """A record that keeps its own names; it gets an id only where nothing in it identifies it."""
+    """Return a record that keeps its own names. It gets an id only if nothing in it identifies it."""
     record = dict(own)
     if resolve_item_id(record) == UNKNOWN_ID:
         doi = record.get("doi")
@@ -69,16 +69,15 @@ def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[
 
 
 def own_id(record: Mapping[str, Any]) -> str | None:
-    """The record's id where it says something of its own: neither a number given here nor the PubMed id, trial id or
-    DOI over again."""
-    own = record.get("id")
-    if own is None or own == "" or own in [record.get(name) for name in ("pmid", "nct_id", "doi")]:
+    """Return the record's id, unless it was made here or repeats the PubMed id, trial id or DOI."""
+    stated = record.get("id")
+    if stated is None or stated == "" or stated in [record.get(name) for name in ("pmid", "nct_id", "doi")]:
         return None
-    return None if _GIVEN.fullmatch(str(own)) else str(own)
+    return None if _GIVEN.fullmatch(str(stated)) else str(stated)
 
 
 def one_line(record: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
-    """The record, with these fields of it (or each element of a list) on one line, where they are not."""
+    """Return the record with these fields (or each element of a list) on one line."""
 
     def folded(value: Any) -> Any:
         if isinstance(value, list):
@@ -90,36 +89,36 @@ def one_line(record: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, An
 
 
 def hide(name: str) -> str:
-    """The name under which a field stays with the item but is never shown to a model."""
+    """Return the name of a hidden field, which stays with the item but is never shown to a model."""
     return name if name.startswith("_") and name != LINE else f"_{name}"
 
 
 def bare_doi(text: str) -> str:
-    """A DOI without the address of its resolver."""
+    """Return a DOI without the address of its resolver."""
     return _DOI_PREFIX.sub("", text.strip())
 
 
 def year_of(text: str) -> int | None:
-    """The year with which a date begins (`2024`, `2024///`, `2024-05-01`, `2020 Feb`), or None."""
+    """Return the year at the beginning of a date (`2024`, `2024///`, `2024-05-01`, `2020 Feb`), or None."""
     match = _YEAR.match(text)
     return int(match[1]) if match else None
 
 
 def is_bare_year(text: str) -> bool:
-    """True where a date says nothing beyond its year."""
+    """Return True if a date is only a year."""
     return _NOTHING_BUT_A_YEAR.fullmatch(text) is not None
 
 
 def split_keywords(text: str) -> list[str]:
-    """The keywords in one cell: between semicolons, else lines, else bars, else commas."""
+    """Return the keywords in one cell, split at semicolons, else lines, else bars, else commas."""
     mark = next((mark for mark in ";\n|," if mark in text), ";")
     return _parts(text.split(mark))
 
 
 def split_authors(text: str) -> list[str]:
-    """The authors in one cell: `Wilson L.N.; Gardner J.D.`, or `Griffin DK, Larkin DM.` as PubMed writes it.
+    """Return the authors in one cell: `Wilson L.N.; Gardner J.D.`, or `Griffin DK, Larkin DM.` as PubMed writes it.
 
-    `Sampson, Scott D.` is one author: a comma separates authors only where initials stand before most of them.
+    `Sampson, Scott D.` is one author: a comma separates authors only if initials precede most commas.
     """
     mark = next((mark for mark in ";\n|" if mark in text), None)
     if mark is not None:
@@ -127,7 +126,7 @@ def split_authors(text: str) -> list[str]:
     parts = _parts(text.split(","))
     if len(parts) < 2 or sum(map(_ends_in_initials, parts)) * 2 <= len(parts):
         parts = [text.strip()]
-    # PubMed closes the list with a full stop; Embase and Scopus write one after every initial.
+    # PubMed ends the list with a full stop; Embase and Scopus write one after every initial.
     if re.search(r"[^\W\d_]{2}\.$", parts[-1]) and not any(part.endswith(".") for part in parts[:-1]):
         parts[-1] = parts[-1][:-1]
     return parts

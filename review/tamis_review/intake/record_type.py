@@ -1,4 +1,4 @@
-"""The type of a record: what each format calls a journal article, a book, a chapter ..."""
+"""The type of a record: each format's name for a journal article, a book, a chapter ..."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """One type under the names of the formats; `also` are other names for it, in small letters."""
+    """A type under the names of the formats; `also` has other names for it, in lower case."""
 
     ris: str
     bibtex: str
@@ -57,15 +57,15 @@ KINDS: tuple[Kind, ...] = (
     Kind("DATA", "misc", 59, "Dataset", "Dataset", ("data set",)),
     OTHER,
 )
-# A study that was published in a journal, for all that these say.
+# A study in a journal, as far as these names show.
 _IN_A_JOURNAL = ("article", "review", "trial", "study", "letter", "editorial", "case report", "meta-analysis")
 
 
 def kind_of(record_type: object) -> Kind:
-    """The kind that a record's `type` names, whatever format it comes from; where it names none, `OTHER`.
+    """Return the kind that a record's `type` names, in any format; `OTHER` if it names none.
 
-    `Review`, `Randomized Controlled Trial` and their like are journal articles. Of several types, separated by
-    semicolons, the first that is known decides.
+    `Review`, `Randomized Controlled Trial` and similar types are journal articles. Among several types, separated by
+    semicolons, the first known type decides.
     """
     if not isinstance(record_type, str):
         return OTHER
@@ -76,7 +76,7 @@ def kind_of(record_type: object) -> Kind:
 
 
 def medline_types(record_type: object) -> list[str]:
-    """The publication types that a record's `type` names: a code of another format becomes PubMed's name for it."""
+    """Return the publication types in a record's `type`, with PubMed's names for other formats' codes."""
     parts = [part.strip() for part in record_type.split(";")] if isinstance(record_type, str) else []
     return [
         kind.medline if (kind := _BY_NAME.get(part.casefold())) is not None and kind.medline else part
@@ -85,7 +85,7 @@ def medline_types(record_type: object) -> list[str]:
     ]
 
 
-# The first kind of a name keeps it: "article" is a journal article, whatever else is one too.
+# A shared name belongs to its first kind: "article" is a journal article.
 _BY_NAME: Mapping[str, Kind] = {
     name.casefold(): kind
     for kind in reversed(KINDS)

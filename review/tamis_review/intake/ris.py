@@ -1,8 +1,8 @@
 """RIS: `TY  - JOUR` begins a record, `ER  - ` ends it, a line without a tag continues the one above.
 
-A continuation may be indented by three blanks, as Web of Science has it. So that every text reads back as it was, the
-writer indents what would otherwise be lost or taken for something else: an empty line, one that begins with a blank,
-one that looks like a tag (`ER  - ` within an abstract).
+A continuation may be indented by three spaces, as in Web of Science. To preserve every text, the writer indents
+ambiguous lines: an empty line, a line with a space at its beginning, a line that looks like a tag (`ER  - ` within an
+abstract).
 """
 
 import re
@@ -22,14 +22,14 @@ from .record_type import kind_of
 from .tagged import INDENT, Ended, Pattern, Scheme, ended_blocks, read_tagged
 
 NOTE = "N1"
-# What Tamis writes into notes, and reads there again.
+# Tamis's entries in notes, which it reads again.
 NOTES: Mapping[str, FieldPlace] = {"nct_id": FieldPlace(NOTE, "NCT ID: "), **decision_places(NOTE)}
 _EMBASE, _SCOPUS = re.compile("embase", re.IGNORECASE), re.compile("scopus", re.IGNORECASE)
 _ENDED = Ended(
     re.compile(r"(?P<tag>[A-Z][A-Z0-9])(?P<gap> {1,2})-(?:\s(?P<text>.*)|$)", re.DOTALL),
     ends="ER  - ",
-    # One blank before the dash instead of two: only where the record's start is written that way, since "US - based"
-    # may begin a line of an abstract.
+    # One space before the dash instead of two: only if the record's start has one too, since "US - based" may begin a
+    # line of an abstract.
     gap="  ",
 )
 SCHEME = Scheme(
@@ -46,15 +46,15 @@ SCHEME = Scheme(
         "language": ("LA",),
         "doi": ("DO", "DI"),
         "url": ("UR",),
-        "type": ("PT", "M3", "TY"),  # "Review" says more than "JOUR"; where Ovid has a `PT`, `M3` is a classification
+        "type": ("PT", "M3", "TY"),  # "Review" is more specific than "JOUR"; beside Ovid's `PT`, `M3` is a class
     },
-    # `DA` may hold a month alone; some exports put the DOI into `M3`.
+    # `DA` may hold only a month; some exports put the DOI into `M3`.
     serves={"DA": re.compile(r"(?!0000)\d{4}(?!\d)"), "M3": re.compile(r"(?!10\.)")},
     dated_first=True,
     value_a_line=frozenset(("KW", "AU", "A1", "DB", "UR")),  # EndNote writes the tag once and a value a line
     all_joined={"abstract": "\n"},
-    # Embase has no tag for the PubMed id and its own number: it puts them into custom fields. So does Scopus. Embase
-    # names itself as database only where a record is not Medline's alone; its address is always there.
+    # Embase and Scopus put the PubMed id and their own number into custom fields, as they have no tags for them. Embase
+    # names itself as database only in records that are not Medline's; its address is always there.
     databases=("DB", "url"),
     pmids={"C5": _EMBASE, "C2": _SCOPUS},
     accessions={"AN": None, "ID": None, "U2": _EMBASE},
@@ -64,35 +64,35 @@ SCHEME = Scheme(
     notes=NOTES,
     note_patterns=(Pattern("pmid", (NOTE,), (re.compile(r"^PMID: *(\d+)\s*$", re.MULTILINE),)),),
 )
-# What a record has, and its source has not, or is not RIS: where it is written, in this order.
+# The tags for values that the source lacks, or for records not from RIS, in this order.
 PLACES: Mapping[str, FieldPlace] = {
     **best_places(SCHEME.sources, "title", "authors", "year"),
     "journal": FieldPlace("T2"),
     **best_places(SCHEME.sources, "abstract", "keywords", "language", "doi", "url"),
     "id": FieldPlace("ID"),
-    "pmid": FieldPlace(NOTE, "PMID: "),  # as Zotero has it
+    "pmid": FieldPlace(NOTE, "PMID: "),  # as in Zotero
     **NOTES,
     **IN_RIS,
 }
-_ENDS = frozenset(("TY", "ER"))  # what begins and ends a record
+_ENDS = frozenset(("TY", "ER"))  # the first and last tag of a record
 _TAG = re.compile(r"[A-Z][A-Z0-9]")
 _LOOKS_TAGGED = re.compile(r"\s|\ufeff|[A-Z][A-Z0-9]\s*-|$")
 
 
 def read_ris(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The records in `text`. One without its beginning or its end is lost; text between records is skipped.
+    """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
     return read_tagged(SCHEME, partial(ended_blocks, _ENDED), text, notes)
 
 
 def write_ris(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write the records. What comes from RIS keeps its tags; else `id`, canonical fields and decision get theirs.
+    """Write the records. Fields from RIS keep their tags; `id`, canonical fields and the decision get theirs.
 
-    Line ends within a value become line feeds; in a name, a keyword or an address a line break becomes a blank, since
-    there it separates values. What a format that is only read calls details has its tags; other hidden fields of a
-    record that does not come from RIS have none: left out.
+    Line ends within a value become line feeds. In a name, a keyword or an address a line break becomes a space, since
+    it would separate values. Details of read-only formats have tags; other hidden fields of records from elsewhere are
+    omitted.
     """
     for record in records:
         for tag, text in _written(record):
@@ -108,8 +108,8 @@ def _written(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     fields = [field for field in fields_of(tidy, Format.RIS, PLACES) if not is_withdrawn(field)]
     fields += other_fields(record)
     kind, stated = kind_of(record.get("type")), record.get("type")
-    own = next((field.text for field in fields if field.name == "TY"), None)
-    yield "TY", kind.ris if own is None else own
+    written_type = next((field.text for field in fields if field.name == "TY"), None)
+    yield "TY", kind.ris if written_type is None else written_type
     if isinstance(stated, str) and not any(field.key == "type" for field in fields) and stated != kind.ris:
         yield "M3", stated
     # A source is data from elsewhere: no field of it may end the record, or begin another.

@@ -1,7 +1,7 @@
-"""The memory that a record has of its file's fields: `_source`, from which a writer makes them again.
+"""The memory that a record has of its file's fields: `_source`, for their restoration by a writer.
 
-`_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` where a format needs more. It holds no text that
-stands elsewhere in the record. Each of its fields says where its text stands:
+`_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` if a format needs more. It does not repeat texts
+of the record. Each entry locates a field's text:
 
 | entry | the field's text is |
 |---|---|
@@ -11,12 +11,12 @@ stands elsewhere in the record. Each of its fields says where its text stands:
 | `[name, key, "*"]` | one field for each element of the list |
 | `[name, key, "; "]` | the elements of the list, joined by this |
 | `[name, key, 2, 4, "; "]` | four elements of the list from the third on, joined by this |
-| `[name, key, ["doi:", ""]]` | the value with something before and after it; also `[name, key, 2, [..]]` |
+| `[name, key, ["doi:", ""]]` | the value with a prefix and a suffix; also `[name, key, 2, [..]]` |
 | `[name, key, [0, 15], mark]` | a part of the value (characters 0 to 14) |
 | `[name, key, text, mark]` | `text`, from which the value under `key` was made |
-| `[name, null, text]` | `text`, which stands nowhere else |
+| `[name, null, text]` | `text`, which is not elsewhere in the record |
 
-A `mark` identifies the value that was read; a value that has been changed since is written as it is now.
+A `mark` identifies the value as read; a value changed since then is written in its current form.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ Entry = list[Any]
 
 @dataclass(frozen=True)
 class Field:
-    """One field as it stands in a file; `key` is the record's field that took its text."""
+    """A field of a file; `key` is the record's field with its text."""
 
     name: str
     text: str
@@ -46,7 +46,7 @@ class Field:
 def remember(
     record: dict[str, Any], form: Format, fields: Iterable[Field], layout: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The record, which from now on knows the fields of its file, in their order; `layout` is the format's own."""
+    """Return the record with a memory of its file's fields, in order. `layout` is specific to the format."""
     entries = _References(record).entries(list(fields))
     record[SOURCE] = {"format": form.value, "fields": _in_runs(entries, record)}
     if layout:
@@ -55,7 +55,7 @@ def remember(
 
 
 def source_format(record: Mapping[str, Any]) -> Format | None:
-    """The format of the file from which the record was read, where it was read from one."""
+    """Return the format of the record's file, or None without a file."""
     source = record.get(SOURCE)
     try:
         return Format(source["format"]) if isinstance(source, Mapping) else None
@@ -64,7 +64,7 @@ def source_format(record: Mapping[str, Any]) -> Format | None:
 
 
 def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
-    """The record's entries, where it comes from a file of this format; else none."""
+    """Return the record's entries if it comes from a file of this format; else none."""
     entries = record[SOURCE].get("fields") if source_format(record) is form else None
     if not isinstance(entries, list):
         return []
@@ -72,13 +72,13 @@ def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
 
 
 def layout_of(record: Mapping[str, Any], form: Format) -> Mapping[str, Any]:
-    """Return the reader's notes besides the fields; empty where the record has another source."""
+    """Return the reader's layout; empty if the record has another source."""
     layout = record[SOURCE].get("layout") if source_format(record) is form else None
     return layout if isinstance(layout, Mapping) else {}
 
 
 def as_text(value: object) -> str:
-    """A value as a field's text."""
+    """Return a value as a field's text."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -89,26 +89,26 @@ def as_text(value: object) -> str:
 
 
 def is_blank(value: object) -> bool:
-    """True for a field that says nothing."""
+    """Return True for an empty field."""
     return value is None or value == "" or value == []
 
 
 def mark_of(value: object) -> str:
-    """Eight characters that tell this value from another."""
+    """Return eight characters that identify this value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
 
 
 class _References:
-    """Finds where in a record the text of a field stands. The fields come in the file's order, once."""
+    """The search for each field's text in a record. The fields come in the file's order, once."""
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         self._record = record
-        self._taken: dict[str, int] = {}  # key -> elements, or characters, that fields before took
+        self._taken: dict[str, int] = {}  # key -> elements, or characters, used by previous fields
         self._marks: dict[str, str] = {}
 
     def entries(self, fields: Sequence[Field]) -> list[Entry]:
         entries = [self._entry(field) for field in fields]
-        # Who names elements of a list by their number names all of them: what comes after the last was then gained.
+        # If elements of a list are named by number, all are: elements after the last were added later.
         for at, (entry, field) in enumerate(zip(entries, fields, strict=True)):
             match entry:
                 case [name, str(key), int(), *_] if self._taken[key] < len(self._record[key]):
@@ -160,7 +160,7 @@ class _References:
 
 
 def _in_runs(entries: list[Entry], record: Mapping[str, Any]) -> list[Entry]:
-    """The same, with `[name, key, "*"]` for fields that follow each other and are all of a list."""
+    """Return the entries, with `[name, key, "*"]` for consecutive fields that cover a whole list."""
     shortened: list[Entry] = []
     at = 0
     while at < len(entries):

@@ -1,8 +1,8 @@
-"""Sources, read: the records of each, from one file or several, and how the files became one source.
+"""The records of each source, from one file or several, and the joining of files into one source.
 
-A database exports the same records in several forms, and none holds all: PubMed's CSV has no abstracts, its text has
+A database exports the same records in several forms, none of them complete: PubMed's CSV has no abstracts, its text has
 them. Two files of one source whose records share the source's own identifier are one export in two forms. Their rows
-are joined: each field is that of the first file which has it, and the record is counted once.
+are joined: each field comes from the first file that has it, and the record is counted once.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from .source import SOURCE, entries_of
 from .stated_source import StatedSource, stated
 from .traits import pmid_in, traits_of, trial_in
 
-# Registers of trials by the names that reviewers and exports give them; all else is a database, unless stated.
+# Registers of trials by their names in reviews and exports; other sources are databases, unless stated.
 # fmt: off
 REGISTERS = frozenset((
     "clinicaltrials.gov", "ictrp", "who ictrp", "isrctn", "isrctn registry", "anzctr", "chictr", "ctri", "drks",
@@ -32,15 +32,15 @@ REGISTERS = frozenset((
 ))
 # fmt: on
 
-# The database that writes a format; MEDLINE's is ERIC's too, which says so in each record.
+# The database that writes a format; MEDLINE's is also ERIC's, which each record then names.
 OF_FORMAT = {Format.NBIB: "PubMed", Format.PUBMED_TEXT: "PubMed", Format.WOS_TAGGED: "Web of Science"}
 ERIC = "ERIC"
 
-FILE = "_tamis_file"  # of a record whose source has several files: the name of the one that its line is in
+FILE = "_tamis_file"  # name of the file of the record's line, if the source has several
 
-# Of the smaller file's identifiers so many stand in the other: the few that do not are records that one form lacks.
+# Minimum share of the smaller file's identifiers in the other; the rest are records that one form lacks.
 SHARED = 0.9
-# Where more records share an identifier, it says nothing.
+# An identifier shared by more records proves nothing.
 CROWD = 16
 
 Identifier = tuple[str, str]  # its kind, and its text
@@ -53,16 +53,16 @@ class FileRead:
     path: Path
     name: str
     intake: Intake
-    completes: str | None = None  # the name of the source's first file, whose records it completes
-    joined: int = 0  # so many of its records are no records of their own
+    completes: str | None = None  # name of the source's first file, whose records it completes
+    joined: int = 0  # number of its records that were joined to others
 
 
 @dataclass(frozen=True)
 class SourcedRecord:
-    """A record, and where it stands."""
+    """A record and its place."""
 
     record: dict[str, Any]
-    path: Path  # of a record in two files the first
+    path: Path  # for a record in two files, the first
     index: int  # place in that file, from 0
 
 
@@ -79,9 +79,9 @@ class SourceRead:
 class Completed:
     """The records of two files of one source."""
 
-    records: list[dict[str, Any]]  # the first file's in their order, then what only the second has
-    joined: int  # records of the second that complete one of the first
-    added: list[int]  # places in the second file of the others
+    records: list[dict[str, Any]]  # the first file's in order, then those only in the second
+    joined: int  # number of the second file's records that complete the first's
+    added: list[int]  # places of the other records in the second file
 
 
 def read_sources(
@@ -91,31 +91,31 @@ def read_sources(
     max_bytes: int = MAX_FILE_BYTES,
     strict: bool = False,
 ) -> tuple[SourceRead, ...]:
-    """The sources of some files, in the order in which each is first named.
+    """Return the sources of some files, in the order of their first files.
 
-    Files that are stated to be of one source, or whose records name the same database, are one source. Rows of stated
-    ones are joined where they share the source's own identifier; rows of others, where the files are one export in two
-    forms. What is not joined counts as records of their own.
+    Files form one source if they are stated together, or if their records name the same database. Rows of files stated
+    together are joined if they share the source's own identifier; rows of others, if the files are one export in two
+    forms. Other rows are separate records.
 
     Args:
         files: paths, and sources as a reviewer states them.
-        names: what files are called, where not as their paths.
-        max_bytes: a larger file is not read.
-        strict: a record that cannot be read is an error.
+        names: display names of files, if not their paths.
+        max_bytes: a larger file is refused.
+        strict: an unreadable record is an error.
 
     Raises `InputError`: a file cannot be read.
     """
     groups: dict[str, _Group] = {}
-    for one in stated(files):
+    for statement in stated(files):
         read = [
             FileRead(path, (names or {}).get(path, path.name), read_file(path, max_bytes=max_bytes, strict=strict))
-            for path in one.files
+            for path in statement.files
         ]
-        told = dict.fromkeys(database_told_by(file.intake) for file in read)
-        name = one.name or (next(iter(told)) if len(told) == 1 else None)
-        key = str(one.files[0].resolve()) if name is None else name.casefold()
+        databases = dict.fromkeys(database_told_by(file.intake) for file in read)
+        name = statement.name or (next(iter(databases)) if len(databases) == 1 else None)
+        key = str(statement.files[0].resolve()) if name is None else name.casefold()
         group = groups.setdefault(key, _Group(name))
-        group.statements.append(one)
+        group.statements.append(statement)
         for place, file in enumerate(read):
             group.take(file, stated_together=place > 0)
     called = Counter(group.called for group in groups.values())
@@ -123,9 +123,9 @@ def read_sources(
 
 
 def database_told_by(intake: Intake) -> str | None:
-    """The database that a file's content tells: what its records name, else who writes such tables or such a format.
+    """Return the database of a file, named by its records, or else the only writer of such tables or formats.
 
-    None: they name several, or fewer than half of them name one, and anybody may have written the file.
+    None: the records name several, or fewer than half name one and anyone may have written the file.
     """
     counts = Counter(map(database_of, intake.records))
     named = [name for name in counts if name is not None]
@@ -142,18 +142,17 @@ def database_told_by(intake: Intake) -> str | None:
 
 
 def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKind:
-    """The kind of a source of which nobody states one: a register by its name, or where each record is a trial."""
+    """Return the kind of a source without a stated kind: a register by its name, or if each record is a trial."""
     named = " ".join(name.casefold().split()) in REGISTERS
     trials = (record.get("nct_id") not in (None, "") and record.get("id") == record["nct_id"] for record in records)
     return SourceKind.REGISTER if named or all(trials) else SourceKind.DATABASE
 
 
 def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], name: str) -> Completed:
-    """The records of the first file, filled from those of the second one, `name`, that have their identifier.
+    """Return the records of the first file, filled from records of the second (`name`) with the same identifier.
 
-    Fields without a canonical name are filled too. Where titles contradict the identifier (a number that each file
-    counts anew), and of several records with one identifier in a file, each beyond those of the other stays a record
-    of its own.
+    Fields without a canonical name are filled too. A record of the second file stays separate if its title contradicts
+    the identifier (a number that each file counts from 1). Excess records with the same identifier also stay separate.
     """
     records = [dict(record) for record in first]
     places: dict[Identifier, list[int]] = {}
@@ -169,17 +168,17 @@ def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, A
             added.append(at)
             continue
         taken.add(own_place)
-        own = filled(records[own_place], [(other, {"file": name, "line": other.get(LINE)})])
-        kept = {name: value for name, value in other.items() if name not in own and name not in (LINE, SOURCE)}
-        records[own_place] = own | kept
+        merged = filled(records[own_place], [(other, {"file": name, "line": other.get(LINE)})])
+        kept = {name: value for name, value in other.items() if name not in merged and name not in (LINE, SOURCE)}
+        records[own_place] = merged | kept
     return Completed([*records, *(dict(second[at]) for at in added)], len(taken), added)
 
 
 def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
-    """True where two files of one database are one export in two forms, and not two searches or two parts of one.
+    """Return True if two files of one database are one export in two forms, not two searches or two parts.
 
-    At least 90 % of the smaller file's identifiers stand in the other, and one of the files has a canonical field, in
-    half of its records or more, that the other has in none.
+    At least 90 % of the smaller file's identifiers must be in the other. One file must also have a canonical field, in
+    at least half of its records, that the other lacks completely.
     """
     ours, theirs = ({key for record in records for key in identifiers_of(record)[:1]} for records in (one, other))
     fewer = min(len(ours), len(theirs))
@@ -189,21 +188,19 @@ def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, 
 
 
 def identifiers_of(record: Mapping[str, Any]) -> list[Identifier]:
-    """The identifiers that the source itself gave the record, the strongest first: PubMed id, trial id, its own id.
+    """Return the identifiers that the source itself gave the record, the strongest first: PubMed id, trial id, own id.
 
     A DOI is the publisher's: congress supplements lend one to all their parts.
     """
     trial = trial_in(record)
-    of_trial = trial if record.get("id") == trial else None  # a paper may name a trial: it is not the trial
+    of_trial = trial if record.get("id") == trial else None  # a paper may name a trial without being its record
     kinds = {"pmid": pmid_in(record), "nct_id": of_trial, "id": own_id(record)}
     return [(kind, text) for kind, text in kinds.items() if text]
 
 
 @dataclass
 class _Group:
-    """The files of one source, as they come."""
-
-    name: str | None  # stated, or told by the records
+    name: str | None  # stated, or named by the records
     statements: list[StatedSource] = field(default_factory=list)
     files: list[FileRead] = field(default_factory=list)
     sourced: list[SourcedRecord] = field(default_factory=list)
@@ -213,12 +210,12 @@ class _Group:
         return self.name or self.files[0].name
 
     def take(self, file: FileRead, *, stated_together: bool) -> None:
-        """Add a file; rows that complete records which are there already become part of these."""
-        records, added = [one.record for one in self.sourced], list(range(len(file.intake.records)))
+        """Add a file. Rows that complete existing records are joined to them."""
+        records, added = [entry.record for entry in self.sourced], list(range(len(file.intake.records)))
         if records and (stated_together or in_two_forms(records, file.intake.records)):
             completed = complete(records, file.intake.records, file.name)
             self.sourced = [
-                replace(one, record=record) for record, one in zip(completed.records, self.sourced, strict=False)
+                replace(entry, record=record) for record, entry in zip(completed.records, self.sourced, strict=False)
             ]
             added = completed.added
             if completed.joined:
@@ -227,7 +224,7 @@ class _Group:
         self.files.append(file)
 
     def read(self, *, alone: bool) -> SourceRead:
-        """The source; where it is not `alone` under its name, the folder of its file tells it from others."""
+        """Return the source. If another source has its name (not `alone`), the file's folder distinguishes it."""
         first, *more = [
             SourceFile(
                 file=file.name,
@@ -244,7 +241,7 @@ class _Group:
         source = Source(
             **first.model_dump(),
             name=name,
-            kind=self._stated("kind") or kind_of_source(name, (one.record for one in self.sourced)),
+            kind=self._stated("kind") or kind_of_source(name, (entry.record for entry in self.sourced)),
             searched=self._stated("searched"),
             query=self._stated("query"),
             records=len(self.sourced),
@@ -253,21 +250,21 @@ class _Group:
         sourced = self.sourced
         if more:
             name_of = {file.path: file.name for file in self.files}
-            sourced = [replace(one, record=one.record | {FILE: name_of[one.path]}) for one in sourced]
+            sourced = [replace(entry, record=entry.record | {FILE: name_of[entry.path]}) for entry in sourced]
         return SourceRead(source, tuple(self.files), tuple(sourced))
 
     def _stated(self, what: str) -> Any:
-        return next((value for one in self.statements if (value := getattr(one, what)) is not None), None)
+        return next((value for statement in self.statements if (value := getattr(statement, what)) is not None), None)
 
 
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    if one.get("title") == other.get("title"):
+def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    if first.get("title") == second.get("title"):
         return True
-    return by_identifier(traits_of(one), traits_of(other)).likeness is Likeness.COPY
+    return by_identifier(traits_of(first), traits_of(second)).likeness is Likeness.COPY
 
 
-def _has_more(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
+def _has_more(more: Sequence[Mapping[str, Any]], less: Sequence[Mapping[str, Any]]) -> bool:
     return any(
-        2 * sum(bool(record.get(name)) for record in one) >= len(one) and not any(record.get(name) for record in other)
+        2 * sum(bool(record.get(name)) for record in more) >= len(more) and not any(record.get(name) for record in less)
         for name in CANONICAL
     )

@@ -1,4 +1,4 @@
-"""A source as a reviewer states it: its files, and what no file says of itself."""
+"""A source as a reviewer states it: its files, and facts that no file contains."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -16,13 +16,13 @@ class StatedSource(Frozen):
     model_config = ConfigDict(extra="forbid")
 
     files: tuple[Path, ...] = Field(min_length=1)
-    name: str | None = Field(default=None, min_length=1, max_length=200)  # None: what the files tell, else their name
-    kind: SourceKind | None = None  # None: a register where the name is one's, else a database
+    name: str | None = Field(default=None, min_length=1, max_length=200)  # None: as the files say, else their name
+    kind: SourceKind | None = None  # None: a register if the name is a register's, else a database
     searched: date | None = None
-    query: str | None = Field(default=None, max_length=100_000)  # as it was sent to the database
+    query: str | None = Field(default=None, max_length=100_000)  # the query as sent to the database
 
 
 def stated(files: Sequence[Path | StatedSource] | Path | StatedSource) -> list[StatedSource]:
-    """Return each of the files as a source of which nothing else is known, unless it is one already."""
+    """Return each path as a source without further facts; stated sources stay unchanged."""
     listed = [files] if isinstance(files, Path | StatedSource) else files
-    return [one if isinstance(one, StatedSource) else StatedSource(files=(one,)) for one in listed]
+    return [file if isinstance(file, StatedSource) else StatedSource(files=(file,)) for file in listed]

@@ -1,8 +1,8 @@
-"""Tagged formats, read: a record is a row of fields, each a tag and the lines of its text.
+"""The reader of tagged formats: a record is a sequence of fields, each a tag and the lines of its text.
 
-A format is a table, `Scheme`: it says which tags hold which canonical field. `placed` reads a record's fields by it.
-Texts without a canonical field are kept under the name of their tag (`_ris_N1`). `Ended` says how a file is split into
-records, where their end has a tag. The elements of EndNote XML are placed in the same way.
+A format is a table, `Scheme`, that maps tags to canonical fields; `placed` reads a record's fields by it. Other texts
+are kept under the name of their tag (`_ris_N1`). `Ended` describes how to split a file into records, if their end has
+a tag. The elements of EndNote XML are placed in the same way.
 """
 
 import re
@@ -21,7 +21,7 @@ from .source import Field, remember
 
 LISTS = frozenset(("authors", "keywords"))
 IN_PUBMED = re.compile(r"\b(?:nlm|pubmed|medline)\b", re.IGNORECASE)  # databases whose numbers are PubMed ids
-INDENT = "   "  # of a line that continues a value, where the end of a record has a tag
+INDENT = "   "  # indent of a continuation line, if the end of a record has a tag
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Tagged:
 
 @dataclass(frozen=True)
 class TaggedRecord:
-    """The fields of one record as they stand in the file."""
+    """The fields of one record, as in the file."""
 
     line: int
-    number: int  # among the file's records, from 1; those that are lost count
+    number: int  # number among the file's records, from 1, including lost ones
     fields: list[Tagged] = field(default_factory=list)
 
 
@@ -47,8 +47,8 @@ class Pattern:
 
     name: str
     tags: tuple[str, ...]
-    forms: tuple[re.Pattern[str], ...]  # the first that a value has; its group 1 is the field
-    repeated: bool = False  # a value that says the same again is the field too, and is not kept
+    forms: tuple[re.Pattern[str], ...]  # the first match decides; its group 1 is the field
+    repeated: bool = False  # an equal second value is also used, and is not kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,37 +56,37 @@ class Scheme:
     """The table of a format."""
 
     form: Format
-    prefix: str  # of the names under which records keep tags: `wos` gives `_wos_CR`
-    begins: str  # how the first line of a record begins, for messages
+    prefix: str  # for the names of kept tags: `wos` gives `_wos_CR`
+    begins: str  # beginning of a record's first line, for messages
     joined: Callable[[Sequence[str]], str] = "\n".join  # the lines of a field as one text
     sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may hold it, best first
-    serves: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag -> how its value must begin to serve
+    serves: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag -> required beginning of its value
     dated_first: bool = False  # the best value for the year is the first that begins with one
     value_a_line: frozenset[str] = frozenset()  # tags with a value on each line
-    all_joined: Mapping[str, str] = field(default_factory=dict)  # canonical name -> what joins all values of its tag
+    all_joined: Mapping[str, str] = field(default_factory=dict)  # canonical name -> separator of its tag's values
     all_tags: frozenset[str] = frozenset()  # lists that take the values of all their tags, in the file's order
     keywords_split: bool = False  # semicolons separate keywords within a value
-    one_line: frozenset[str] = frozenset(("title",))  # canonical names whose line breaks become blanks
-    repeated: frozenset[str] = frozenset()  # canonical names of which a value that says the same again is not kept
+    one_line: frozenset[str] = frozenset(("title",))  # canonical names whose line breaks become spaces
+    repeated: frozenset[str] = frozenset()  # canonical names whose repeated values are not kept
     types: Mapping[str, str] = field(default_factory=dict)  # code of a type -> RIS's code
-    databases: tuple[str, ...] = ()  # the tags, or canonical names, that say from which database a record is
-    pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> in which databases
+    databases: tuple[str, ...] = ()  # tags, or canonical names, of a record's database
+    pmids: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag of PubMed ids -> its databases
     patterns: tuple[Pattern, ...] = ()
-    # Tag of the database's own number -> in which databases; None: in all.
+    # Tag of the database's own number -> its databases; None: all.
     accessions: Mapping[str, re.Pattern[str] | None] = field(default_factory=dict)
-    note: str = ""  # the tag of notes
-    notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds it alone
-    note_patterns: tuple[Pattern, ...] = ()  # looked for in the notes that hold none of these
+    note: str = ""  # tag of notes
+    notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds only this value
+    note_patterns: tuple[Pattern, ...] = ()  # patterns for the other notes
     kept_as_written: bool = False  # with the white space around a text
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a format marks the end of a record, and its tags."""
+    """A format's mark for the end of a record, and its tags."""
 
-    tagged: re.Pattern[str]  # a line with a tag: `tag`, `text`, and `gap`, the blanks between
+    tagged: re.Pattern[str]  # a line with a tag: `tag`, `text`, and `gap`, the spaces between
     ends: str  # the last line of a record, for messages
-    gap: str = ""  # as long as no record has begun; one with a narrower gap has narrower ones throughout
+    gap: str = ""  # default before the first record; a record with a narrower gap has narrower ones throughout
     of_the_file: frozenset[str] = frozenset()  # tags outside of records
 
 
@@ -94,9 +94,9 @@ Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[TaggedRecord]]  # th
 
 
 def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The records in `text`, which `blocks` splits.
+    """Return the records in `text`, which `blocks` splits.
 
-    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
     records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:
@@ -105,20 +105,20 @@ def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, without the mark that begins a file: two exports may be one file."""
+    """Return the lines of a text, without byte order marks: two exports may be one file."""
     return [line.removeprefix("\ufeff") for line in LINE_END.split(text)]
 
 
 def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecord]:
-    """The records of a format that marks where they begin and end; one without its beginning or its end is lost."""
+    """Yield the records of a format with marks at both ends. A record without its beginning or end is lost."""
     lines = lines_of(text)
     begin, end = scheme.begins[:2], ended.ends[:2]
     matches = map(ended.tagged.fullmatch, lines)
     gap = next((match["gap"] for match in matches if match and match["tag"] == begin), ended.gap)
     block: TaggedRecord | None = None
-    begun = 0  # records, those that are lost among them
+    begun = 0  # records, including lost ones
     headless = False  # within a record whose beginning is missing
-    empty = 0  # lines since the last that said something: they belong to the value if it goes on after them
+    empty = 0  # empty lines since the last text; they belong to the value if it continues
     for number, line in enumerate(lines, 1):
         match = ended.tagged.fullmatch(line)
         if match and len(match["gap"]) < len(gap) and (block is not None or match["tag"] != begin):
@@ -158,18 +158,18 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
 
 
 def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
-    """The record of these fields; it remembers them, where its format can be written."""
+    """Return the record of these fields, with a memory of them if its format can be written."""
     placing = placed(scheme, block.fields)
     kept = {**placing.kept(), **placing.decision}
     record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)
     if scheme.form not in WRITABLE:
         return record
     fields = enumerate(zip(block.fields, placing.texts, strict=True))
-    return remember(record, scheme.form, [Field(one.tag, text, placing.key_of.get(at)) for at, (one, text) in fields])
+    return remember(record, scheme.form, [Field(row.tag, text, placing.key_of.get(at)) for at, (row, text) in fields])
 
 
 def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
-    """Return what these fields hold."""
+    """Return the placement of these fields."""
     placing = Placing(scheme, fields)
     for name, tags in scheme.sources.items():
         placing.take(name, tags)
@@ -185,7 +185,7 @@ def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
 
 @dataclass(frozen=True, eq=False)
 class _Value:
-    """One value of a tag, as it stands in the file, and the number of the field in which it stands."""
+    """One value of a tag, as in the file, with the number of its field."""
 
     tag: str
     written: str
@@ -197,24 +197,24 @@ class _Value:
 
 
 class Placing:
-    """One record in the making: which values are still to be placed, and which key took a field's text."""
+    """A record under construction: the values still to be placed, and the key of each field's text."""
 
     def __init__(self, scheme: Scheme, fields: Sequence[Tagged]) -> None:
         self.canonical: dict[str, Any] = {}
         self.decision: dict[str, Any] = {}
         self.accession = ""
         self.key_of: dict[int, str] = {}
-        self.texts = [scheme.joined(one.lines) for one in fields]
+        self.texts = [scheme.joined(tagged.lines) for tagged in fields]
         self._scheme = scheme
-        self._left: dict[str, list[_Value]] = {}  # tag -> the values that no field has taken
-        for at, (one, text) in enumerate(zip(fields, self.texts, strict=True)):
-            texts = one.lines if one.tag in scheme.value_a_line else [text]
-            if values := [_Value(one.tag, text, at) for text in texts if text.strip()]:
-                self._left.setdefault(one.tag, []).extend(values)
-                self.key_of[at] = f"_{scheme.prefix}_{one.tag}"
+        self._left: dict[str, list[_Value]] = {}  # tag -> unused values
+        for at, (tagged, text) in enumerate(zip(fields, self.texts, strict=True)):
+            texts = tagged.lines if tagged.tag in scheme.value_a_line else [text]
+            if values := [_Value(tagged.tag, text, at) for text in texts if text.strip()]:
+                self._left.setdefault(tagged.tag, []).extend(values)
+                self.key_of[at] = f"_{scheme.prefix}_{tagged.tag}"
 
     def take(self, name: str, tags: Sequence[str]) -> None:
-        """Give the values of the best tag to a canonical field; those for which it has no room stay with their tag."""
+        """Give the values of the best tag to a canonical field. Excess values stay with their tag."""
         scheme = self._scheme
         held = [values for tag in tags if (values := self._left.get(tag)) and self._serves(tag, values[0])]
         if not held:
@@ -225,25 +225,25 @@ class Placing:
         elif name == "year" and scheme.dated_first:
             values = sorted((value for values in held for value in values), key=lambda value: not year_of(value.text))
         texts = [value.text.replace("\n", " ") if name in scheme.one_line else value.text for value in values]
-        said: Any = texts[0]
+        content: Any = texts[0]
         if name in LISTS:
             split = name == "keywords" and scheme.keywords_split
-            said = [word for text in texts for word in (split_keywords(f"{text};") if split else [text])]
+            content = [word for text in texts for word in (split_keywords(f"{text};") if split else [text])]
         elif name in scheme.all_joined:
-            said = scheme.all_joined[name].join(texts)
+            content = scheme.all_joined[name].join(texts)
         elif name in scheme.repeated:
             values = [value for values in held for value in values if value.written == held[0][0].written]
         else:
             values = values[:1]
         if name == "type":
-            said = scheme.types.get(said, said)
+            content = scheme.types.get(content, content)
         elif name == "year" and (year := year_of(texts[0])) is not None:
-            said = year
-        self.canonical[name] = said
-        self._place(name, values, also_kept=name == "year" and said != texts[0] and not is_bare_year(texts[0]))
+            content = year
+        self.canonical[name] = content
+        self._place(name, values, also_kept=name == "year" and content != texts[0] and not is_bare_year(texts[0]))
 
     def take_pmid(self) -> None:
-        """Read the PubMed id from a tag that holds it in the exports of some database alone."""
+        """Read the PubMed id from a tag that holds it only in exports of certain databases."""
         for tag, database in self._scheme.pmids.items():
             value = next((value for value in self._left.get(tag, ()) if value.text.isdigit()), None)
             if value is not None and database.search(self._databases()):
@@ -252,7 +252,7 @@ class Placing:
                 return
 
     def take_pattern(self, pattern: Pattern) -> None:
-        """Read a field where a value holds it; a value that says more is kept as well."""
+        """Read a field from a value that holds it. A value with more text is also kept."""
         for form in pattern.forms:
             alone: list[_Value] = []
             for value in [value for tag in pattern.tags for value in self._left.get(tag, ())]:
@@ -267,23 +267,23 @@ class Placing:
                 return
 
     def take_notes(self) -> None:
-        """Read the notes that hold a decision, or something for which the format has no tag."""
+        """Read the notes that hold a decision, or values without a tag in the format."""
         notes = self._scheme.notes
         for note in self._left.get(self._scheme.note, ()):
             key = next((key for key, place in notes.items() if place.holds(note.written)), None)
             if key is None or key in self.canonical or key in self.decision or (key == "id" and self._is_identified()):
                 continue
-            said = notes[key].value(note.written)
+            text = notes[key].value(note.written)
             if key in DECISION_FIELDS:
-                self.decision[key] = decision_value(key, said)
+                self.decision[key] = decision_value(key, text)
             elif key == "id":
-                self.accession = said.strip()
+                self.accession = text.strip()
             else:
-                self.canonical[key] = said.strip()
+                self.canonical[key] = text.strip()
             self._place(key, [note])
 
     def take_accession(self) -> None:
-        """Read the database's own number, where nothing better identifies the record."""
+        """Read the database's own number, unless a better identifier exists."""
         for tag, database in self._scheme.accessions.items():
             values = self._left.get(tag)
             if not self._is_identified() and values and (database is None or database.search(self._databases())):

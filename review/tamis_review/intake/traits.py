@@ -1,10 +1,10 @@
-"""The traits of a record: what two copies of it have in common, whatever program exported them.
+"""The traits of a record: the values that its copies share in all programs' exports.
 
-Upper and lower case, accents, punctuation, white space and markup differ between exports of the same record; none of
-them counts here. A value that cannot tell one record from another (an author "Anonymous", a PMID of 0) is no trait.
+Case, accents, punctuation, white space and markup differ between exports of the same record, so they are ignored. A
+value that identifies no record (an author "Anonymous", a PMID of 0) is no trait.
 
-Databases add to a title what is no part of it (a remark, the article's language, the next field's tag), put a
-translated title in brackets, leave the subtitle out, or write the title in two languages.
+Databases append to a title (a remark, the article's language, the next field's tag) or put a translated title in
+brackets. They also omit subtitles, or write a title in two languages.
 """
 
 import html
@@ -19,10 +19,10 @@ from urllib.parse import unquote
 from .journals import Journal, journal_of
 from .record import split_authors, year_of
 
-TITLE_READ = 5_000  # characters; what is longer is no title, and patterns run over this text
-ABSTRACT_READ = 800  # letters; enough to tell two abstracts apart
-OTHER_TITLE = 20  # letters; a shorter beginning or translation of a title says nothing
-AN_ABSTRACT = 50  # letters; less is a placeholder such as "No abstract available"
+TITLE_READ = 5_000  # characters; a longer text is no title, and patterns search this text
+ABSTRACT_READ = 800  # letters; enough to distinguish two abstracts
+OTHER_TITLE = 20  # minimum letters of a title's beginning or translation
+AN_ABSTRACT = 50  # minimum letters; less is a placeholder such as "No abstract available"
 
 # fmt: off
 _GREEK = {
@@ -33,11 +33,11 @@ _GREEK = {
     "ω": "omega",
 }
 # fmt: on
-# Letters that Unicode does not take apart into a letter and an accent, and signs that databases write both ways.
+# Letters that Unicode does not decompose, and signs that databases write in two ways.
 _PLAIN_LETTERS = str.maketrans(
     {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ı": "i", "&": "and"} | _GREEK
 )
-# Some databases write ä, ö, ü, ø, å and đ as two letters where others have the plain one.
+# Some databases write ä, ö, ü, ø, å and đ as two letters, others as the plain letter.
 _WRITTEN_OUT_MARK = re.compile(r"(?<=[aou])e|(?<=a)a|(?<=d)j")
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,40}>")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -47,13 +47,13 @@ _NOTICE = re.compile(
     re.IGNORECASE,
 )
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
-_DOI_VERSION = re.compile(r"[./_-]v\d{1,3}$")  # of a preprint or a deposit, which has a DOI without it as well
+_DOI_VERSION = re.compile(r"[./_-]v\d{1,3}$")  # version of a preprint or a deposit, which also has a DOI without it
 _PMID = re.compile(r"(?:(?:pmid|medline|pubmed)\W{0,3})?0*(\d{1,9})(?:\.0)?(?:\s*\[https?:[^\]]*\])?", re.IGNORECASE)
 _TRIAL = re.compile(r"NCT\d{8}")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?-?){1,4}")
 _AND_OTHERS = re.compile(r"\W+(?:et\.? al\.?|and others)\W*$", re.IGNORECASE)
 _SUFFIXES = frozenset(("Jr", "Jr.", "Sr", "Sr.", "II", "III"))
-# Names under which records keep other names of their journal, and its ISSN, by format.
+# Names of the fields with other names of the journal, and its ISSN, by format.
 _JOURNAL_FIELDS = (
     "journal",
     "_ris_JO",
@@ -80,7 +80,7 @@ _ISSN_FIELDS = (
     "_eISSN",
 )
 _MEETING_TYPE = re.compile(r"\b(?:conference|meeting|congress|poster) abstracts?\b", re.IGNORECASE)
-_MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, behind the journal; Ovid's is `SO`
+_MEETING_SOURCE = re.compile(r"\bconference:", re.IGNORECASE)  # Embase's source, after the journal; Ovid's is `SO`
 _NOBODY = frozenset(("", "anonymous", "anon", "unknown", "etal", "noauthorslisted", "noauthor", "none", "na"))
 
 
@@ -93,7 +93,7 @@ _SAID_LANGUAGE = (
     rf"(?:(?:article|text|published|original)\s+)?(?:in\s+)?"
     rf"(?:{_LANGUAGES})(?:\s?(?:,|and|/)\s?(?:{_LANGUAGES})){{0,4}}"
 )
-# In brackets behind a title: PubMed's and Ovid's remarks, the language, whose translation it is.
+# In brackets after a title: PubMed's and Ovid's remarks, and the original language.
 _NO_PART = re.compile(
     r"\[(?:see comments?|comments?|corrected|published erratum|erratum appears|retraction in|references?|\d+ refs?)"
     rf"[^\[\]]{{0,300}}\]|[\[(]\s?{_SAID_LANGUAGE}\s?[\])]"
@@ -106,33 +106,33 @@ _TAG = re.compile(r"(?<=[\s.?!\])])(?:LA|[A-Z]{2}\s\s-\s.{0,60})$")
 _TAG_READ = 80  # characters at a title's end
 _JOINTS = " \t\n\r.;,"
 _SUBTITLE = re.compile(r"[:?]\s|\s[-\u2013\u2014]\s|[.;]\s(?=[A-Z])")
-# A subtitle that makes another paper of it.
+# A subtitle that marks another paper.
 _ANOTHER_PAPER = re.compile(
     r"\b(?:protocols?|comment(?:s|ary|aries)?|repl(?:y|ies)|response|errat\w+|corrig\w+|correction|part|supplement\w*|update"
     r"|pilot|abstract|letter|editorial|[ivx]+|\d+)\b",
     re.IGNORECASE,
 )
-ENDINGS = 4  # that stand one behind another at most: a language, a remark, a tag
+ENDINGS = 4  # maximum of consecutive endings: a language, a remark, a tag
 
 
 @dataclass(frozen=True)
 class Title:
-    """A title as its paper has it, and other ways of writing it."""
+    """A title as in its paper, and its other forms."""
 
     main: str
-    others: tuple[str, ...]  # without its subtitle, or in one of two languages; only with more evidence a copy
-    says_another_paper: bool  # what is left out in `others` names a protocol, a comment, a part, a number
+    others: tuple[str, ...]  # without its subtitle, or in a single language; a copy only with more evidence
+    says_another_paper: bool  # the part missing from `others` names a protocol, a comment, a part or a number
 
 
 @dataclass(frozen=True)
 class Traits:
-    """One record, folded."""
+    """The traits of one record, normalised."""
 
-    title: str  # letters and digits alone; "" where there is none
-    other_titles: frozenset[str]  # without its subtitle, or in one of its two languages
-    other_paper: bool  # what is left out there names a protocol, a comment, a part or a number
+    title: str  # only letters and digits; "" without a title
+    other_titles: frozenset[str]  # without its subtitle, or in a single language
+    other_paper: bool  # the part missing there names a protocol, a comment, a part or a number
     year: int | None
-    author: frozenset[str]  # ways to spell the first author's family name; empty where unknown
+    author: frozenset[str]  # spellings of the first author's family name; empty if unknown
     doi: str | None
     pmid: str | None
     trial: str | None  # NCT number
@@ -144,24 +144,24 @@ class Traits:
 
     @cached_property
     def journal(self) -> Journal:
-        """Its journal, by all its names and numbers."""
+        """Return the journal with all its names and numbers."""
         return journal_of(self.journal_as_written, self.issn_as_written)
 
     @cached_property
     def abstract(self) -> str:
-        """Its letters, as far as they are compared; "" where it has none worth comparing."""
-        # Twice the letters are read, so that markup and blanks do not shorten what is left.
+        """Return the abstract's letters, as far as they are compared; "" if it is too short."""
+        # Reads twice the letters, to allow for markup and spaces.
         letters = fold(self.abstract_as_written[: 2 * ABSTRACT_READ])[:ABSTRACT_READ]
         return letters if len(letters) >= AN_ABSTRACT else ""
 
     @property
     def title_weight(self) -> int:
-        """The title's length in letters; a sign of Chinese, Japanese or Korean says as much as three."""
+        """Return the title's length in letters; a Chinese, Japanese or Korean character counts as three."""
         return sum(3 if character >= "\u2e80" else 1 for character in self.title)
 
 
 def traits_of(record: Mapping[str, Any]) -> Traits:
-    """The traits of a record under its canonical names; values of another type than expected are none."""
+    """Return the traits of a record under its canonical names. Values of unexpected types are ignored."""
     title = title_of(_text(record.get("title"))[:TITLE_READ])
     main = fold(title.main)
     journal = tuple(filter(None, (_text(record.get(name)) for name in _JOURNAL_FIELDS)))
@@ -188,7 +188,7 @@ def traits_of(record: Mapping[str, Any]) -> Traits:
 
 
 def title_of(text: str) -> Title:
-    """The title without what databases add to it, and its other ways."""
+    """Return the title without databases' additions, and its other forms."""
     main = text.strip()
     for _ in range(ENDINGS):
         shorter = _without_ending(main)
@@ -206,34 +206,34 @@ def title_of(text: str) -> Title:
 
 
 def year_in(record: Mapping[str, Any]) -> int | None:
-    """The year that a record names."""
+    """Return the record's year."""
     return year_of(_text(record.get("year")))
 
 
 def doi_in(record: Mapping[str, Any]) -> str | None:
-    """The DOI that a record names, without what stands around it and without a version, in small letters."""
+    """Return the record's DOI in lower case, without surrounding text and version."""
     match = _DOI.search(unquote(_text(record.get("doi"))))
     return _DOI_VERSION.sub("", match[0].rstrip(".,;)]}").casefold()) if match else None
 
 
 def pmid_in(record: Mapping[str, Any]) -> str | None:
-    """The PubMed id that a record names, without zeros before it."""
+    """Return the record's PubMed id, without leading zeros."""
     match = _PMID.fullmatch(_text(record.get("pmid")).strip())
     return match[1] if match and match[1] != "0" else None
 
 
 def trial_in(record: Mapping[str, Any]) -> str | None:
-    """The NCT number that a record names."""
+    """Return the record's NCT number."""
     match = _TRIAL.search(_text(record.get("nct_id")).upper())
     return match[0] if match else None
 
 
 def fold(text: str) -> str:
-    """The letters and digits of `text`, small and without accents; markup and entities are undone."""
+    """Return the letters and digits of `text`, in lower case, without accents, markup and entities."""
     if "<" in text or "&" in text:
         text = _MARKUP.sub("", html.unescape(text))
     if not text.isascii():
-        text = unicodedata.normalize("NFKD", text)  # an accent is now a sign of its own, and no letter
+        text = unicodedata.normalize("NFKD", text)  # accents become separate signs, which are no letters
     return _NO_LETTER.sub("", text.casefold().translate(_PLAIN_LETTERS))
 
 
@@ -244,11 +244,11 @@ def _text(value: object) -> str:
 
 
 def _texts(value: object) -> list[str]:
-    return [text for one in (value if isinstance(value, list) else [value]) if (text := _text(one))]
+    return [text for element in (value if isinstance(value, list) else [value]) if (text := _text(element))]
 
 
 def _families(authors: object) -> frozenset[str]:
-    """`Pérez-de la Fuente R.` -> {perezdelafuente, fuente}: databases disagree on what belongs to the name."""
+    """Return spellings: `Pérez-de la Fuente R.` -> {perezdelafuente, fuente}. Databases split the name differently."""
     names = split_authors(authors[:TITLE_READ]) if isinstance(authors, str) else authors
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
         return frozenset()
@@ -270,7 +270,7 @@ def _is_initials(word: str) -> bool:
 
 
 def _without_ending(text: str) -> str:
-    """The text without one thing that stands at its end and is no part of it, and without brackets around it all."""
+    """Return the text without one appended part at its end, and without brackets around the whole."""
     bare = text.rstrip(_JOINTS)
     before, inside = _bracket_at_end(bare)
     if not before and inside and bare.startswith("["):
@@ -283,7 +283,7 @@ def _without_ending(text: str) -> str:
 
 
 def _bracket_at_end(text: str) -> tuple[str, str]:
-    """Return the text before the last pair of brackets, and in it; empty where the text does not end with one."""
+    """Return the text before the last pair of brackets, and in it; empty if the text does not end with one."""
     bare = text.rstrip(_JOINTS)
     opening = {"]": "[", ")": "("}.get(bare[-1:], "")
     at = bare.rfind(opening) if opening else -1

@@ -1,11 +1,11 @@
-"""The tagged formats that are read and not written: Web of Science's, and EndNote's.
+"""The read-only tagged formats: Web of Science's and EndNote's.
 
-Web of Science (`.txt`, `.ciw`): `PT J` begins a record, `ER` ends it. A tag has two characters and a blank behind it;
-three blanks continue its value. `FN` and `VR` stand above the records, `EF` below.
+Web of Science (`.txt`, `.ciw`): `PT J` begins a record, `ER` ends it. A tag has two characters, then a space; three
+spaces continue its value. `FN` and `VR` precede the records, `EF` follows them.
 
-EndNote (`.enw`): `%0 Journal Article` begins a record, an empty line stands behind it. A line without a tag continues
-the one above. Programs that follow Refer, the older format, leave `%0` out: what stands between empty lines and has a
-title is a record as well.
+EndNote (`.enw`): `%0 Journal Article` begins a record, an empty line ends it. A line without a tag continues the one
+above. Programs that use Refer, the older format, omit `%0`: lines between empty lines that include a title are also a
+record.
 """
 
 import re
@@ -17,24 +17,24 @@ from .notes import Notes
 from .recognise import Format
 from .tagged import IN_PUBMED, Ended, Scheme, Tagged, TaggedRecord, ended_blocks, lines_of, read_tagged
 
-WRAPPED_AT = 100  # characters; lines that are all shorter are parts of one, others are lines of their own
-BEGIN, TITLES = "0", ("T", "B")  # of EndNote
+WRAPPED_AT = 100  # characters; if all lines are shorter, they are parts of one line
+BEGIN, TITLES = "0", ("T", "B")  # tags of EndNote
 
 _TAGGED = re.compile(r"%([0-9A-Z?@!#$\]&()*+^><\[=~|:;\\])(?:[ \t]+(.*))?")
 
 
 def read_wos(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The records in `text`. One without its beginning or its end is lost; text between records is skipped.
+    """Return the records in `text`. A record without its beginning or end is lost; text between records is skipped.
 
-    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
     return read_tagged(WOS, partial(ended_blocks, _WOS_ENDED), text, notes)
 
 
 def read_enw(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """The records in `text`. What has neither a beginning nor a title is lost; text between records is skipped.
+    """Return the records in `text`. A record needs a beginning or a title; text between records is skipped.
 
-    Raises `InputError` where no record can be read, and with the line of the first that is lost if reading is strict.
+    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
     """
     return read_tagged(ENW, _enw_blocks, text, notes)
 
@@ -54,15 +54,14 @@ def _enw_blocks(scheme: Scheme, text: str, notes: Notes) -> Iterator[TaggedRecor
 
 
 def _filled(block: TaggedRecord) -> set[str]:
-    """Return the tags of the fields that say something."""
-    return {one.tag for one in block.fields if any(map(str.strip, one.lines))}
+    return {tagged.tag for tagged in block.fields if any(map(str.strip, tagged.lines))}
 
 
 def _parts(text: str, notes: Notes) -> Iterator[TaggedRecord]:
     block: TaggedRecord | None = None
     begun = 0
-    ended = False  # an empty line came
-    behind: dict[int, str] = {}  # lines of text behind it: a paragraph of the value, if the record goes on after them
+    ended = False  # after an empty line
+    behind: dict[int, str] = {}  # lines of text after it: a paragraph of the value, if the record continues
     for number, line in enumerate(lines_of(text), 1):
         match = _TAGGED.fullmatch(line)
         if match is None:
@@ -73,7 +72,7 @@ def _parts(text: str, notes: Notes) -> Iterator[TaggedRecord]:
             else:
                 block.fields[-1].lines.append(line)
             continue
-        # A record that has such a field already is another one.
+        # A second field of this kind begins another record.
         is_again = block is not None and (behind or match[1] == BEGIN) and match[1] in _filled(block)
         if block is not None and not (ended and not behind) and not is_again:
             block.fields[-1].lines.extend(behind.values())
@@ -128,7 +127,7 @@ ENW = Scheme(
     form=Format.ENDNOTE_TAGGED,
     prefix="enw",
     begins="%0 ",
-    joined=partial(_joined, wrapped_at=0),  # a line break is one
+    joined=partial(_joined, wrapped_at=0),  # line breaks are kept
     sources={
         "title": TITLES,
         "abstract": ("X",),
@@ -136,7 +135,7 @@ ENW = Scheme(
         "year": ("D", "8"),
         "journal": ("J", "B"),
         "keywords": ("K",),
-        "type": ("9", "0"),  # "Review" says more than "Journal Article"
+        "type": ("9", "0"),  # "Review" is more specific than "Journal Article"
         "language": ("G",),
         "doi": ("R",),
         "url": ("U",),

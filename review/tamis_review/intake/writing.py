@@ -1,4 +1,4 @@
-"""Records as a bibliographic file: in the format that they came in, or in another. `WRITERS` has what writes each."""
+"""The writer of bibliographic files, in their own format or another. `WRITERS` has the function of each format."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ from .source import source_format
 
 
 def _write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write EndNote XML; its parser takes four megabytes of memory, which who writes none does not take."""
+    """Write EndNote XML. Its parser takes four megabytes of memory, so it is loaded only here."""
     from .endnote_writing import write_endnote_xml
 
     write_endnote_xml(records, stream)
@@ -38,22 +38,21 @@ def write_records(
     records: Iterable[Mapping[str, Any]],
     path: Path | str,
     *,
-    format: Format | str | None = None,  # noqa: A002 - the word that a caller expects
+    format: Format | str | None = None,  # noqa: A002 - the usual word
 ) -> None:
-    """Write records to `path`, in the format of the file that they were read from, or in `format`.
+    """Write records to `path`, in the format of their file, or in `format`.
 
-    They are gone through several times: a list or a `Spool`, and no iterator.
+    Records are iterated several times: pass a list or a `Spool`, not an iterator.
 
-    In the same format every field of the source is written, in its order, and as the record has it now: what was
-    changed since shows. In another format the canonical fields go where that format has them, and hidden fields are
-    left out, for want of a place (JSONL has one); of formats that are only read, what RIS, EndNote XML and tables have
-    a place for is written there. The decision (`_tamis_decision`, `_tamis_confidence`,
-    `_tamis_reason`, `_tamis_exclusion_reason`) is written in every format, where reference managers show it; it
-    replaces the one that the file had. `read_records` reads all of it back. The file is UTF-8, and appears when all of
-    it is written.
+    In the same format, every field of the source is written in order, with the record's current value. In another
+    format, canonical fields go to that format's places, and hidden fields are omitted, except in JSONL; details of
+    read-only formats are written to RIS, EndNote XML and tables. The decision (`_tamis_decision`, `_tamis_confidence`,
+    `_tamis_reason`, `_tamis_exclusion_reason`) is written in every format, in a place that reference managers show, and
+    replaces the file's previous decision. `read_records` reads everything again. The file is UTF-8, and appears only
+    when it is complete.
 
-    Raises `InputError`: the records come from several formats, or from none, and `format` does not say which to write;
-    it names a format that cannot be written; or the file cannot be written.
+    Raises `InputError`: the records come from several formats, or from none, and `format` is missing; `format` cannot
+    be written; or the file cannot be written.
     """
     chosen = format_to_write(records, path, format)
     with replacing(path) as stream:
@@ -61,7 +60,7 @@ def write_records(
 
 
 def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Format | str | None) -> Format:
-    """Return the format that is wanted, else the one in which all records came. Raises `InputError` of `path`."""
+    """Return the `wanted` format, else the common format of all records. Raises `InputError` naming `path`."""
     names = ", ".join(form.value for form in WRITERS)
     if wanted is not None:
         form = wanted if isinstance(wanted, Format) else format_named(wanted)

@@ -12,7 +12,7 @@ from .figures import BINS, ConfidenceSeries, FindingFigures
 
 @dataclass(frozen=True)
 class Plot:
-    """A chart's size, and in it the edges of the room in which it draws."""
+    """The size of a chart, and the edges of its drawing area."""
 
     width: int
     height: int
@@ -22,21 +22,21 @@ class Plot:
     bottom: int
 
     def x(self, share: float) -> float:
-        """Return the place of a share of the way from left to right."""
+        """Return the place of a share of the distance from left to right."""
         return self.left + (self.right - self.left) * share
 
     def y(self, share: float) -> float:
-        """Return the place of a share of the way from the bottom to the top."""
+        """Return the place of a share of the distance from bottom to top."""
         return self.bottom - (self.bottom - self.top) * share
 
 
 HISTOGRAM = Plot(width=640, height=236, left=46, right=640, top=12, bottom=196)
 FINDING = Plot(width=640, height=300, left=46, right=628, top=34, bottom=240)
 RELIABILITY = Plot(width=560, height=520, left=56, right=540, top=36, bottom=376)
-FOOT, COLUMNS = 476, 64  # of the columns below the curve of reliability, and their height
+FOOT, COLUMNS = 476, 64  # foot of the columns below the reliability curve, and their height
 GAP = 6  # between two columns
 
-# Alone the curve of reliability brings its colours; in a page, the page's style sheet has them.
+# A standalone reliability curve has its own colours; in a page, the style sheet has them.
 STYLE = """
 svg{background:#ffffff;color-scheme:light dark}
 text{font-family:Arial,Helvetica,"Liberation Sans",sans-serif;font-size:12px;fill:#55616a}
@@ -50,22 +50,22 @@ svg{background:#14191c}text{fill:#a0abb2}.grid{stroke:#2d363b}.axis{stroke:#5662
 
 
 def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> str:
-    """Columns of records by confidence, a tenth each, stacked by outcome; `names` says how an outcome is called."""
-    plot, most = HISTOGRAM, max((sum(one.bins[place] for one in series) for place in range(BINS)), default=0)
+    """Return columns of records by confidence, a tenth each, stacked by outcome. `names`: names of the outcomes."""
+    plot, most = HISTOGRAM, max((sum(row.bins[place] for row in series) for place in range(BINS)), default=0)
     step = grid_step(most)
     top = max(step, -(-most // step) * step)
     slot = (plot.right - plot.left) / BINS
     drawn = _grid(plot, range(0, top + 1, step), top)
     for place in range(BINS):
         y = float(plot.bottom)
-        for one in series:
-            height = (plot.bottom - plot.top) * one.bins[place] / top
+        for row in series:
+            height = (plot.bottom - plot.top) * row.bins[place] / top
             if not height:
                 continue
             y -= height
-            title = f"{names[one.outcome]}, confidence {_range(place)}: {one.bins[place]:,}"
+            title = f"{names[row.outcome]}, confidence {_range(place)}: {row.bins[place]:,}"
             drawn.append(
-                f'<rect class="bar {one.outcome}" x="{plot.left + place * slot + GAP / 2:g}" y="{y:g}" '
+                f'<rect class="bar {row.outcome}" x="{plot.left + place * slot + GAP / 2:g}" y="{y:g}" '
                 f'width="{slot - GAP:g}" height="{height:g}"><title>{escape(title)}</title></rect>'
             )
     for place in range(BINS + 1):
@@ -73,15 +73,15 @@ def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> st
         drawn.append(_tick(f"{x:g}", plot.bottom + 18, f"{place / BINS:.1f}"))
     drawn.append(_tick(f"{plot.x(0.5):g}", plot.height - 4, "confidence"))
     words = "; ".join(
-        f"{names[one.outcome]}: "
-        + ", ".join(f"{one.bins[place]:,} at {_range(place)}" for place in range(BINS) if one.bins[place])
-        for one in series
+        f"{names[row.outcome]}: "
+        + ", ".join(f"{row.bins[place]:,} at {_range(place)}" for place in range(BINS) if row.bins[place])
+        for row in series
     )
     return svg_element("histogram", "Records by confidence", words, plot.width, plot.height, drawn)
 
 
 def interval(share: Proportion, name: str = "interval", title: str = "Pass rate") -> str:
-    """A proportion on a line from 0 to 100 %, with its interval."""
+    """Return a proportion on a line from 0 to 100 %, with its interval."""
     if share.estimate is None or share.low is None or share.high is None:
         return ""
     width, inset = 360, 20
@@ -98,9 +98,9 @@ def interval(share: Proportion, name: str = "interval", title: str = "Pass rate"
 
 
 def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
-    """The curve of finding: records that people read, in their order, and how many of them they included.
+    """Return the curve of finding: records in the order that people read them, and the number included.
 
-    `name`: another one for each drawing of a page.
+    `name`: must differ for each drawing of a page.
     """
     plot, top, across = FINDING, max(finding.found, 1), max(finding.records, 1)
     drawn = []
@@ -112,7 +112,7 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
             f'<rect class="unread" x="{at:.1f}" y="{plot.top}" width="{width:.1f}" height="{plot.bottom - plot.top}">'
             f"<title>{words}</title></rect>"
         )
-        if width > 7 * len(words):  # about what the words take
+        if width > 7 * len(words):  # about the width of the words
             drawn.append(_tick(f"{at + width / 2:.1f}", plot.bottom - 14, words))
     drawn += _grid(plot, range(0, finding.found + 1, grid_step(top)), top)
     for value in range(0, finding.records + 1, grid_step(across)):
@@ -133,12 +133,12 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
 
 
 def _corners(plot: Plot, finding: FindingFigures, top: int, across: int) -> list[str]:
-    """Return the corners: up by one at each find; those that would fall on one place are drawn once."""
+    """Return the corners: up by one at each find. Corners at the same place are drawn once."""
     corners = [(0, 0)]
     for nth, read in enumerate(finding.finds, 1):
         corners += [(read, nth - 1), (read, nth)]
     corners.append((finding.read, finding.found))
-    return list(dict.fromkeys(f"{plot.x(read / across):.1f},{plot.y(found / top):.1f}" for read, found in corners))
+    return list(dict.fromkeys(f"{plot.x(read / across):.1f},{plot.y(count / top):.1f}" for read, count in corners))
 
 
 def _finding_words(finding: FindingFigures) -> str:
@@ -153,7 +153,7 @@ def _finding_words(finding: FindingFigures) -> str:
 
 @dataclass(frozen=True)
 class CurveWords:
-    """The words of a curve of reliability: what is said, of what, and what came of it."""
+    """The words of a curve of reliability: its measure, its subjects, and their result."""
 
     said: str  # under the axis
     counted: str
@@ -179,11 +179,11 @@ OF_PROBABILITY = CurveWords(
 
 
 def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE, *, standalone: bool = True) -> str:
-    """What the decisions of each confidence came to, over how many there are.
+    """Return the curve of the results of decisions by confidence, above their numbers.
 
-    An SVG document; not `standalone`, an element for a page whose style sheet knows its classes.
+    It is an SVG document, or (not `standalone`) an element for a page whose style sheet has its classes.
     """
-    plot, used = RELIABILITY, [one for one in reliability.bins if one.n]
+    plot, used = RELIABILITY, [group for group in reliability.bins if group.n]
     drawn = [f"<style>{STYLE}</style>"] if standalone else []
     for tenth in range(0, 11, 2):
         drawn += _grid_line(plot, plot.y(tenth / 10), f"{tenth * 10}%")
@@ -200,7 +200,7 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
         *_columns(plot, used, words),
         f'<text class="caption" x="{plot.left}" y="20">{caption}</text>',
     ]
-    described = "; ".join(_bin_words(one, words) for one in used) or "no decision has a label"
+    described = "; ".join(_bin_words(group, words) for group in used) or "no decision has a label"
     element = svg_element("reliability", words.title, described, plot.width, plot.height, drawn)
     if not standalone:
         return element
@@ -208,47 +208,47 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
 
 
 def _curve(plot: Plot, used: list[Bin], words: CurveWords) -> list[str]:
-    """A point for each bin at the mean of its confidences, with the interval of its share."""
+    """Return a point for each bin at the mean of its confidences, with the interval of its share."""
     places: list[str] = []
     drawn: list[str] = []
-    for one in used:
-        share = one.right
-        if one.confidence is None or share.estimate is None:
+    for group in used:
+        share = group.right
+        if group.confidence is None or share.estimate is None:
             continue
-        x, y = f"{plot.x(one.confidence):.1f}", f"{plot.y(share.estimate):.1f}"
+        x, y = f"{plot.x(group.confidence):.1f}", f"{plot.y(share.estimate):.1f}"
         places.append(f"{x},{y}")
         if share.low is not None and share.high is not None:
             drawn.append(_line("whisker", x, x, f"{plot.y(share.low):.1f}", f"{plot.y(share.high):.1f}"))
-        about = escape(_bin_words(one, words))
+        about = escape(_bin_words(group, words))
         drawn.append(f'<circle class="point" cx="{x}" cy="{y}" r="4.5"><title>{about}</title></circle>')
     return [f'<polyline class="curve" points="{" ".join(places)}"/>', *drawn]
 
 
 def _columns(plot: Plot, used: list[Bin], words: CurveWords) -> Iterator[str]:
-    most = max((one.n for one in used), default=1)
-    for one in used:
-        left, right, height = plot.x(one.low), plot.x(one.high), COLUMNS * one.n / most
+    most = max((group.n for group in used), default=1)
+    for group in used:
+        left, right, height = plot.x(group.low), plot.x(group.high), COLUMNS * group.n / most
         yield (
             f'<rect class="bar" x="{left + GAP / 2:.1f}" y="{FOOT - height:.1f}" width="{right - left - GAP:.1f}" '
-            f'height="{height:.1f}"><title>{escape(_bin_words(one, words))}</title></rect>'
+            f'height="{height:.1f}"><title>{escape(_bin_words(group, words))}</title></rect>'
         )
-        yield _tick(f"{(left + right) / 2:.1f}", f"{FOOT - height - 4:.1f}", f"{one.n:,}")
+        yield _tick(f"{(left + right) / 2:.1f}", f"{FOOT - height - 4:.1f}", f"{group.n:,}")
 
 
-def _bin_words(one: Bin, words: CurveWords) -> str:
-    share = one.right
-    if one.confidence is None or share.estimate is None:
-        return f"{words.said} {one.low:.1f} to {one.high:.1f}: no {words.counted}"
+def _bin_words(group: Bin, words: CurveWords) -> str:
+    share = group.right
+    if group.confidence is None or share.estimate is None:
+        return f"{words.said} {group.low:.1f} to {group.high:.1f}: no {words.counted}"
     between = "" if share.low is None or share.high is None else f" ({share.low:.1%} to {share.high:.1%})"
-    mean = f"mean {words.said} {one.confidence:.2f}"
+    mean = f"mean {words.said} {group.confidence:.2f}"
     return (
-        f"{words.said} {one.low:.1f} to {one.high:.1f}: {one.n:,} {words.counted}, {mean}, "
+        f"{words.said} {group.low:.1f} to {group.high:.1f}: {group.n:,} {words.counted}, {mean}, "
         f"{words.shared} {share.estimate:.1%}{between}"
     )
 
 
 def svg_element(name: str, title: str, words: str, width: int, height: int, drawn: list[str]) -> str:
-    """A drawing with a name, a title, and words for who does not see it."""
+    """Return a drawing with a name, a title, and a description for screen readers."""
     return (
         f'<svg class="chart {name}" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
         f'aria-labelledby="{name}-title {name}-words"><title id="{name}-title">{escape(title)}</title>'
@@ -257,7 +257,7 @@ def svg_element(name: str, title: str, words: str, width: int, height: int, draw
 
 
 def grid_step(most: int) -> int:
-    """The distance of grid lines: 1, 2 or 5 times a power of ten, so that there are at most five."""
+    """Return the distance of grid lines: 1, 2 or 5 times a power of ten, for at most five lines."""
     step = 1
     while most > 5 * step:
         step = step * 5 // 2 if str(step)[0] == "2" else step * 2
@@ -265,7 +265,7 @@ def grid_step(most: int) -> int:
 
 
 def _grid(plot: Plot, values: range, top: int) -> list[str]:
-    """Return a line across the plot for each value, with its number at the left; `top` is the value at the top."""
+    """Return a line across the plot for each value, with its number at the left. `top`: the value at the top."""
     return [part for value in values for part in _grid_line(plot, plot.y(value / top), f"{value:,}")]
 
 

@@ -1,4 +1,4 @@
-"""The figures of a report: what every number is, as plain data."""
+"""The figures of a report as plain data."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -40,9 +40,9 @@ class SubjectKind(StrEnum):
 
 
 class ReportWay(StrEnum):
-    """What became of a report, as people decided."""
+    """The final state of a report, by people's decisions."""
 
-    AWAITED = "awaited"  # nobody has said whether it could be got
+    AWAITED = "awaited"  # no decision on its retrieval
     LOST = "not retrieved"
     UNASSESSED = "not assessed yet"  # retrieved
     EXCLUDED = "excluded"
@@ -58,12 +58,12 @@ class ReportRow(Frozen):
     item_id: str
     title: str | None
     way: ReportWay
-    reason: str | None = None  # why it was excluded, or could not be retrieved
-    study: str | None = None  # that it is of, where somebody named one
-    reviewers: tuple[str, ...] = ()  # whose decisions on it stand
+    reason: str | None = None  # reason for its exclusion or missing retrieval
+    study: str | None = None  # the study's name, if a reviewer noted it
+    reviewers: tuple[str, ...] = ()  # people with valid decisions on it
 
 
-BINS = 10  # of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
+BINS = 10  # bins of the confidence histogram, each 0.1 wide; 1.0 belongs to the last
 
 
 class ConfidenceSeries(Frozen):
@@ -79,19 +79,19 @@ _NOT_SUMMED = {"possibly_unbilled_cost", "call_seconds_median", "call_seconds_p9
 class BatchCosts(PossiblyUnbilled):
     """The calls, tokens and money that answers took, failed ones too."""
 
-    calls: int = 0  # that reached the endpoint
-    prompt_tokens: int = 0  # as the endpoint counted them
+    calls: int = 0  # calls that reached the endpoint
+    prompt_tokens: int = 0  # prompt tokens, as the endpoint counted them
     completion_tokens: int = 0
-    cost: Cost = Decimal(0)  # dollars, as far as prices are known
-    unpriced: int = 0  # records whose calls have no known price: they are not in `cost`
+    cost: Cost = Decimal(0)  # dollars, for known prices only
+    unpriced: int = 0  # records whose calls have no known price; not in `cost`
     cached: int = 0  # records answered from the ledger, without a call
-    cut: int = 0  # records that were too long to be sent whole
+    cut: int = 0  # records too long to be sent whole
     call_seconds_median: float | None = None
     call_seconds_p95: float | None = None
 
     @property
     def paid(self) -> str:
-        """The cost for a table: `$0.0123`, `at least $0.0123` where some prices are not known, or `not known`."""
+        """Return the cost for a table: `$0.0123`, `at least $0.0123` if some prices are unknown, or `not known`."""
         if not self.unpriced:
             return dollars(self.cost)
         return f"at least {dollars(self.cost)}" if self.cost else "not known"
@@ -99,8 +99,8 @@ class BatchCosts(PossiblyUnbilled):
     def __add__(self, other: "BatchCosts") -> "BatchCosts":
         summed = BatchCosts.model_fields.keys() - _NOT_SUMMED
         sums = {name: getattr(self, name) + getattr(other, name) for name in summed}
-        # The possible extra cost of both is not known where that of one is not.
-        costs = [each.possibly_unbilled_cost for each in (self, other) if each.possibly_unbilled]
+        # The possible extra cost of both is unknown if either is.
+        costs = [side.possibly_unbilled_cost for side in (self, other) if side.possibly_unbilled]
         extra = None if None in costs or not costs else sum((cost for cost in costs if cost is not None), Decimal(0))
         return BatchCosts(**sums, possibly_unbilled_cost=extra)
 
@@ -110,8 +110,8 @@ class Quotes(Frozen):
 
     given: int = 0
     found: int = 0
-    altered: int = 0  # the record says nearly so: a token of them differs
-    flagged: int = 0  # records with at least one quote that is altered or not found
+    altered: int = 0  # nearly the record's text: some tokens differ
+    flagged: int = 0  # records with at least one altered or missing quote
 
     @property
     def missing(self) -> int:
@@ -125,9 +125,9 @@ class Prompts(Frozen):
     those is of everything that determines an answer: model, messages, response schema and sampling parameters.
     """
 
-    records: int = 0  # with a prompt hash
+    records: int = 0  # records with a prompt hash
     sha256: str | None = None
-    parameters_sha256: str  # of the operation's parameters as canonical JSON: sorted names, no spaces, UTF-8
+    parameters_sha256: str  # hash of the parameters as canonical JSON: sorted names, no spaces, UTF-8
 
 
 class AuditFigures(Frozen):
@@ -143,12 +143,12 @@ class HumanFigures(Frozen):
     """The human decisions about a batch's records."""
 
     decided: int = 0  # records on which a human's decision counts
-    confirmed: int = 0  # of these: what the software had decided
+    confirmed: int = 0  # equal to the software's decision
     reversed: int = 0  # the opposite, or another value
     settled: int = 0  # the software had no decision: uncertain, failed, cancelled
-    conflicts: int = 0  # records on which people decided differently, and nobody has settled it
-    resolved: int = 0  # records of several people on which one's decision counts before the others'
-    resolvers: tuple[str, ...] = ()  # whose
+    conflicts: int = 0  # records with unsettled conflicts between people
+    resolved: int = 0  # records of several people on which one decision overrides the others
+    resolvers: tuple[str, ...] = ()  # people who made those decisions
     reviewers: tuple[str, ...] = ()
     agreement: AgreementFigures | None = None
     audits: tuple[AuditFigures, ...] = ()
@@ -161,9 +161,9 @@ class HumanFigures(Frozen):
 class FindingFigures(Frozen):
     """The curve of finding: what people read, in the order in which they first decided, and what they included."""
 
-    records: int  # of the batch, copies of others left out
-    read: int  # of these, records on which people's decision counts
-    finds: tuple[int, ...] = ()  # of each record that they included: how many they had read with it
+    records: int  # records of the batch, without copies
+    read: int  # records on which people's decision counts
+    finds: tuple[int, ...] = ()  # for each included record: number of records read up to it
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
@@ -176,16 +176,16 @@ class OrderFigures(Frozen):
     """The reading order that was last worked out."""
 
     seed: int
-    explore: float  # the share of places that went to records that chance drew
-    decided: int  # records that people had decided about, when it was
-    text_weight: float  # of the text model, 0 to 1; the rest is the model's score
+    explore: float  # share of places for randomly drawn records
+    decided: int  # records that people had decided when the order was made
+    text_weight: float  # weight of the text model, 0 to 1; the rest is the model's score
 
 
 class ReadingFigures(Frozen):
     """How people read: in which order, what they found, and by which rule they stop."""
 
     finding: FindingFigures
-    order: OrderFigures | None = None  # None: none is kept
+    order: OrderFigures | None = None  # None: no order is stored
     stop: StopAnswer | None = None  # None: no sample was drawn; without its price list
 
 
@@ -196,7 +196,7 @@ class BatchFigures(Frozen):
     label: str | None
     operation: str
     parameters: dict[str, Any]
-    model_asked: str | None  # None: the workers' own
+    model_asked: str | None  # None: the workers' default
     models: dict[str, int]  # records by the model that the endpoint named in its answer
     state: BatchStatus
     round: int
@@ -208,21 +208,21 @@ class BatchFigures(Frozen):
     first_result_at: datetime | None
     last_result_at: datetime | None
     counts: Counts
-    outcomes: dict[str, int]  # by the software, before any human decided
-    final_outcomes: dict[str, int] = Field(default_factory=dict)  # in the end
-    pass_rate: Proportion  # the model's: of decided records; of none where the operation does not decide
-    final_pass_rate: Proportion = wilson(0, 0)  # the same in the end, with what humans decided
+    outcomes: dict[str, int]  # the software's outcomes, before human decisions
+    final_outcomes: dict[str, int] = Field(default_factory=dict)
+    pass_rate: Proportion  # the model's pass rate of decided records; 0 of 0 if the operation does not decide
+    final_pass_rate: Proportion = wilson(0, 0)  # the final rate, with human decisions
     humans: HumanFigures = HumanFigures()
-    panel: PanelFigures | None = None  # of a batch that asks several models
-    reading: ReadingFigures | None = None  # None: people read neither in an order of Tamis nor by its stop rule
-    exclusions: tuple[Tally, ...]  # before any model was asked, by rule
+    panel: PanelFigures | None = None  # for a batch with several models
+    reading: ReadingFigures | None = None  # None: people read neither in a Tamis order nor by its stop rule
+    exclusions: tuple[Tally, ...]  # exclusions before any model call, by rule
     reasons: tuple[Tally, ...]  # records that the model excluded, by reason
     errors: tuple[Tally, ...]  # failed records by kind
     confidence: tuple[ConfidenceSeries, ...]
     quotes: Quotes
     spending: BatchCosts
     prompts: Prompts
-    failures: RetryBias = RetryBias()  # by round; none where nothing failed and there was but one round
+    failures: RetryBias = RetryBias()  # failures by round; empty without failures in a single round
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
@@ -232,14 +232,14 @@ class BatchFigures(Frozen):
 
     @property
     def criteria(self) -> SearchCriteria | None:
-        """The review's criteria, where records were screened against any."""
+        """Return the review's criteria, if records were screened against any."""
         if self.operation != operation_name(Inclusion):
             return None
         return SearchCriteria.model_validate(self.parameters["criteria"])
 
     @property
     def labelled(self) -> list[Criterion]:
-        """The criteria under the labels that verdicts name."""
+        """Return the criteria under the labels that verdicts name."""
         return [] if self.criteria is None else self.criteria.labelled()
 
 
@@ -249,28 +249,28 @@ class Figures(Frozen):
     kind: SubjectKind
     id: str
     label: str | None
-    read_at: datetime  # the moment of the snapshot, by the database's clock
-    software: str  # that wrote the report: name and version
+    read_at: datetime  # time of the snapshot, by the database's clock
+    software: str  # name and version of the software that wrote the report
     flow: Flow
-    planned: tuple[str, ...]  # the operations of all stages; more than there are batches where some have not begun
+    planned: tuple[str, ...]  # operations of all stages, including stages not begun
     ended: bool  # no further stage will begin
-    report_reviewers: tuple[str, ...] = ()  # who decided about retrieval and full texts
-    reports: tuple[ReportRow, ...] = ()  # that were sought, one by one; none before people decide about any
+    report_reviewers: tuple[str, ...] = ()  # people who decided on retrieval and full texts
+    reports: tuple[ReportRow, ...] = ()  # reports sought; empty before any decision on them
     batches: tuple[BatchFigures, ...]
 
     @property
     def finished(self) -> bool:
-        """True where no number will change unless somebody asks for more."""
+        """Return True if no number will change without a new request."""
         return self.ended and self.flow.complete and all(batch.state is BatchStatus.COMPLETED for batch in self.batches)
 
     def staged(self, words: str = "Stage {}") -> Iterator[tuple[str, BatchFigures]]:
-        """Yield each batch with `words` for its stage, whose number is set in; without any where there is but one."""
+        """Yield each batch with `words` for its stage, including the number; "" if there is only one."""
         for number, batch in enumerate(self.batches, 1):
             yield words.format(number) if len(self.batches) > 1 else "", batch
 
     @property
     def screening(self) -> BatchFigures:
-        """The first stage: the one that all records of the source stand in."""
+        """Return the first stage, with all records of the source."""
         return self.batches[0]
 
     @property

@@ -1,7 +1,6 @@
-"""The flow from the ledger: where every record of a batch or a review went, counted by SQL.
+"""The flow from the ledger: the path of every record of a batch or a review, counted by SQL.
 
-Counted are the items of each batch by outcome and reason, and the reports of a screening: sought, retrieved, assessed
-and included, as people decided.
+It counts each batch's items by outcome and reason, and a screening's reports: sought, retrieved, assessed and included.
 """
 
 from collections import Counter
@@ -26,7 +25,7 @@ from ..decisions.record_overrides import unpassed, unpassed_words
 from .figures import ReportRow, ReportWay
 from .flow_template import NO_REASON
 
-# A condition on some records, told of the column with their place in the review's first batch.
+# A condition on records. Its argument is the column with their place in the review's first batch.
 OfRecords: TypeAlias = Callable[[ColumnElement[Any]], ColumnElement[bool]]
 
 
@@ -34,8 +33,8 @@ OfRecords: TypeAlias = Callable[[ColumnElement[Any]], ColumnElement[bool]]
 class Tallied:
     """A batch's items by outcome and reason, the most frequent first."""
 
-    # Each with `outcome` in the end, `system`: that of the software, `human`: whether a person confirmed or changed it,
-    # `reason`, `n`, `marked`, `unverified`.
+    # Columns: `outcome` (final), `system` (the software's), `human` (confirmed or changed by a person), `reason`, `n`,
+    # `marked`, `unverified`.
     rows: tuple[Any, ...]
 
     def n(self, **values: str) -> int:
@@ -51,33 +50,33 @@ class Tallied:
 
     @property
     def removed_by(self) -> tuple[Tally, ...]:
-        """Records that were kept out before screening, by rule."""
+        """Return the records excluded before screening, by rule."""
         return _by_reason(row for row in self.rows if row.outcome in BEFORE_SCREENING)
 
     @property
     def taken_back(self) -> int:
-        """Records that software had kept out before screening, and that a human decided about."""
+        """Return the number of records that software excluded before screening and a human then decided."""
         return sum(row.n for row in self.rows if row.system in BEFORE_SCREENING and row.outcome not in BEFORE_SCREENING)
 
 
 def tally(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> Tallied:
-    """The items of a row of `batches`, counted; `of`: some alone, by their place in the review's first batch."""
-    each = outcomes(batch.id, batch.operation).subquery("each")
+    """Count the items of a row of `batches`. `of`: only some, by their place in the review's first batch."""
+    item = outcomes(batch.id, batch.operation).subquery("each")
     statement = (
         select(
-            each.c.system,
-            each.c.outcome,
-            each.c.human,
-            each.c.reason,
+            item.c.system,
+            item.c.outcome,
+            item.c.human,
+            item.c.reason,
             func.count().label("n"),
-            func.count().filter(each.c.marked).label("marked"),
-            func.count().filter(each.c.unverified).label("unverified"),
+            func.count().filter(item.c.marked).label("marked"),
+            func.count().filter(item.c.unverified).label("unverified"),
         )
-        .group_by(each.c.system, each.c.outcome, each.c.human, each.c.reason)
-        .order_by(func.count().desc(), each.c.reason, each.c.system, each.c.outcome, each.c.human)
+        .group_by(item.c.system, item.c.outcome, item.c.human, item.c.reason)
+        .order_by(func.count().desc(), item.c.reason, item.c.system, item.c.outcome, item.c.human)
     )
     if of is not None:
-        statement = statement.where(of(each.c.record))
+        statement = statement.where(of(item.c.record))
     return Tallied(tuple(connection.execute(statement)))
 
 
@@ -88,18 +87,18 @@ def _by_reason(rows: Iterable[Any]) -> tuple[Tally, ...]:
     return tuple(Tally(name=name, n=n) for name, n in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-# A line of a note names the study that a report is of: "study: Smith 2020". Reports of one name are of one study.
+# A note's line names the study of a report: "study: Smith 2020". Reports with the same name belong to one study.
 STUDY = r"(?in)^\s*study\s*:\s*(\S.*?)\s*$"
 
 
 def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> ReportFlow | None:
-    """The reports of what passed a row of `batches`; None where nobody has decided about any.
+    """Return the reports of the records that passed a row of `batches`; None before any decision on reports.
 
-    `of`: of some records alone, by their place in the review's first batch.
+    `of`: only some records, by their place in the review's first batch.
 
-    A report that somebody has assessed was retrieved, whatever is said of its retrieval.
+    An assessed report counts as retrieved, even if its retrieval decision differs.
 
-    Raises `OperationFailed` naming the records with such a decision that did not pass the screening.
+    Raises `OperationFailed` naming records with such a decision that did not pass the screening.
     """
     view = standing_decisions.c
     decided = select(view.idx).where(view.batch_id == batch.id, view.stage != HumanStage.OWN.value).limit(1)
@@ -111,30 +110,30 @@ def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None =
 
 
 def read_report_rows(connection: Connection, batch: Row[Any]) -> tuple[ReportRow, ...]:
-    """Each report that was sought, in the order of the records, with what people decided about it."""
-    each = _each_report(batch, None).subquery("each_report")
-    there = (items.c.batch_id == batch.id) & (items.c.idx == each.c.idx)
+    """Return each report that was sought, in the order of the records, with people's decisions."""
+    item = _each_report(batch, None).subquery("each_report")
+    there = (items.c.batch_id == batch.id) & (items.c.idx == item.c.idx)
     statement = (
         select(
-            *(each.c.record.label("index"), each.c.way, each.c.reason, each.c.study, each.c.got_by, each.c.read_by),
+            *(item.c.record.label("index"), item.c.way, item.c.reason, item.c.study, item.c.got_by, item.c.read_by),
             *(items.c.item_id, payloads.c.payload.op("->>")("title").label("title")),
         )
         .join(items, there)
         .join(payloads, (payloads.c.batch_id == items.c.batch_id) & (payloads.c.idx == items.c.idx))
-        .order_by(each.c.record)
+        .order_by(item.c.record)
     )
     rows = []
     for row in connection.execute(statement):
-        reviewers = tuple(sorted({one["reviewer"] for one in (*(row.got_by or ()), *(row.read_by or ()))}))
+        reviewers = tuple(sorted({decision["reviewer"] for decision in (*(row.got_by or ()), *(row.read_by or ()))}))
         rows.append(ReportRow.model_validate(row._asdict() | {"reviewers": reviewers}))
     return tuple(rows)
 
 
 def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
-    """Return a statement of the reports that are sought: which way each went, why, and the study that is named."""
-    each = outcomes(batch.id, batch.operation).subquery("each")
+    """Return a statement of the reports sought: outcome, reason, and named study."""
+    item = outcomes(batch.id, batch.operation).subquery("each")
     got, read = (
-        standing_at(batch.id, each.c.idx, stage=stage) for stage in (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
+        standing_at(batch.id, item.c.idx, stage=stage) for stage in (HumanStage.RETRIEVAL, HumanStage.FULL_TEXT)
     )
     way = case(
         (read.c.conflict, literal(ReportWay.CONFLICT.value)),
@@ -151,30 +150,30 @@ def _each_report(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
     study = case((way == ReportWay.INCLUDED.value, func.substring(read.c.note, STUDY)), else_=None)
     statement = (
         select(
-            *(each.c.idx, each.c.record, way.label("way"), why.label("reason"), study.label("study")),
+            *(item.c.idx, item.c.record, way.label("way"), why.label("reason"), study.label("study")),
             *(got.c.decisions.label("got_by"), read.c.decisions.label("read_by")),
         )
-        .select_from(each)
+        .select_from(item)
         .outerjoin(got, true())
         .outerjoin(read, true())
-        .where(each.c.outcome == Outcome.PASSED.value)
+        .where(item.c.outcome == Outcome.PASSED.value)
     )
-    return statement if of is None else statement.where(of(each.c.record))
+    return statement if of is None else statement.where(of(item.c.record))
 
 
 def _ways(batch: Row[Any], of: OfRecords | None) -> Select[Any]:
-    """Return a statement of how many reports went which way, for which reason, and of how many studies."""
-    each = _each_report(batch, of).subquery("each_report")
-    alone = literal("of record ") + cast(each.c.record, String)
-    study = func.coalesce(literal("named ") + func.lower(each.c.study), alone)
+    """Return a statement that counts reports by outcome and reason, and their studies."""
+    item = _each_report(batch, of).subquery("each_report")
+    alone = literal("of record ") + cast(item.c.record, String)
+    study = func.coalesce(literal("named ") + func.lower(item.c.study), alone)
     return (
         select(
-            *(each.c.way, each.c.reason),
+            *(item.c.way, item.c.reason),
             func.count().label("n"),
-            func.count(study.distinct()).filter(each.c.way == ReportWay.INCLUDED.value).label("studies"),
+            func.count(study.distinct()).filter(item.c.way == ReportWay.INCLUDED.value).label("studies"),
         )
-        .group_by(each.c.way, each.c.reason)
-        .order_by(func.count().desc(), each.c.reason)
+        .group_by(item.c.way, item.c.reason)
+        .order_by(func.count().desc(), item.c.reason)
     )
 
 
@@ -199,25 +198,25 @@ def _counted(rows: Sequence[Any]) -> ReportFlow:
 
 
 def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource, ...]:
-    """The sources of a row of `batches` with their counts; what was neither a duplicate nor screened was removed else.
+    """Return the sources of a row of `batches` with their counts. The rest counts as removed for other reasons.
 
-    They add up to the batch's: records that a human took back are no duplicates here either.
+    The counts add up to the batch's: records that a human restored are not duplicates.
     """
     sources = read_sources(batch)
     if not sources:
         return ()
-    each = outcomes(batch.id, batch.operation).subquery("each")
+    item = outcomes(batch.id, batch.operation).subquery("each")
     place = func.coalesce(payloads.c.source, 0)
     statement = (
         select(
             place.label("place"),
             func.count().label("identified"),
-            func.count().filter(each.c.outcome == Outcome.DUPLICATE.value).label("duplicates"),
+            func.count().filter(item.c.outcome == Outcome.DUPLICATE.value).label("duplicates"),
             func.count()
-            .filter(each.c.outcome.not_in([outcome.value for outcome in BEFORE_SCREENING]))
+            .filter(item.c.outcome.not_in([outcome.value for outcome in BEFORE_SCREENING]))
             .label("screened"),
         )
-        .join(each, each.c.idx == payloads.c.idx)
+        .join(item, item.c.idx == payloads.c.idx)
         .where(payloads.c.batch_id == batch.id)
         .group_by(place)
         .order_by(place)
@@ -231,18 +230,17 @@ def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource
 
 
 def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tallied]) -> Flow:
-    """The flow of these rows of `batches`, stage by stage. Raises `OperationFailed` where it does not add up.
+    """Return the flow of these rows of `batches`, stage by stage. Raises `OperationFailed` if it does not add up.
 
-    Where some records were found by other methods than a search of databases and registers, and some were not, it has
-    a column of each.
+    If some records come from databases or registers, and some from other methods, the flow has a column for each.
     """
     first = rows[0]
     screenings = [row for row in rows if kind_of(row.operation).decides()]
     last = screenings[-1] if screenings else None
     try:
         reports = None if last is None else read_reports(connection, last)
-        known = count_by_source(connection, first) if reports is not None or _told(read_sources(first)) else ()
-        whole = _flow(connection, rows, tallied, known, reports)
+        sources = count_by_source(connection, first) if reports is not None or _told(read_sources(first)) else ()
+        whole = _flow(connection, rows, tallied, sources, reports)
         more = {"columns": _columns(connection, rows, whole, last), "previous": _previous(connection, first)}
         return Flow.model_validate(dict(whole) | more) if any(more.values()) else whole
     except ValidationError as error:
@@ -251,7 +249,7 @@ def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tal
 
 
 def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None:
-    """Return what the version of the review found that a row of `batches` brings up to date, with those before it."""
+    """Return the totals of the earlier version that a row of `batches` updates, with all versions before it."""
     if batch.updates is None:
         return None
     earlier = connection.execute(select(batches).where(batches.c.id == batch.updates)).first()
@@ -273,7 +271,7 @@ def _previous(connection: Connection, batch: Row[Any]) -> PreviousVersion | None
 
 
 def _columns(connection: Connection, rows: Sequence[Any], whole: Flow, last: Row[Any] | None) -> tuple[Flow, ...]:
-    """Return the flow of databases and registers and that of other methods; none where all came by one of both ways."""
+    """Return the flows of databases and registers, and of other methods; none if all records came one way."""
     other = [place for place, source in enumerate(whole.sources) if source.kind is SourceKind.OTHER]
     searched = [place for place in range(len(whole.sources)) if place not in other]
     if not other or not searched:
@@ -281,9 +279,9 @@ def _columns(connection: Connection, rows: Sequence[Any], whole: Flow, last: Row
     columns = []
     for places in (searched, other):
         of = _found_in(rows[0], places)
-        known = tuple(whole.sources[place] for place in places)
+        sources = tuple(whole.sources[place] for place in places)
         reports = None if last is None or whole.reports is None else read_reports(connection, last, of)
-        columns.append(_flow(connection, rows, [tally(connection, row, of) for row in rows], known, reports, of))
+        columns.append(_flow(connection, rows, [tally(connection, row, of) for row in rows], sources, reports, of))
     return tuple(columns)
 
 
@@ -337,10 +335,10 @@ def _stage(
 
 
 def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRecords | None) -> tuple[int, int]:
-    """Records asked about in a stage without having passed the one before; records that passed and were not."""
+    """Return two counts: records here that did not pass the stage before, and records that passed but are missing."""
     earlier = outcomes(before.id, before.operation).subquery("earlier")
-    each = outcomes(batch.id, batch.operation).subquery("each")
-    later = select(each.c.record).where(each.c.outcome.not_in(BEFORE_SCREENING)).subquery("later")
+    item = outcomes(batch.id, batch.operation).subquery("each")
+    later = select(item.c.record).where(item.c.outcome.not_in(BEFORE_SCREENING)).subquery("later")
     passed = func.coalesce(earlier.c.outcome, "") == Outcome.PASSED.value
     statement = select(
         func.count().filter(later.c.record.is_not(None), ~passed),
@@ -352,13 +350,13 @@ def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRe
 
 
 def _found_in(first: Row[Any], places: Sequence[int]) -> OfRecords:
-    """Return a condition on the records that came from these sources of a review's first batch."""
+    """Return a condition that selects the records of these sources of a review's first batch."""
     there = select(payloads.c.idx).where(payloads.c.batch_id == first.id, payloads.c.source.in_(places))
     return lambda record: record.in_(there)
 
 
 def _told(sources: Sequence[Source]) -> bool:
-    """Return whether anybody said more of the sources than the name of one file."""
+    """Return whether the sources have more facts than the name of one file."""
     return len(sources) > 1 or any(
         source.name != source.file
         or source.kind is not SourceKind.DATABASE

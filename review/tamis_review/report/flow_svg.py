@@ -1,4 +1,4 @@
-"""The PRISMA 2020 flow as SVG text: drawn here, from the numbers alone."""
+"""The PRISMA 2020 flow as SVG text, drawn from the numbers alone."""
 
 import re
 import unicodedata
@@ -11,19 +11,18 @@ from tamis_schemas.batches.flow import Flow
 
 from .flow_template import IDENTIFICATION, INCLUDED, Box, FlowTemplate, Step, flow_template
 
-# All lengths are in the drawing's own units, which are CSS pixels at its natural size.
-BAND = 26.0  # the phase at the left
+# All lengths are in the drawing's own units: CSS pixels at its natural size.
+BAND = 26.0  # width of the phase at the left
 PADDING = 13.0
 INDENT = 14.0
-HANGING = 10.0  # of a text's second line and those after it
+HANGING = 10.0  # indent of a text's second and later lines
 TITLE_SIZE, TEXT_SIZE, LEADING = 13.5, 12.5, 17.5
-BOLD = 1.06  # how much wider bold text is
-MOST_LINES = 3  # of one text; what does not fit is in its `<title>`, and in the table
+BOLD = 1.06  # width of bold text, relative to regular text
+MOST_LINES = 3  # maximum lines of a text; the full text is in its `<title>` and in the table
 HEADING_HEIGHT = 28.0
 
-# Text is measured without a browser, so that boxes are made as large as what stands in them. The widths are those of
-# Arial and Helvetica, in thousandths of the font's size, rounded up by group. Other fonts of a reader's machine may be
-# a little wider, which `SLACK` allows for.
+# Text is measured without a browser, to size the boxes. The widths are Arial's and Helvetica's, in thousandths of the
+# font's size, rounded up by group. `SLACK` allows for slightly wider fonts.
 SLACK = 1.06
 _GROUPS = {
     222: "ijl'|\u2018\u2019",
@@ -46,19 +45,19 @@ class _Run:
     text: str
     style: str
     indent: float
-    whole: str | None = None  # what it was before it was cut
+    whole: str | None = None  # the text before it was cut
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A box with its text in lines, where it stands."""
+    """A box at its position, with its text in lines."""
 
     box: Box
     x: float
     y: float
     width: float
     style: str
-    least: float = 0.0  # height
+    least: float = 0.0  # minimum height
 
     @cached_property
     def runs(self) -> tuple[_Run, ...]:
@@ -88,7 +87,7 @@ class Placed:
 
 
 def box_svg(placed: Placed) -> str:
-    """The box, its lines in its middle."""
+    """Return the box with its lines vertically centred."""
     drawn = [
         f'<rect class="{placed.style}" x="{placed.x:g}" y="{placed.y:g}" width="{placed.width:g}" '
         f'height="{placed.height:g}" rx="3"/>'
@@ -102,7 +101,7 @@ def box_svg(placed: Placed) -> str:
 
 
 def band_svg(phase: str, top: float, bottom: float) -> str:
-    """The name of a phase along the boxes that belong to it."""
+    """Return the name of a phase along its boxes."""
     at = f'transform="translate({BAND / 2 + 5:g} {(top + bottom) / 2:g}) rotate(-90)"'
     return _label(phase, (1, top, BAND, bottom - top), at)
 
@@ -116,7 +115,7 @@ def _label(text: str, room: tuple[float, float, float, float], at: str) -> str:
 
 
 def arrow_svg(x: float, y: float, to_x: float, to_y: float) -> str:
-    """An arrow straight down, or down as far as needed and then to the side, where it ends."""
+    """Return an arrow straight down; if the end is to the side, first down, then across."""
     if x == to_x:
         head = f"{to_x:g},{to_y:g} {to_x - 4:g},{to_y - 8:g} {to_x + 4:g},{to_y - 8:g}"
         line = f"M{x:g} {y:g}V{to_y - 7:g}"
@@ -129,12 +128,12 @@ def arrow_svg(x: float, y: float, to_x: float, to_y: float) -> str:
 
 
 def xml_text(text: str) -> str:
-    """The text for XML, without the characters that XML cannot hold at all."""
+    """Return the text escaped for XML, without the characters that XML forbids."""
     return escape(_NO_XML.sub("", text))
 
 
 def _counted(text: str, n: int | None, size: float, room: float, style: str, indent: float) -> list[_Run]:
-    """A text with its number, which stays whole whatever has to be cut from the text."""
+    """Return the lines of a text with its number. Only the text is cut, never the number."""
     hanging = 0 if style == "flow-title" else HANGING
     lines = wrapped(text, size, room - hanging, MOST_LINES)
     if n is not None:
@@ -152,12 +151,12 @@ def _counted(text: str, n: int | None, size: float, room: float, style: str, ind
 
 MAIN_X, MAIN_WIDTH = 46.0, 360.0
 SIDE_X, SIDE_WIDTH = 462.0, 420.0
-NARROW_MAIN, NARROW_SIDE, NARROW_GAP = 232.0, 262.0, 36.0  # of several columns
-GAP = 30.0  # between two steps: room for an arrow
+NARROW_MAIN, NARROW_SIDE, NARROW_GAP = 232.0, 262.0, 36.0  # for several columns
+GAP = 30.0  # between two steps, for an arrow
 SIDE_GAP = 14.0
 MOST = 12  # parts of a box in the drawing; the table beside it has all
 
-# On its own the drawing is light, on white, wherever it is placed; in a page, the page says its colours.
+# A standalone drawing is light, on white. In a page, the page sets its colours.
 STYLE = """
 text{font-family:Arial,Helvetica,"Liberation Sans",sans-serif;fill:#1c2328}
 .flow-paper{fill:#ffffff}
@@ -175,7 +174,7 @@ text{font-family:Arial,Helvetica,"Liberation Sans",sans-serif;fill:#1c2328}
 
 @dataclass(frozen=True)
 class _Column:
-    """The place of a column: main boxes at the left, what leaves them at the right."""
+    """The place of a column: main boxes at the left, side boxes at the right."""
 
     x: float = MAIN_X
     main_width: float = MAIN_WIDTH
@@ -188,9 +187,9 @@ class _Column:
 
 
 def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: bool = True) -> str:
-    """An SVG document, or, not `standalone`, an `<svg>` element for a page whose style sheet knows its classes.
+    """Return an SVG document, or (not `standalone`) an `<svg>` element for a page whose style sheet has its classes.
 
-    The text is text: it can be selected and searched. `<desc>` says the whole flow in words.
+    The text can be selected and searched. `<desc>` describes the whole flow.
     """
     template = flow_template(flow, MOST)
     columns = _columns(len(template.columns))
@@ -205,8 +204,8 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
     above: list[Placed] = []
     for row in (*zip(*template.columns, strict=True), *((step,) for step in template.joint)):
         phase = row[0].phase
-        room = width(phase, 12) * BOLD + 12  # the height that the name of the phase needs
-        # The phases of one step: their names need room, too.
+        room = width(phase, 12) * BOLD + 12  # height of the phase's name
+        # The names of several phases in one step need room, too.
         bottom = y + room * (phase == IDENTIFICATION)
         mains: list[Placed] = []
         for step, column in zip(row, columns, strict=False):
@@ -230,7 +229,7 @@ def draw(flow: Flow, *, title: str = "PRISMA 2020 flow diagram", standalone: boo
 
 
 def in_words(template: FlowTemplate) -> str:
-    """The flow as sentences, for whoever hears it."""
+    """Return the flow as sentences, for screen readers."""
     sentences = []
     heard = ""
     for step in template.steps:
@@ -244,7 +243,7 @@ def in_words(template: FlowTemplate) -> str:
 
 
 def _columns(n: int) -> tuple[_Column, ...]:
-    """Return the places of so many columns: one is wide, several are narrow."""
+    """Return the places of `n` columns: a single column is wide, several are narrow."""
     if n == 1:
         return (_Column(),)
     starts = [MAIN_X + (NARROW_MAIN + NARROW_GAP + NARROW_SIDE + NARROW_GAP) * number for number in range(n)]
@@ -259,22 +258,22 @@ def _side_boxes(step: Step, column: _Column, y: float) -> Iterator[Placed]:
 
 
 def _branch(main: Placed, side: Placed) -> str:
-    """Return the arrow to a side box: from the box, or from the line that leads on below it."""
+    """Return the arrow to a side box: from the box, or from the line that continues below it."""
     at = min(main.middle, side.middle) if side.y < main.middle else side.middle
     return arrow_svg(main.x + main.width if at < main.bottom else main.centre, at, side.x, at)
 
 
 def _down(above: list[Placed], mains: list[Placed]) -> list[str]:
-    """Return the arrows from the boxes above, each to the one below it; into the last one from the side where it ends
-    several columns.
+    """Return the arrows from each box to the box below it. If several columns end in one box, the others enter it from
+    the side.
     """
-    arrows = [arrow_svg(one.centre, one.bottom, one.centre, main.y) for one, main in zip(above, mains, strict=False)]
+    arrows = [arrow_svg(box.centre, box.bottom, box.centre, main.y) for box, main in zip(above, mains, strict=False)]
     end = mains[-1]
-    return arrows + [arrow_svg(one.centre, one.bottom, end.x + end.width, end.middle) for one in above[len(mains) :]]
+    return arrows + [arrow_svg(box.centre, box.bottom, end.x + end.width, end.middle) for box in above[len(mains) :]]
 
 
-def _document(drawn: str, size: tuple[float, float], kind: str, told: tuple[str, str], standalone: bool) -> str:
-    (width, height), (title, words) = size, told
+def _document(drawn: str, size: tuple[float, float], kind: str, texts: tuple[str, str], standalone: bool) -> str:
+    (width, height), (title, words) = size, texts
     measures = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
     head = '<?xml version="1.0" encoding="UTF-8"?>\n' if standalone else ""
     space = ' xmlns="http://www.w3.org/2000/svg"' if standalone else ""
@@ -288,12 +287,12 @@ def _document(drawn: str, size: tuple[float, float], kind: str, told: tuple[str,
 
 
 def width(text: str, size: float) -> float:
-    """Return the width of a line, at most, in the units of `size`."""
+    """Return an upper bound for the width of a line, in the units of `size`."""
     return sum(_thousandths(character) for character in text) * size / 1000 * SLACK
 
 
 def wrapped(text: str, size: float, room: float, lines: int = 3) -> list[str]:
-    """The text in lines that fit into `room`: at most `lines`, the last one cut with an ellipsis where more is left."""
+    """Return the text in at most `lines` lines that fit into `room`. A cut text ends with an ellipsis."""
     words = _broken(" ".join(text.split()), size, room)
     wrapped_lines: list[str] = []
     line = ""
@@ -310,7 +309,7 @@ def wrapped(text: str, size: float, room: float, lines: int = 3) -> list[str]:
 
 
 def _broken(text: str, size: float, room: float) -> list[str]:
-    """Words; one that is wider than a line (an address, a script without spaces) is broken where the line ends."""
+    """Yield the words. A word wider than a line (an address, a script without spaces) is broken at the line's end."""
     pieces: list[str] = []
     for word in text[:2000].split(" "):
         piece = ""

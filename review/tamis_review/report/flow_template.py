@@ -1,12 +1,12 @@
-"""The boxes of a flow with their places: the one template that the drawing, the tables and the short list show alike.
+"""The boxes of a flow and their places, shared by the drawing, the tables and the short list.
 
-Where the ledger knows of sources, reports or an earlier version, the boxes are in the words of PRISMA 2020's template,
-from the searches to the studies that are included. Of one file that nobody says more of, and without a word on reports,
-the flow goes through what a model was asked, which is no more than a part of it, and ends where the screening does.
+If the ledger has sources, reports or an earlier version, the boxes use the words of PRISMA 2020's template. They lead
+from the searches to the included studies. Otherwise (one file without further facts or reports), the flow shows only
+the model's stages, and ends with the screening.
 
 Source: Page, M. J. et al. (2021), The PRISMA 2020 statement, BMJ 372:n71, figure 1: the template for new reviews which
-included searches of databases, registers and other sources. The template's two footnotes ask for the number of records
-of each source, and for what humans and what automation tools excluded: both stand in the boxes.
+included searches of databases, registers and other sources. Its two footnotes ask for the number of records of each
+source, and for the exclusions by humans and by automation tools; the boxes show both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _GROUPS = {SourceKind.DATABASE: "Databases", SourceKind.REGISTER: "Registers"}
 
 @dataclass(frozen=True)
 class BoxLine:
-    """One part of a box; one of `depth` 1 is a part of the last one of depth 0."""
+    """One line of a box. A line of `depth` 1 is a part of the last line of depth 0."""
 
     text: str
     n: int | None = None
@@ -35,58 +35,58 @@ class BoxLine:
 
 @dataclass(frozen=True)
 class Box:
-    """A box: what it holds, how many records, and their parts."""
+    """A box: its title, its number of records, and their parts."""
 
     title: str
     n: int
     lines: tuple[BoxLine, ...] = ()
-    counted: bool = True  # False: in the drawing its parts alone say how many
+    counted: bool = True  # False: in the drawing only the parts show numbers
 
 
 @dataclass(frozen=True)
 class Step:
-    """A box of the main column with the boxes that leave it to the side."""
+    """A box of the main column, with the boxes that branch off to the side."""
 
     phase: str
     box: Box
     sides: tuple[Box, ...] = ()
-    column: str = ""  # of a figure with several columns, the heading of this one
+    column: str = ""  # the column's heading, in a figure with several
 
     @property
     def boxes(self) -> tuple[Box, ...]:
-        """The main box first."""
+        """Return all boxes, the main box first."""
         return self.box, *self.sides
 
     @property
     def place(self) -> str:
-        """The phase, and in a figure with several columns which of them."""
+        """Return the phase; in a figure with several columns, also the column."""
         return f"{self.phase}: {self.column}" if self.column else self.phase
 
 
 @dataclass(frozen=True)
 class FlowTemplate:
-    """The figure of a flow: columns side by side, and below them the steps in which all of them end."""
+    """The figure of a flow: columns side by side, and below them their shared last steps."""
 
     columns: tuple[tuple[Step, ...], ...]
-    headings: tuple[str, ...]  # of each column; empty where nothing is known of the sources
+    headings: tuple[str, ...]  # one for each column; empty if the sources are unknown
     joint: tuple[Step, ...] = ()
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All steps from top to bottom, column by column."""
+        """Return all steps from top to bottom, column by column."""
         return (*(step for column in self.columns for step in column), *self.joint)
 
     @property
     def boxes(self) -> list[tuple[str, Box]]:
-        """Every box with its place, in the order of a table."""
+        """Return every box with its place, in the order of a table."""
         return [(step.place, box) for step in self.steps for box in step.boxes]
 
 
 def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
     """Return the boxes of a flow and their places.
 
-    `most`: for the drawing. Of more reasons, rules or kinds, the rarest are taken together, and a figure that goes on
-    to full texts ends with what is included, as PRISMA's does. None: everything, for a table.
+    `most`: maximum lines for reasons, rules or kinds in the drawing; the rarest are combined. A drawing with full texts
+    ends with the included studies, as PRISMA's does. None: everything, for a table.
     """
     if not flow.sources and flow.reports is None and flow.previous is None:
         return FlowTemplate((tuple(_screening_alone(flow, most)),), ("",))
@@ -94,17 +94,17 @@ def flow_template(flow: Flow, most: int | None = None) -> FlowTemplate:
     if most is not None and flow.reports is not None:
         joint = joint[: 1 if flow.previous is None else 2]
     columns, headings = [], []
-    for one in flow.columns or (flow,):
-        way = OTHERS if one.other_methods else SEARCHES
-        columns.append(tuple(replace(step, column=way if flow.columns else "") for step in _column(one, most)))
-        headings.append(f"Identification of studies {way}" if one.sources else "")
+    for part in flow.columns or (flow,):
+        way = OTHERS if part.other_methods else SEARCHES
+        columns.append(tuple(replace(step, column=way if flow.columns else "") for step in _column(part, most)))
+        headings.append(f"Identification of studies {way}" if part.sources else "")
     return FlowTemplate(tuple(columns), tuple(headings), joint)
 
 
 def flow_lines(flow: Flow) -> Iterator[BoxLine]:
-    """The flow as a short list, for a terminal: the main column, at depth 1 what leaves it, at depth 2 why.
+    """Yield the flow as a short list for a terminal: the main column, exclusions at depth 1, their parts at depth 2.
 
-    Reasons, rules and kinds of errors are left out, and so is what no record is counted in.
+    Reasons, rules and kinds of errors are omitted, as are empty boxes and lines.
     """
     for step in flow_template(flow).steps:
         yield BoxLine(step.box.title.removesuffix(":"), step.box.n)
@@ -115,7 +115,7 @@ def flow_lines(flow: Flow) -> Iterator[BoxLine]:
 
 
 def _screening_alone(flow: Flow, most: int | None) -> Iterator[Step]:
-    """Yield the flow of one file through what a model was asked."""
+    """Yield the flow of one file through the model's stages."""
     rules = _rules(flow)
     removed = (
         BoxLine("duplicate records", flow.duplicates),
@@ -132,14 +132,14 @@ def _screening_alone(flow: Flow, most: int | None) -> Iterator[Step]:
         if not stage.decides:
             yield from _evaluation(stage, later, most)
             continue
-        given = Box("Records screened by a language model", stage.entered, _entered(stage))
-        yield Step(SCREENING, given, (*_decided(stage, most), *_waiting(stage)))
+        screened = Box("Records screened by a language model", stage.entered, _entered(stage))
+        yield Step(SCREENING, screened, (*_decided(stage, most), *_waiting(stage)))
         phase = INCLUDED if later is None or number == 0 else SCREENING
         yield Step(phase, _passed(stage, later), _held_back(later))
 
 
 def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
-    """Return the boxes for what is excluded, and for what a human has to decide."""
+    """Return the boxes of excluded records, and of records that need a human's decision."""
     failed, excluded = _failed(stage), total(stage.excluded)
     lines = (
         BoxLine("by automation (language model)", excluded),
@@ -160,7 +160,7 @@ def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
 
 
 def _column(flow: Flow, most: int | None) -> Iterator[Step]:
-    """Yield a column of the template: down to the screening's end, or to the assessment of reports."""
+    """Yield a column of the template, up to the end of screening or to the assessment of reports."""
     yield Step(IDENTIFICATION, _identified(flow), (_removed(flow, most),))
     stages = flow.stages if flow.screening is None else flow.stages[: flow.screening + 1]
     several = sum(stage.decides for stage in stages) > 1
@@ -174,7 +174,7 @@ def _column(flow: Flow, most: int | None) -> Iterator[Step]:
 
 
 def _joint(flow: Flow, most: int | None) -> tuple[Step, ...]:
-    """Return the boxes below the columns: what is included, and after it what else a model was asked about."""
+    """Return the boxes below the columns: included records, then the model's later stages."""
     included: list[Step] = []
     rest = () if flow.screening is None else flow.stages[flow.screening + 1 :]
     further = [step for stage, later in _with_next(rest) for step in _evaluation(stage, later, most)]
@@ -185,12 +185,12 @@ def _joint(flow: Flow, most: int | None) -> tuple[Step, ...]:
         later = rest[0] if rest else None
         included.append(Step(INCLUDED, _passed(flow.stages[flow.screening], later), _held_back(later)))
     together = [] if flow.previous is None else [Step(INCLUDED, _together(flow, flow.previous))]
-    # Behind what is included in the end; what a model is asked about further records is of this version alone.
+    # The model's further stages concern this version alone, so they follow its included records.
     return (*included, *further, *together) if flow.reports is None else (*included, *together, *further)
 
 
 def _together(flow: Flow, before: PreviousVersion) -> Box:
-    """The last box of the template for updated reviews: what its versions include together."""
+    """Return the last box of the template for updated reviews: the included records of all versions."""
     if flow.reports is None:
         title, old, new = "Records included by screening in all versions", before.included, flow.included
     else:
@@ -204,7 +204,7 @@ def _together(flow: Flow, before: PreviousVersion) -> Box:
 def _identified(flow: Flow) -> Box:
     lines = [] if flow.sources else [*_parts(flow.identified, 0, None)]
     for kind in SourceKind:
-        sources = tuple(Tally(name=one.name, n=one.identified) for one in flow.sources if one.kind is kind)
+        sources = tuple(Tally(name=source.name, n=source.identified) for source in flow.sources if source.kind is kind)
         if sources and kind in _GROUPS:
             lines.append(BoxLine(_GROUPS[kind], total(sources)))
         lines += _parts(sources, int(kind in _GROUPS), None)
@@ -238,7 +238,7 @@ def _screened(stage: FlowStage, later: FlowStage | None, which: str, flow: Flow,
 
 
 def _reasons(stage: FlowStage, flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
-    """Lines for the model's reasons, under a heading of their own where people confirmed some of its exclusions."""
+    """Return lines for the model's reasons, under their own heading if people confirmed some of its exclusions."""
     detail = _detail(stage.excluded, flow, most)
     if not detail or not stage.excluded_confirmed:
         return detail
@@ -246,7 +246,7 @@ def _reasons(stage: FlowStage, flow: Flow, most: int | None) -> tuple[BoxLine, .
 
 
 def _detail(tallies: tuple[Tally, ...], flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
-    """Lines for rules and reasons before full texts; a drawing that goes on to full texts leaves them to the table."""
+    """Return lines for rules and reasons before full texts; none in a drawing with full texts (the table has them)."""
     return () if most is not None and flow.reports is not None else _parts(tallies, 1, most)
 
 
@@ -301,14 +301,14 @@ def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> 
 
 
 def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
-    """The box for what a screening includes; `later`: the stage after it, None where people go on."""
+    """Return the box of a screening's inclusions. `later`: the next stage; None if people continue."""
     so_far = "" if stage.open == 0 else " so far"
     sought = [BoxLine("reports to be sought for full-text assessment")] if later is None else []
     return Box(f"Records included by screening{so_far}", stage.passed, (*_by_human(stage), *sought))
 
 
 def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
-    """Lines on records that came to a stage by another way than through the one before."""
+    """Return lines on records that entered a stage without passing the one before."""
     return _counted(
         ("of these, not passed by the stage before", stage.admitted),
         ("of these, kept out by software and decided by a human", stage.taken_back),
@@ -316,7 +316,7 @@ def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
 
 
 def _by_human(stage: FlowStage) -> tuple[BoxLine, ...]:
-    """A line on those that passed because a human said so."""
+    """Return a line on records that passed by a human's decision."""
     return _counted(("of these, by a human", stage.passed_by_human))
 
 
@@ -325,18 +325,17 @@ def _unverified(stage: FlowStage) -> tuple[BoxLine, ...]:
 
 
 def _waiting(stage: FlowStage) -> tuple[Box, ...]:
-    """A box for records without a result, where there are any."""
+    """Return a box for records without a result, if there are any."""
     lines = _counted(("waiting or in progress", stage.open), ("cancelled", stage.cancelled))
     return _if_any(f"Records not {'screened' if stage.decides else 'evaluated'}", stage.open + stage.cancelled, lines)
 
 
 def _held_back(later: FlowStage | None) -> tuple[Box, ...]:
-    """A box for records that passed and are not in the next stage, where there are any."""
+    """Return a box for records that passed but are not in the next stage, if there are any."""
     return () if later is None or not later.held_back else (Box("Not taken to the next stage", later.held_back),)
 
 
 def _if_any(title: str, n: int, lines: tuple[BoxLine, ...]) -> tuple[Box, ...]:
-    """A box that is there only with lines."""
     return (Box(title, n, lines),) if lines else ()
 
 
@@ -349,12 +348,11 @@ def _rules(flow: Flow) -> tuple[Tally, ...]:
 
 
 def _with_next(stages: Sequence[FlowStage]) -> Iterator[tuple[FlowStage, FlowStage | None]]:
-    """Each stage with the one after it."""
     return zip(stages, (*stages[1:], None), strict=False)
 
 
 def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[BoxLine, ...]:
-    """A line for each kind; of more than `most` the last ones are taken together."""
+    """Return a line for each kind. If there are more than `most`, the last ones are combined."""
     lines = [BoxLine(tally.name, tally.n, depth) for tally in tallies]
     if most is None or len(lines) <= most:
         return tuple(lines)
@@ -363,5 +361,5 @@ def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[Bo
 
 
 def _counted(*lines: tuple[str, int], depth: int = 0) -> tuple[BoxLine, ...]:
-    """A line for each number that is not 0."""
+    """Return a line for each number that is not 0."""
     return tuple(BoxLine(text, n, depth) for text, n in lines if n)

@@ -1,4 +1,4 @@
-"""The forms in which a report is written: a page, the flow alone as a drawing, Markdown, figures as JSON."""
+"""The forms of a report: a page, the flow as a drawing, Markdown, figures as JSON."""
 
 import json
 import re
@@ -28,13 +28,13 @@ from .page import write_page
 from .reading import ReportSubject, find_subject, read_figures, snapshot
 from .table import Row, record_row, stage_row
 
-# What Markdown (CommonMark, tables of GitHub's dialect) would read as markup inside a line or a cell, or HTML in it.
+# Text that Markdown (CommonMark, tables of GitHub's dialect) would read as markup or HTML in a line or a cell.
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~&#])")
 INDENT = "&nbsp;&nbsp;"
 
 
 def write_markdown(figures: Figures) -> str:
-    """A document that a manuscript can take parts of."""
+    """Return a document for parts of a manuscript."""
     name = figures.label or f"{figures.kind} {figures.id}"
     lines = [f"# {escaped(name)}: screening report", ""]
     for warning in warnings(figures):
@@ -61,12 +61,12 @@ def write_markdown(figures: Figures) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text on one line that Markdown shows as it is."""
+    """Return a text on one line that Markdown shows unchanged."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
 def _table(head: Sequence[str], sides: str, rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table; `sides` has an `l` for each column of texts, and an `r` for each of numbers."""
+    """Return the lines of a table. `sides`: an `l` for each text column, and an `r` for each number column."""
     ruler = "|".join("---" if side == "l" else "---:" for side in sides)
     return ["", f"| {' | '.join(head)} |", f"|{ruler}|", *(f"| {' | '.join(row)} |" for row in rows)]
 
@@ -130,7 +130,7 @@ def _humans(parts: tuple[sections.HumanPart, ...]) -> list[str]:
 def _readings(figures: Figures) -> Iterator[str]:
     for stage, batch in figures.staged(" of stage {}"):
         if batch.reading is not None and (stop := batch.reading.stop) is not None:
-            cells = [(escaped(one.name), escaped(one.value), escaped(one.meaning)) for one in stop.figures]
+            cells = [(escaped(figure.name), escaped(figure.value), escaped(figure.meaning)) for figure in stop.figures]
             yield from ("", f"## Stop rule{stage}", "", f"**{escaped(stop.headline)}**")
             yield from _table(("figure", "value", "what it says for the review"), "lll", cells)
 
@@ -139,10 +139,10 @@ def _rounds(parts: tuple[sections.RoundPart, ...]) -> list[str]:
     lines = ["", "## Rounds and failures"] if parts else []
     for part in parts:
         lines += ["", f"**{part.heading}.** {escaped(part.text)}"]
-        for one in part.comparisons:
-            cells = [(escaped(of.label), f"{of.failed:,}", f"{of.n:,}", f"{of.rate:.1%}") for of in one.groups]
-            lines += _table((f"by {one.trait.words}", "failed", "of", "rate"), "lrrr", cells)
-            lines += ["", escaped(one.sentence + (f" ({one.tested})" if one.tested else ""))]
+        for comparison in part.comparisons:
+            cells = [(escaped(of.label), f"{of.failed:,}", f"{of.n:,}", f"{of.rate:.1%}") for of in comparison.groups]
+            lines += _table((f"by {comparison.trait.words}", "failed", "of", "rate"), "lrrr", cells)
+            lines += ["", escaped(comparison.sentence + (f" ({comparison.tested})" if comparison.tested else ""))]
     return lines + (["", escaped(sections.ABOUT_ROUNDS)] if parts else [])
 
 
@@ -158,7 +158,7 @@ def _box_rows(phase: str, box: Box) -> Iterator[str]:
 
 
 class ReportForm(StrEnum):
-    """The form in which a report is written."""
+    """The form of a written report."""
 
     HTML = "html"
     SVG = "svg"
@@ -171,16 +171,16 @@ ENDINGS = {f".{form}": form for form in ReportForm} | {".htm": ReportForm.HTML, 
 
 
 def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: TextIO) -> Figures:
-    """Write the report of a batch or a review, by its id or how it begins; its figures.
+    """Write the report of a batch or a review, by its id or a prefix of it. Return its figures.
 
-    A PNG goes to the bytes beneath the stream. Every number and every row is of one snapshot of the ledger.
+    A PNG is written to the bytes beneath the stream. All numbers and rows come from one snapshot of the ledger.
 
     Raises:
         UnknownBatch: no batch and no review has this id.
         InvalidRequest: several have.
         OperationFailed: the ledger's own numbers do not add up.
         LedgerUnavailable: the ledger does not answer.
-        ConfigurationError: what draws a PNG is missing, or a font for it.
+        ConfigurationError: the extra for PNG, or a font for it, is missing.
     """
     with snapshot(engine) as connection:
         subject = find_subject(connection, subject_id)
@@ -200,7 +200,7 @@ def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: Text
 
 
 def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: ReportForm | None = None) -> Figures:
-    """Write the report to a file, which is replaced when all of it is written; without a form, as the file ends.
+    """Write the report to a file, which is replaced when complete. The default form follows from the file's ending.
 
     Raises as `write_report` and `form_of` do, and `InputError`: the file cannot be written.
     """
@@ -210,7 +210,7 @@ def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: R
 
 
 def form_of(path: Path | str) -> ReportForm:
-    """Return the form that a file's name asks for, the page where it has no ending. Raises `InvalidRequest`."""
+    """Return the form for a file's ending; the page without an ending. Raises `InvalidRequest`."""
     ending = Path(path).suffix.lower()
     if ending and ending not in ENDINGS:
         raise InvalidRequest(f"{path}: reports end in {', '.join(sorted(ENDINGS))}; say the format of any other")
@@ -218,7 +218,7 @@ def form_of(path: Path | str) -> ReportForm:
 
 
 def as_json(figures: Figures) -> dict[str, Any]:
-    """Every figure, the boxes of the flow with their totals, and the methods as text."""
+    """Return every figure, the boxes of the flow with their totals, and the methods as text."""
     boxes = [
         {"phase": place, "box": box.title, "n": box.n, "parts": [asdict(line) for line in box.lines]}
         for place, box in flow_template(figures.flow).boxes
@@ -240,7 +240,7 @@ def _drawing(figures: Figures) -> str:
 
 
 def _rows(connection: Connection, subject: ReportSubject) -> Iterator[Row]:
-    """A row for each record of the first batch, with what later stages said of it."""
+    """Yield a row for each record of the first batch, with the results of later stages."""
     first, *others = subject.batches
     later: dict[int, list[Row]] = {}
     for number, batch in enumerate(others, 1):
@@ -251,17 +251,17 @@ def _rows(connection: Connection, subject: ReportSubject) -> Iterator[Row]:
         yield record_row(first.operation, result, later.get(result.index, ()))
 
 
-DPI = 300  # what journals ask for; the drawing's own units are of 1/96 inch
+DPI = 300  # resolution that journals require; the drawing's own units are of 1/96 inch
 _INCH = 0.0254  # m
-_HEAD = 33  # bytes of a PNG's signature and of its first chunk, behind which the resolution stands
+_HEAD = 33  # bytes of a PNG's signature and first chunk; the resolution follows
 _PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="8" font-family="{}">n</text></svg>'
 _FAMILIES = "Arial,Helvetica,'Liberation Sans',sans-serif"
 
 
 def draw_png(svg: str) -> bytes:
-    """The drawing in pixels, `DPI` of them an inch.
+    """Return the drawing in pixels, `DPI` of them an inch.
 
-    Raises `ConfigurationError`: the extra `png` is missing, or there is no font to write with.
+    Raises `ConfigurationError`: the extra `png`, or a font, is missing.
     """
     with needs("png"):
         from resvg_py import svg_to_bytes
@@ -277,7 +277,7 @@ def draw_png(svg: str) -> bytes:
 
 
 def _resolution() -> bytes:
-    """Return the chunk that says how large the picture is on paper."""
+    """Return the chunk with the picture's size on paper."""
     a_metre = round(DPI / _INCH)
     body = b"pHYs" + struct.pack(">IIB", a_metre, a_metre, 1)
     return struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))

@@ -1,4 +1,4 @@
-"""An evaluation as one HTML file that holds everything it shows and loads nothing; it looks like the report."""
+"""An evaluation as one self-contained HTML file, in the report's style."""
 
 from datetime import datetime
 from typing import Self, TextIO
@@ -17,7 +17,7 @@ from .sections import MEMBERS, PAIRS, panel_part
 
 
 class EvaluationWords(Frozen):
-    """An evaluation for people."""
+    """An evaluation in words."""
 
     rates: tuple[FigureRow, ...] = Field(description="Two values each: referred is kept; referred is left out.")
     more: tuple[FigureRow, ...]
@@ -28,7 +28,7 @@ class EvaluationWords(Frozen):
 
     @classmethod
     def of(cls, found: GoldEvaluation) -> Self:
-        """The words of an evaluation."""
+        """Return the words of an evaluation."""
         return cls(
             rates=tuple(words.rates(found)),
             more=tuple(words.more(found)),
@@ -46,11 +46,11 @@ def write_gold_page(
 
     Args:
         evaluation: its figures.
-        stream: takes the page.
-        name: of the batch, for people.
+        stream: output for the page.
+        name: name of the batch, for people.
         batch_id: its id.
-        labels: where the labels are from.
-        written: when the batch was read.
+        labels: origin of the labels.
+        written: time when the batch was read.
     """
     weighed = evaluation.probability
     css = (ASSETS / "page.css").read_text("utf-8") + (ASSETS / "gold.css").read_text("utf-8")
@@ -66,7 +66,7 @@ def write_gold_page(
         referred=words.REFERRED,
         panels=() if evaluation.panel is None else (panel_part(evaluation.panel),),
         panel_heads=(MEMBERS, PAIRS),
-        # Safe as they stand: a drawing of our own, which escapes every text, and files of this package.
+        # Safe: our own drawing, which escapes every text, and files of this package.
         picture=Markup(draw_reliability(evaluation.reliability, standalone=False)),  # noqa: S704
         picture_of_probability=weighed and Markup(draw_reliability(weighed, OF_PROBABILITY, standalone=False)),  # noqa: S704
         css=Markup(css),  # noqa: S704

@@ -1,6 +1,6 @@
-"""The methods of a screening in sentences, for a paper or its appendix: what was done, by what, and who decides.
+"""The methods of a screening in sentences, for a paper or its appendix.
 
-Only what the ledger holds is said; what it does not hold is named as missing.
+The text uses only the ledger's contents, and names any missing information.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,16 +19,16 @@ from .wording import day, listed, moment, records_n, small, spaced, tallied, wer
 
 
 def disclosure(figures: Figures) -> str:
-    """Who decided about how many records, and what is not known of that."""
+    """Return sentences on how many records the model and people decided, and on unknown parts."""
     flow = figures.flow
-    stage, quotes = flow.stages[0], figures.screening.quotes
+    first, quotes = flow.stages[0], figures.screening.quotes
     removed = flow.duplicates + total(flow.ineligible)
-    excluded = sum(total(each.excluded) - each.excluded_confirmed for each in flow.stages)
-    referred = sum(each.referred for each in flow.stages)
+    excluded = sum(total(stage.excluded) - stage.excluded_confirmed for stage in flow.stages)
+    referred = sum(stage.referred for stage in flow.stages)
     sentences = [f"{were(removed)} removed by software before screening (duplicates and the initial filter)."]
     humans = list(_humans(figures))
-    if kind_of(stage.operation).decides():
-        alone = stage.passed - stage.passed_by_human - stage.passed_confirmed
+    if kind_of(first.operation).decides():
+        alone = first.passed - first.passed_by_human - first.passed_confirmed
         sentences.append(f"A language model alone excluded {records_n(excluded)} and included {records_n(alone)}.")
         if not any(batch.humans.decided for batch in figures.batches):
             humans.insert(0, "No human decision is recorded here, so the number of records excluded by a human is 0.")
@@ -38,7 +38,7 @@ def disclosure(figures: Figures) -> str:
                 f"{were(referred)} neither included nor excluded, because the decision was not clear or because of an "
                 "error: a human has to decide."
             )
-        if unverified := sum(each.unverified for each in flow.stages):
+        if unverified := sum(stage.unverified for stage in flow.stages):
             sentences.append(f"Of these, the model excluded {records_n(unverified)} without a verified quote.")
         other = "other " if any(batch.humans.decided or batch.humans.audits for batch in figures.batches) else ""
         sentences.append(
@@ -83,24 +83,24 @@ def _humans(figures: Figures) -> Iterator[str]:
 
 
 def _between_people(batch: BatchFigures, stage: HumanStage) -> list[str]:
-    """Return how far each two people agree who decided about the same records of a stage."""
+    """Return how far each pair of reviewers agrees on the same records of a stage."""
     people = () if batch.humans.agreement is None else batch.humans.agreement.people
     return [_agree(pair) for pair in people if pair.stage is stage]
 
 
 def _agree(pair: PairAgreement) -> str:
-    found = pair.agreement
-    same = round(found.n * (found.observed or 0))
+    agreement = pair.agreement
+    same = round(agreement.n * (agreement.observed or 0))
     kappa = ""
-    if found.kappa is not None:
-        between = range_words(found.kappa_low, found.kappa_high)
-        interval = f", {found.level:.0%} interval {between}" if between else ""
-        kappa = f" (Cohen's kappa {two_places(found.kappa)}{interval})"
-    return f"{pair.first} and {pair.second} both decided about {records_n(found.n)} and agreed on {same:,}{kappa}."
+    if agreement.kappa is not None:
+        between = range_words(agreement.kappa_low, agreement.kappa_high)
+        interval = f", {agreement.level:.0%} interval {between}" if between else ""
+        kappa = f" (Cohen's kappa {two_places(agreement.kappa)}{interval})"
+    return f"{pair.first} and {pair.second} both decided about {records_n(agreement.n)} and agreed on {same:,}{kappa}."
 
 
 def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
-    """The paragraph on the reports that people sought and assessed; none where they have not begun."""
+    """Return the paragraph on the reports that people sought and assessed; empty before they begin."""
     reports = figures.flow.reports
     if reports is None:
         return ()
@@ -143,7 +143,7 @@ _NOUNS = {
 
 
 def identification(figures: Figures) -> Paragraph:
-    """The paragraph on the sources: which, when they were searched, what each gave, and the files that were read."""
+    """Return the paragraph on the sources: names, search dates, counts, and files read."""
     batch, flow = figures.screening, figures.flow
     replaced = _replaced(batch.sources)
     if flow.previous is not None:
@@ -165,9 +165,9 @@ def identification(figures: Figures) -> Paragraph:
 
 
 def before_screening(figures: Figures) -> Paragraph:
-    """The paragraph on duplicates and the initial filter."""
+    """Return the paragraph on duplicates and the initial filter."""
     flow, batch = figures.flow, figures.screening
-    source = batch.sources[0] if batch.sources else None  # what was done before screening is the same for all
+    source = batch.sources[0] if batch.sources else None  # the steps before screening are the same for all sources
     sentences = []
     if source is not None and source.duplicates_kept:
         sentences.append("Duplicate records were not removed: copies of a record were screened as well.")
@@ -195,7 +195,7 @@ def before_screening(figures: Figures) -> Paragraph:
 
 
 def search_strategies(figures: Figures) -> tuple[Paragraph, ...]:
-    """An appendix with each query as it was sent, where any is known."""
+    """Return an appendix with each query as sent; empty if no query is recorded."""
     lines = tuple(f"{source.name}: {source.query}" for source in figures.screening.sources if source.query)
     return (Paragraph(STRATEGIES, "The queries, as they were sent to each source:", lines),) if lines else ()
 
@@ -231,11 +231,11 @@ def _groups(sources: Sequence[FlowSource]) -> Iterator[str]:
 
 
 def _dates(sources: Sequence[Source]) -> list[str]:
-    known = sorted({source.searched for source in sources if source.searched is not None})
+    dates = sorted({source.searched for source in sources if source.searched is not None})
     unknown = [source.name for source in sources if source.searched is None]
-    if not known:
+    if not dates:
         return ["The dates of the searches are not recorded here."]
-    when = f"on {day(known[0])}" if len(known) == 1 else f"from {day(known[0])} to {day(known[-1])}"
+    when = f"on {day(dates[0])}" if len(dates) == 1 else f"from {day(dates[0])} to {day(dates[-1])}"
     but = f", but for {listed(unknown)}, of which no date is recorded here" if unknown else ""
     return [f"They were searched {when}{but}."]
 
@@ -249,7 +249,7 @@ def _strategies_told(sources: Sequence[Source]) -> list[str]:
 
 
 def _how_copies_were_found(sources: Sequence[Source]) -> Iterator[str]:
-    if sources:  # else a program said so, and how it found them is not known
+    if sources:  # otherwise a program reported them, and its method is unknown
         yield (
             "Two records counted as copies where their DOI, their PubMed id or their titles (with year and first "
             "author) agreed and nothing else in them contradicted that; doubtful pairs stayed."
@@ -267,7 +267,7 @@ def _line(source: Source, counted: FlowSource) -> str:
 
 
 def reading_paragraphs(figures: Figures) -> Iterator[Paragraph]:
-    """Yield a paragraph for each stage that people read in an order of Tamis, or by its stop rule."""
+    """Yield a paragraph for each stage that people read in a Tamis order, or until its stop rule."""
     for place, batch in figures.staged(" in stage {}"):
         if batch.reading is not None:
             yield Paragraph(f"Reading order and stop rule{place}", " ".join(_sentences(batch.reading)))
@@ -310,12 +310,12 @@ def _order(order: OrderFigures) -> str:
     return f"Records were read {basis} (seed {order.seed}{'; ' + chance if chance else ''})."
 
 
-# What the model of the demonstration decides is worth nothing, and whoever reads its report must know.
+# Decisions of the demonstration model are worthless; the report must warn its readers.
 DEMONSTRATION_MODEL = "SmolLM2-135M"
 
 
 def methods(figures: Figures) -> tuple[Paragraph, ...]:
-    """The paragraphs, in the order of a methods section; plain text."""
+    """Return the paragraphs in the order of a methods section, as plain text."""
     return (
         identification(figures),
         before_screening(figures),
@@ -333,7 +333,7 @@ def methods(figures: Figures) -> tuple[Paragraph, ...]:
 
 
 def warnings(figures: Figures) -> tuple[str, ...]:
-    """Return the notes to read before any number: an unfinished batch, a model that only demonstrates."""
+    """Return the warnings to read before any number: an unfinished batch, a demonstration model."""
     notes = []
     counts = [batch.counts for batch in figures.batches]
     open_items = sum(count.pending + count.running for count in counts)

@@ -1,4 +1,4 @@
-"""The report as one HTML file that holds everything it shows and loads nothing."""
+"""The report as one self-contained HTML file."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ with needs("cli"):
 
 @cache
 def template(path: Path, *more: Path) -> Template:
-    """The template in a file; it may include those beside it, and in other folders."""
+    """Return the template in a file. It may include templates of its folder and of other folders."""
     environment = Environment(
         loader=FileSystemLoader([path.parent, *more]),
         autoescape=True,
@@ -44,7 +44,7 @@ def template(path: Path, *more: Path) -> Template:
 
 
 def policy_hash(text: str) -> str:
-    """Return the hash by which a content security policy names an inline script or style."""
+    """Return the hash of an inline script or style for a content security policy."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -61,7 +61,7 @@ SPENDING_ROWS = (
 
 @dataclass(frozen=True)
 class Headline:
-    """One of the numbers at the top."""
+    """A number at the top of the page."""
 
     text: str
     n: int
@@ -69,9 +69,9 @@ class Headline:
 
 
 def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
-    """Write the page, row by row: nothing but the row being written is held.
+    """Write the page row by row; only the current row is in memory.
 
-    Of more than `MOST_ROWS` records no row is taken: the page has its figures, and says where the decisions are.
+    Above `MOST_ROWS` records it has no rows: the page shows the figures, and where to find the decisions.
     """
     for piece in template(ASSETS / "page.html.jinja").generate(_context(figures, rows)):
         stream.write(piece)
@@ -126,7 +126,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
         "methods": methods(figures),
         "particulars": particulars,
         "written": written,
-        # Safe as they stand: made by our own code, which escapes every text, or files of this package.
+        # Safe: our own code, which escapes every text, or files of this package.
         "flow_svg": Markup(draw(figures.flow, standalone=False)),  # noqa: S704
         "interval_svg": Markup(interval(screening.pass_rate)),  # noqa: S704
         "final_svg": Markup(interval(screening.final_pass_rate, "final-interval", "Pass rate in the end")),  # noqa: S704
@@ -141,7 +141,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
-    """Return what identifies a batch and what it was made from, line by line."""
+    """Return a batch's identity and inputs, line by line."""
     lines = [
         ("Batch", batch.id),
         ("Operation", batch.operation),
@@ -200,7 +200,7 @@ def _headline(figures: Figures) -> list[Headline]:
 
 
 def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
-    """Of each stage that people read by order or stop rule: its heading, its figures, and the curve of finding."""
+    """Return heading, figures and curve of finding of each stage that people read by order or stop rule."""
     return [
         (
             stage,
@@ -213,7 +213,7 @@ def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
 
 
 def _separated(rows: Iterable[Row]) -> Iterator[Markup]:
-    """Each row as JSON, with a comma before all but the first."""
+    """Yield each row as JSON, with a comma before all but the first."""
     comma = ""
     for row in rows:
         yield comma + _script_json(row)
@@ -221,6 +221,6 @@ def _separated(rows: Iterable[Row]) -> Iterator[Markup]:
 
 
 def _script_json(value: object) -> Markup:
-    """JSON that can stand in a script element: with no `<`, nothing in it ends the element or begins a comment."""
+    """Return JSON for a script element. Without `<`, it cannot end the element or begin a comment."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe in this line

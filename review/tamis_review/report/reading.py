@@ -1,4 +1,4 @@
-"""Figures from the ledger: every number of a report is counted by SQL, all of them in one snapshot."""
+"""Figures from the ledger: every number of a report, counted by SQL in one snapshot."""
 
 import hashlib
 import json
@@ -61,7 +61,7 @@ class ReportSubject:
 
 
 def find_subject(connection: Connection, prefix: str) -> ReportSubject:
-    """The batch or the review whose id is, or begins with, `prefix`.
+    """Return the batch or the review whose id is, or begins with, `prefix`.
 
     Raises:
         UnknownBatch: no id begins so, or the review has no batch yet.
@@ -91,19 +91,19 @@ def _review(connection: Connection, review_id: UUID) -> ReportSubject:
 
 
 def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
-    """The figures of a row of `batches`; all 0 where nobody has decided anything."""
+    """Return the figures of a row of `batches`; all 0 without human decisions."""
     reviewers = read_reviewers(connection, batch.id)
     audits = read_audits(connection, batch.id)
     if not reviewers and not audits:
         return HumanFigures()
-    each = outcomes(batch.id, batch.operation).subquery("each")
-    changed = each.c.human == CHANGED
-    unsure = each.c.outcome == Outcome.UNCERTAIN.value  # a human's `uncertain` decides nothing
-    unsettled = each.c.system.in_([outcome.value for outcome in UNSETTLED])
+    item = outcomes(batch.id, batch.operation).subquery("each")
+    changed = item.c.human == CHANGED
+    unsure = item.c.outcome == Outcome.UNCERTAIN.value  # a human's `uncertain` decides nothing
+    unsettled = item.c.system.in_([outcome.value for outcome in UNSETTLED])
     row = connection.execute(
         select(
-            func.count().filter(each.c.human == CONFIRMED).label("confirmed"),
-            func.count().filter(each.c.outcome == Outcome.CONFLICT.value).label("conflicts"),
+            func.count().filter(item.c.human == CONFIRMED).label("confirmed"),
+            func.count().filter(item.c.outcome == Outcome.CONFLICT.value).label("conflicts"),
             func.count().filter(changed, unsettled).label("settled"),
             func.count().filter(changed, ~unsettled, ~unsure).label("reversed"),
         )
@@ -111,7 +111,7 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
     human = standing(batch.id)
     resolved = human.c.settles & (human.c.reviewers > 1)
     who = select(human.c.reviewer, func.count().label("n")).where(resolved).group_by(human.c.reviewer)
-    by_name: dict[str, int] = {one.reviewer: one.n for one in connection.execute(who)}
+    by_name: dict[str, int] = {count.reviewer: count.n for count in connection.execute(who)}
     return HumanFigures(
         **row._asdict(),
         resolved=sum(by_name.values()),
@@ -132,7 +132,7 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
 
 
 def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigures | None:
-    """The figures of a row of `batches`; None where people read neither in an order of Tamis nor by its stop rule."""
+    """Return the figures of a row of `batches`; None if people read neither in a Tamis order nor by its stop rule."""
     if not kind_of(batch.operation).decides():
         return None
     order = _order(connection, batch)
@@ -160,13 +160,13 @@ DECISIONS = (Outcome.PASSED, Outcome.EXCLUDED, Outcome.UNCERTAIN)
 
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
-    """A connection whose every read sees the ledger as it was at the first one. Raises `LedgerUnavailable`."""
+    """Yield a connection that reads one snapshot of the ledger, from its first read. Raises `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
 def read_figures(connection: Connection, subject: ReportSubject) -> Figures:
-    """The figures of a batch or a review; consistent where the connection is a `snapshot`.
+    """Return the figures of a batch or a review; consistent if the connection is a `snapshot`.
 
     Raises `OperationFailed`: the ledger's own numbers do not add up.
     """
@@ -198,12 +198,12 @@ def _report_reviewers(connection: Connection, batch_id: UUID) -> tuple[str, ...]
 def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFigures:
     created = results.c.created_at
     dates = select(func.min(created).label("first_result_at"), func.max(created).label("last_result_at"))
-    own = ("label", "operation", "state", "round", "use_cache", "created_at", "started_at", "finished_at")
+    columns = ("label", "operation", "state", "round", "use_cache", "created_at", "started_at", "finished_at")
     deciding = kind_of(batch.operation).decides()
     decided = sum(counted.n(system=outcome) for outcome in DECISIONS)
     in_the_end = sum(counted.n(outcome=outcome) for outcome in (*DECISIONS, Outcome.CONFLICT))
     return BatchFigures(
-        **{name: batch._mapping[name] for name in own},
+        **{name: batch._mapping[name] for name in columns},
         **connection.execute(dates.where(results.c.batch_id == batch.id)).one()._asdict(),
         id=str(batch.id),
         parameters=batch.params,
@@ -230,22 +230,22 @@ def _batch(connection: Connection, batch: Row[Any], counted: Tallied) -> BatchFi
 
 
 def _confidence(connection: Connection, batch: Row[Any]) -> tuple[ConfidenceSeries, ...]:
-    each = outcomes(batch.id, batch.operation).subquery("each")
-    # What rounding left below a tenth (0.7 * 10 as a float) is put right before it is cut off.
-    place = cast(func.least(func.floor(func.round(each.c.confidence * BINS * 1e6) / 1e6), BINS - 1), Integer)
+    item = outcomes(batch.id, batch.operation).subquery("each")
+    # Rounding corrects floats just below a tenth (0.7 * 10) before they are cut off.
+    place = cast(func.least(func.floor(func.round(item.c.confidence * BINS * 1e6) / 1e6), BINS - 1), Integer)
     statement = (
-        select(each.c.system, place.label("place"), func.count().label("n"))
-        .where(each.c.confidence.is_not(None))
-        .group_by(each.c.system, "place")
-        .order_by(each.c.system, "place")
+        select(item.c.system, place.label("place"), func.count().label("n"))
+        .where(item.c.confidence.is_not(None))
+        .group_by(item.c.system, "place")
+        .order_by(item.c.system, "place")
     )
     counts = {(row.system, row.place): row.n for row in connection.execute(statement)}
     bins = {outcome: tuple(counts.get((outcome, n), 0) for n in range(BINS)) for outcome in DECISIONS}
-    return tuple(ConfidenceSeries(outcome=outcome, bins=own) for outcome, own in bins.items() if any(own))
+    return tuple(ConfidenceSeries(outcome=outcome, bins=tenths) for outcome, tenths in bins.items() if any(tenths))
 
 
 def _quotes(connection: Connection, batch: Row[Any]) -> Quotes:
-    # Verdicts written before quotes were asked for are plain words: they have no quote.
+    # Older verdicts are plain words without a quote.
     statement = text(
         """
         SELECT count(*) FILTER (WHERE v.value -> 'quote' ->> 'text' IS NOT NULL) AS given,
@@ -275,6 +275,6 @@ def _prompts(connection: Connection, batch: Row[Any]) -> Prompts:
 
 
 def parameters_sha256(parameters: dict[str, Any]) -> str:
-    """sha256 of an operation's parameters as JSON with sorted names, without spaces, in UTF-8."""
+    """Return the sha256 of an operation's parameters as JSON with sorted names, without spaces, in UTF-8."""
     canonical = json.dumps(parameters, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The sections of a report that page and Markdown show alike: panels, sources, people's decisions, rounds."""
+"""The sections that page and Markdown share: panels, sources, people's decisions, rounds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,40 +32,40 @@ class PanelPart:
 
 
 def panel_parts(figures: Figures) -> tuple[PanelPart, ...]:
-    """A part for every stage whose records several models judged; none of any other."""
+    """Return a part for every stage with a panel of models."""
     return tuple(panel_part(batch.panel, stage) for stage, batch in figures.staged() if batch.panel is not None)
 
 
 def panel_part(panel: PanelFigures, heading: str = "") -> PanelPart:
-    """The tables and sentences of one panel."""
+    """Return the tables and sentences of one panel."""
     return PanelPart(
         heading=heading,
         sentences=panel_sentences(panel),
-        members=tuple(_member(one) for one in panel.members),
-        pairs=tuple(_pair(one) for one in panel.pairs),
+        members=tuple(_member(member) for member in panel.members),
+        pairs=tuple(_pair(pair) for pair in panel.pairs),
         differing=panel.differing,
     )
 
 
-def _member(one: PanelMember) -> tuple[str, ...]:
-    counts = (one.include, one.exclude, one.uncertain, one.failed, one.tokens)
-    cost = NONE if one.cost is None else dollars(one.cost)
-    missed = shared_count(one.missed) if one.missed.total else NONE
-    return (one.model, *(f"{count:,}" for count in counts), cost, missed)
+def _member(member: PanelMember) -> tuple[str, ...]:
+    counts = (member.include, member.exclude, member.uncertain, member.failed, member.tokens)
+    cost = NONE if member.cost is None else dollars(member.cost)
+    missed = shared_count(member.missed) if member.missed.total else NONE
+    return (member.model, *(f"{count:,}" for count in counts), cost, missed)
 
 
-def _pair(one: PanelPair) -> tuple[str, ...]:
-    agreed = one.agreement
+def _pair(pair: PanelPair) -> tuple[str, ...]:
+    agreed = pair.agreement
     kappa, ac1 = (NONE if value is None else two_places(value) for value in (agreed.kappa, agreed.ac1))
-    errors = one.errors
+    errors = pair.errors
     joint: Sequence[str] = (NONE, NONE, NONE)
     if errors is not None:
         joint = (f"{errors.joint:,}", f"{errors.expected:.1f}", errors.sharing.value)
-    return (f"{one.first}, {one.second}", f"{agreed.n:,}", f"{one.differ:,}", kappa, ac1, *joint)
+    return (f"{pair.first}, {pair.second}", f"{agreed.n:,}", f"{pair.differ:,}", kappa, ac1, *joint)
 
 
 def source_rows(figures: Figures) -> list[tuple[FlowSource, str]]:
-    """Each source, as they were named, with the day on which it was searched; none where nothing is known of them."""
+    """Return each source, in order, with the day of its search; empty without facts about the sources."""
     if not figures.flow.sources:
         return []
     pairs = zip(figures.flow.sources, figures.screening.sources, strict=True)
@@ -92,14 +92,14 @@ class HumanPart:
     heading: str
     counts: tuple[tuple[str, int], ...]
     reviewers: str
-    audits: tuple[tuple[str, str], ...]  # of each: when, by whom and how drawn; what it says
+    audits: tuple[tuple[str, str], ...]  # for each audit: time, person and sample; its finding
     agreement: tuple[AgreementRow, ...]
-    undecided: int  # left out of the agreement
-    pairs: int  # of two people, among the rows of the agreement
+    undecided: int  # not in the agreement
+    pairs: int  # pairs of people among the rows of the agreement
 
 
 def human_parts(figures: Figures) -> tuple[HumanPart, ...]:
-    """A part for every stage in which people decided about records or judged a sample; none of any other."""
+    """Return a part for every stage with human decisions or a judged sample."""
     return tuple(
         _part(stage, batch) for stage, batch in figures.staged() if batch.humans.reviewers or batch.humans.audits
     )
@@ -110,7 +110,7 @@ def _part(heading: str, batch: BatchFigures) -> HumanPart:
     rows = []
     if agreement is not None:
         named = (("overridden or confirmed", agreement.overrides), ("audited exclusions", agreement.audits))
-        rows = [_row(name, one) for name, one in named if one.n]
+        rows = [_row(name, part) for name, part in named if part.n]
         if len(rows) > 1:
             rows.append(_row("together", agreement.together))
         for pair in agreement.people:
@@ -145,22 +145,22 @@ def _counts(humans: HumanFigures, *, deciding: bool) -> tuple[tuple[str, int], .
     )
 
 
-def _row(name: str, one: Agreement) -> AgreementRow:
-    observed = NONE if one.observed is None else f"{one.observed:.1%}"
-    kappa, ac1 = (NONE if value is None else two_places(value) for value in (one.kappa, one.ac1))
+def _row(name: str, agreement: Agreement) -> AgreementRow:
+    observed = NONE if agreement.observed is None else f"{agreement.observed:.1%}"
+    kappa, ac1 = (NONE if value is None else two_places(value) for value in (agreement.kappa, agreement.ac1))
     return AgreementRow(
         name,
-        one.n,
+        agreement.n,
         observed,
         kappa,
-        range_words(one.kappa_low, one.kappa_high),
+        range_words(agreement.kappa_low, agreement.kappa_high),
         ac1,
-        range_words(one.ac1_low, one.ac1_high),
+        range_words(agreement.ac1_low, agreement.ac1_high),
     )
 
 
 def range_words(low: float | None, high: float | None) -> str:
-    """`0.41 to 0.67`; nothing where there is no interval."""
+    """Return `0.41 to 0.67`; "" without an interval."""
     return "" if low is None or high is None else f"{two_places(low)} to {two_places(high)}"
 
 
@@ -182,22 +182,22 @@ class RoundPart:
 
 
 def round_parts(figures: Figures) -> tuple[RoundPart, ...]:
-    """The rounds of every batch in which something failed, or which has more than one; none of any other."""
+    """Return the rounds of every batch with a failure or with several rounds."""
     many = len(figures.batches) > 1
     return tuple(
         RoundPart(
-            f"Stage {stage}, round {one.round}" if many else f"Round {one.round}", _round_text(one), one.comparisons
+            f"Stage {stage}, round {row.round}" if many else f"Round {row.round}", _round_text(row), row.comparisons
         )
         for stage, batch in enumerate(figures.batches, 1)
         if batch.failures.worth_telling
-        for one in batch.failures.rounds
+        for row in batch.failures.rounds
     )
 
 
-def _round_text(one: RoundFailures) -> str:
-    kinds = ", ".join(f"{error_words(kind)} ({n:,})" for kind, n in one.kinds.items())
-    failed = f"{one.failed:,} of {one.evaluated:,} records failed" + (f": {kinds}." if kinds else ".")
-    share = one.pass_rate
+def _round_text(row: RoundFailures) -> str:
+    kinds = ", ".join(f"{error_words(kind)} ({n:,})" for kind, n in row.kinds.items())
+    failed = f"{row.failed:,} of {row.evaluated:,} records failed" + (f": {kinds}." if kinds else ".")
+    share = row.pass_rate
     if share.estimate is None or share.low is None or share.high is None:
         return failed
     return (

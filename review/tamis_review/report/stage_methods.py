@@ -1,4 +1,4 @@
-"""The methods of one stage in sentences: what a model was asked, which model, with which prompts, at what cost."""
+"""The methods of one stage in sentences: question, model, prompts and cost."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from .wording import moment, plain, records_n, spaced, were
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph under a heading, with the lists that belong to it."""
+    """A paragraph under a heading, with its lists."""
 
     heading: str
     text: str
@@ -35,13 +35,13 @@ _UNVERIFIED = {
 
 
 def costs(spending: BatchCosts) -> str:
-    """Return the cost of the answers in a sentence, and in another what may be missing."""
+    """Return a sentence on the cost of the answers, and another on missing parts."""
     unbilled = f" Possibly unbilled: {spending.unbilled_words}." if spending.possibly_unbilled else ""
     return _paid(spending) + unbilled
 
 
 def stage_paragraphs(figures: Figures, batch: BatchFigures, number: int) -> tuple[Paragraph, Paragraph]:
-    """The paragraphs on the questions, and on the model, the prompts and the dates."""
+    """Return the paragraphs on the questions, and on the model, the prompts and the dates."""
     stage = figures.flow.stages[number]
     noun = kind_of(batch.operation).report_noun
     sentences = [f"{were(stage.entered)} put to a language model, each on its own."]
@@ -80,7 +80,6 @@ def _paid(spending: BatchCosts) -> str:
 
 
 def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str], list[str]]:
-    """Sentences and criteria of an inclusion."""
     sentences = [
         f"The research question was: “{criteria.research_question}” For each criterion below the model gave a verdict "
         "(met, not met, not met by silence or unclear) with a quote from the record where one speaks to it, and then a "
@@ -94,7 +93,7 @@ def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str]
             sentences.append(policy)
     if criteria.examples:
         sentences.append(_examples(criteria, batch.parameters.get("examples_from")))
-    listed = [_criterion(one) for one in criteria.labelled()]
+    listed = [_criterion(criterion) for criterion in criteria.labelled()]
     if criteria.purpose:
         listed.append(f"Purpose: {criteria.purpose}")
     if criteria.date_range is not None:
@@ -106,9 +105,9 @@ def _screening(batch: BatchFigures, criteria: SearchCriteria) -> tuple[list[str]
     return sentences, listed
 
 
-def _criterion(one: Criterion) -> str:
-    worded = f" [excludes as: {one.exclude_as}]" if one.exclude_as else ""
-    return f"{one.label}{' (excludes)' if one.excludes else ''}: {one.text}{worded}"
+def _criterion(criterion: Criterion) -> str:
+    worded = f" [excludes as: {criterion.exclude_as}]" if criterion.exclude_as else ""
+    return f"{criterion.label}{' (excludes)' if criterion.excludes else ''}: {criterion.text}{worded}"
 
 
 def _examples(criteria: SearchCriteria, chosen_from: object) -> str:
@@ -134,8 +133,8 @@ def _panel(batch: BatchFigures, panel: PanelFigures) -> str:
     named = "; ".join(f"“{models}” ({records_n(n)})" for models, n in batch.models.items())
     answered = f" The models, as the endpoint named them in its answers, were {named}." if named else ""
     listed = ", ".join(f"“{model}”" for model in panel.models)
-    told = f"Each record was judged by a panel of {len(panel.models)} models: {listed}.{answered} "
-    return f"{told}{POLICIES[panel.policy]} A model that failed had no vote, and was never counted as an exclusion."
+    judged = f"Each record was judged by a panel of {len(panel.models)} models: {listed}.{answered} "
+    return f"{judged}{POLICIES[panel.policy]} A model that failed had no vote, and was never counted as an exclusion."
 
 
 def _cache(batch: BatchFigures) -> str:

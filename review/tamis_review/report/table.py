@@ -1,4 +1,4 @@
-"""The table of decisions as data: each record with what was decided, why, and the places in it that say so."""
+"""The table of decisions as data: each record with its decision, the reasons, and the supporting passages."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -31,10 +31,10 @@ from tamis_schemas.records.item import shown_fields, shown_text
 from ..decisions.final_outcome import JUDGE, NO_REASON, Outcome, by_human
 from .wording import error_words
 
-Row = dict[str, Any]  # one JSON object of the page's data; empty parts are left out
-MOST_ROWS = 20_000  # of a table that holds all of a batch: a browser keeps some 2 kB of each, and searches them all
+Row = dict[str, Any]  # one JSON object of the page's data, without empty parts
+MOST_ROWS = 20_000  # maximum for a table of a whole batch: a browser needs about 2 kB for each and searches them all
 
-# In the order in which the table sorts them.
+# In the table's sort order.
 _NAMES = {
     Outcome.PASSED: "evaluated",
     Outcome.UNCERTAIN: "uncertain",
@@ -52,8 +52,8 @@ _NAMES = {
 def outcome_names(operation: str) -> dict[str, str]:
     """Return the names of the outcomes for this operation."""
     kind = kind_of(operation)
-    own = {Outcome.PASSED: _word(kind.includes), Outcome.EXCLUDED: _word(kind.excludes)} if kind.decides() else {}
-    return {str(outcome): name for outcome, name in (_NAMES | own).items()}
+    decided = {Outcome.PASSED: _word(kind.includes), Outcome.EXCLUDED: _word(kind.excludes)} if kind.decides() else {}
+    return {str(outcome): name for outcome, name in (_NAMES | decided).items()}
 
 
 def _word(value: str | bool | None) -> str:
@@ -61,26 +61,26 @@ def _word(value: str | bool | None) -> str:
 
 
 def table_facts(labelled: Sequence[Criterion], operations: Sequence[str]) -> dict[str, Any]:
-    """Return what the table's script needs besides the rows: criteria by label, and words for each stage."""
+    """Return the data that the table's script needs besides rows: criteria by label, and words for each stage."""
     return {
         "names": outcome_names(operations[0]),
-        "criteria": {one.label: {"text": one.text, "excludes": one.excludes} for one in labelled},
+        "criteria": {rule.label: {"text": rule.text, "excludes": rule.excludes} for rule in labelled},
         "stages": [{"noun": kind_of(name).report_noun, "names": outcome_names(name)} for name in operations],
     }
 
 
 @dataclass(frozen=True)
 class DecisionTable:
-    """One JSON object, `{"operation": ..., "facts": ..., "left_out": 0, "rows": [...]}`, in its parts."""
+    """The parts of one JSON object, `{"operation": ..., "facts": ..., "left_out": 0, "rows": [...]}`."""
 
     begins: str
     operation: str
-    left_out: bool  # it has no rows
+    left_out: bool  # the table has no rows
     ends: str = "]}"
-    hidden: Collection[int] = frozenset()  # places of records whose decisions are not shown
+    hidden: Collection[int] = frozenset()  # places of records with hidden decisions
 
     def rows(self, results: list[ItemResult], first: bool) -> str:
-        """The rows of some results, which are the first ones or not."""
+        """Return the rows of some results. `first`: these are the table's first rows."""
         text = ",\n".join(_json(self._row(result)) for result in results)
         return text if first or not text else ",\n" + text
 
@@ -91,9 +91,9 @@ class DecisionTable:
 
 
 def read_table(engine: Engine, batch_id: UUID, *, whole: bool) -> DecisionTable:
-    """The table of a batch, whose rows are still to be read.
+    """Return the table of a batch, without its rows.
 
-    Of the `whole` of a batch of more than `MOST_ROWS` there are none, and `left_out` says how many there would be.
+    If a `whole` batch has more than `MOST_ROWS` records, it has no rows, and `left_out` is their number.
     Raises `LedgerUnavailable`.
     """
     with ledger_errors(), engine.connect() as connection:
@@ -111,9 +111,9 @@ def _json(value: Row | str) -> str:
 
 
 LONGEST = 20_000  # characters of one field in the report; the ledger has the rest
-LONGEST_TEXT = 4_000  # of a rationale, a value, an error
+LONGEST_TEXT = 4_000  # characters of a rationale, a value or an error
 SHOWN = ("title", "abstract")
-HEAD = ("title", "authors", "journal", "year", "publication_date", "doi", "pmid")  # stand in the row itself
+HEAD = ("title", "authors", "journal", "year", "publication_date", "doi", "pmid")  # fields in the row itself
 # The fields of an item to judge, beside the judgement's own value, confidence and reasoning.
 JUDGED = {"value": "judged value", "confidence": "its confidence", "reasoning": "its reasoning"}
 AUTHORS = 3  # named before "et al."
@@ -123,25 +123,25 @@ NOT_PRESENT = "not present in the record"
 _OUTCOMES = {True: Outcome.PASSED, False: Outcome.EXCLUDED, None: Outcome.UNCERTAIN}
 
 
-Marks = dict[str, list[list[Any]]]  # field -> of each passage start, end, label; True where the quote is altered
+Marks = dict[str, list[list[Any]]]  # field -> start, end and label of each passage; True if the quote is altered
 
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
-    """One row; `later` is what the later stages of a review said of the record."""
+    """Return one row. `later`: the results of later stages of the review."""
     fields = _fields(result.item, _marks(result), JUDGED if operation == JUDGE else None)
     more = {"cut": result.cut_words, "fields": fields, "later": list(later)}
     return _present(_named(result) | _in_the_end(operation, result) | more)
 
 
 def blind_row(result: ItemResult) -> Row:
-    """Return the row of a record whose decisions are hidden: what is to be read, without a mark of what was found."""
+    """Return the row of a record whose decisions are hidden: its text, without marks."""
     return _present(_named(result) | {"fields": _fields(result.item, {})})
 
 
 def stage_row(stage: int, operation: str, result: ItemResult) -> Row:
-    """Return the row of one later stage's result of a record."""
-    own = {"stage": stage, "operation": operation}
-    return _present(own | _in_the_end(operation, result) | {"cut": result.cut_words})
+    """Return the row of a record's result in a later stage."""
+    head = {"stage": stage, "operation": operation}
+    return _present(head | _in_the_end(operation, result) | {"cut": result.cut_words})
 
 
 def _named(result: ItemResult) -> Row:
@@ -159,7 +159,7 @@ def _present(row: Row) -> Row:
 
 
 def _in_the_end(operation: str, result: ItemResult) -> Row:
-    """Return the software's result; where a human decided, theirs, with the software's as `system`."""
+    """Return the final result. If a human decided, it is theirs, with the software's result as `system`."""
     row = _said(operation, result)
     human = result.override
     if result.conflict:
@@ -170,7 +170,7 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
     outcome = row["outcome"] if human.confirms else by_human(operation, human.value, row["outcome"])
     value = None if kind_of(operation).decides() else _short(_text(human.value)) or NOT_PRESENT
     by = {"by": human.reviewer, "at": _when(human), "note": human.note, "value": value, "confirms": human.confirms}
-    # Why people exclude the record, where they say it, comes before the model's reason.
+    # People's own reason for an exclusion comes before the model's.
     own_reason = human.reason if human.value in (InclusionStatus.EXCLUDE.value, False) else None
     return {
         **row,
@@ -184,27 +184,26 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
 
 
 def _voices(result: ItemResult) -> list[Row]:
-    """Return each reviewer's decision, where there are several."""
+    """Return each reviewer's decision, if there are several."""
     return [
         _present(
             {
-                "by": one.reviewer,
-                "at": _when(one),
-                "value": _short(_text(one.value)) or NOT_PRESENT,
-                "note": one.note or one.reason,
-                "settles": one.settles,
+                "by": decision.reviewer,
+                "at": _when(decision),
+                "value": _short(_text(decision.value)) or NOT_PRESENT,
+                "note": decision.note or decision.reason,
+                "settles": decision.settles,
             }
         )
-        for one in result.decisions
+        for decision in result.decisions
     ]
 
 
-def _when(one: Override) -> str:
-    return f"{one.created_at:%Y-%m-%d %H:%M %Z}"
+def _when(decision: Override) -> str:
+    return f"{decision.created_at:%Y-%m-%d %H:%M %Z}"
 
 
 def _said(operation: str, result: ItemResult) -> Row:
-    """Outcome, reason and what stands behind them."""
     match result.status:
         case ItemStatus.EXCLUDED_BY_FILTER:
             return _kept_out(result)
@@ -249,8 +248,8 @@ def _decided(operation: str, result: ItemResult, answer: EvaluationResult | Fiel
         reason = kind.excluded_because or NO_REASON
         return row | {"outcome": outcome} | ({"reason": reason} if outcome is Outcome.EXCLUDED else {})
     value = NOT_PRESENT if answer.value is None else _short(_text(answer.value))
-    said = result.detail or {}  # of a judgement: whether it is blocked, and its confidence before
-    judged = {"weak": bool(said.get("blocked")), "before": said.get("original_confidence")}
+    detail = result.detail or {}  # for a judgement: `blocked`, and the original confidence
+    judged = {"weak": bool(detail.get("blocked")), "before": detail.get("original_confidence")}
     return row | {"outcome": Outcome.PASSED, "value": value, **judged}
 
 
@@ -269,9 +268,9 @@ def _inclusion(decision: InclusionDecision) -> Row:
 
 
 def _verdict(verdict: CriterionVerdict) -> list[Any]:
-    """The verdict; with a quote its text, its state and the field; of an altered one what differs, too.
+    """Return the verdict. A quote adds its text, state and field; an altered quote adds its differences.
 
-    A difference is the characters (code points) of the quote, and the record's words in their place.
+    A difference is a range of characters (code points) of the quote, and the record's words there.
     """
     quote = verdict.quote
     if quote is None:
@@ -282,7 +281,7 @@ def _verdict(verdict: CriterionVerdict) -> list[Any]:
 
 
 def _marks(result: ItemResult) -> Marks:
-    """Return the passages that decided. Places are characters (code points), the end one past."""
+    """Return the deciding passages. Places count characters (code points); the end is exclusive."""
     marks: Marks = {}
 
     def mark(passage: Exclusion | Quote, label: str, *, altered: bool = False) -> None:
@@ -300,7 +299,7 @@ def _marks(result: ItemResult) -> Marks:
 
 
 def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | None = None) -> list[Row]:
-    """Title and abstract, every field with a mark; of what is no publication, or is `called` otherwise, all of them."""
+    """Return title, abstract and marked fields; all fields of other items, or if `called` renames them."""
     names = [name for name in item if name in SHOWN or name in marks]
     if called or not any(item.get(name) for name in SHOWN):
         names += [name for name in shown_fields(item) if name not in names and name not in HEAD]
@@ -308,12 +307,12 @@ def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | N
     for name in names:
         value = item[name]
         text = _text(value)
-        if not text or (name == "title" and name not in marks):  # a title without a mark stands in the row already
+        if not text or (name == "title" and name not in marks):  # the row already has a title without marks
             continue
         field: Row = {"name": (called or {}).get(name, name), "text": text[:LONGEST]}
         if len(text) > LONGEST:
             field["cut"] = len(text) - LONGEST
-        if isinstance(value, str):  # places count the characters of a text, not those of a list made one here
+        if isinstance(value, str):  # places count the characters of a text, not of a list joined here
             placed = [[start, min(end, LONGEST), *rest] for start, end, *rest in marks.get(name, ()) if start < LONGEST]
             if placed:
                 field["marks"] = placed

@@ -1,4 +1,4 @@
-"""The numbers, moments, names and kinds of errors of a report as its sentences say them."""
+"""The numbers, times, names and kinds of errors in a report's sentences."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -7,63 +7,63 @@ from tamis_schemas import ErrorKind
 from tamis_schemas.batches.flow import Tally
 from tamis_schemas.records.item import shown_text
 
-LONGEST = 2_000  # characters of one parameter; the hash is of all
+LONGEST = 2_000  # characters of one parameter; the hash covers all
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
-)  # whatever language the machine speaks
+)  # independent of the machine's language
 
 
 def records_n(n: int) -> str:
-    """`1 record`, `2,695 records`."""
+    """Return `1 record`, `2,695 records`."""
     return "1 record" if n == 1 else f"{n:,} records"
 
 
 def were(n: int, noun: str = "record") -> str:
-    """`1 record was`, `2,695 records were`."""
+    """Return `1 record was`, `2,695 records were`."""
     return with_verb(n, noun, "was", "were")
 
 
 def with_verb(n: int, noun: str, one: str, many: str) -> str:
-    """`1 record has`, `2,695 reports are`."""
+    """Return `1 record has`, `2,695 reports are`."""
     return f"1 {noun} {one}" if n == 1 else f"{n:,} {noun}s {many}"
 
 
 def small(n: int, one: str, many: str | None = None) -> str:
-    """A small number in words, with its noun: `one register`, `eight databases`."""
+    """Return a small number in words, with its noun: `one register`, `eight databases`."""
     return f"{_SMALL[n] if n < len(_SMALL) else f'{n:,}'} {one if n == 1 else many or one + 's'}"
 
 
 def listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, `a, b and c`."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def tallied(tallies: tuple[Tally, ...]) -> str:
-    """Names with their numbers: `title pattern (2), date range (1)`."""
+    """Return names with their numbers: `title pattern (2), date range (1)`."""
     return ", ".join(f"{spaced(tally.name)} ({tally.n:,})" for tally in tallies)
 
 
 def moment(at: datetime) -> str:
-    """A moment to the minute, with its zone."""
+    """Return a time to the minute, with its zone."""
     return f"{at:%Y-%m-%d %H:%M} {at:%Z}".strip()
 
 
 def day(on: date) -> str:
-    """`3 March 2026`."""
+    """Return `3 March 2026`."""
     return f"{on.day} {_MONTHS[on.month - 1]} {on.year}"
 
 
 def spaced(name: str) -> str:
-    """A name of the code as words."""
+    """Return a name of the code as words."""
     return name.replace("_", " ")
 
 
 def plain(value: object) -> str:
-    """A parameter in a line: text as it is, anything else as JSON."""
+    """Return a parameter in a line: text unchanged, other values as JSON."""
     text = shown_text(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
 
@@ -91,5 +91,5 @@ _KINDS: Mapping[str, str] = {
 
 
 def error_words(kind: str) -> str:
-    """A kind of error in words; one that is not known as it stands."""
+    """Return a kind of error in words; an unknown kind unchanged."""
     return _KINDS.get(kind, spaced(kind))

@@ -1,7 +1,7 @@
-"""What a person asks of the work list of a batch, and the records that it is asked for, by SQL.
+"""The queries of a batch's work list, and the SQL that finds the matching records.
 
-They are places alone, of no record its text. Words that are searched for are patterns of the database. What is cheap to
-try comes before any JSON is read.
+The functions return places in the batch, never texts. Search words become database patterns. Cheap conditions run
+first, before any JSON is read.
 """
 
 import json
@@ -53,52 +53,52 @@ _CURSOR = "after-"
 
 
 class WorkOrder(StrEnum):
-    """The order of the records."""
+    """The sort orders of the work list."""
 
-    NUMBER = "number"  # of the batch
-    NEXT = "next"  # the reading order that is kept
-    DISAGREEMENT = "disagreement"  # first the records on which people differ, then those on which a panel's models do
+    NUMBER = "number"  # the record's number in the batch
+    NEXT = "next"  # the stored reading order
+    DISAGREEMENT = "disagreement"  # conflicts between people first, then conflicts between a panel's models
 
 
 class WorkShow(StrEnum):
-    """Which records are shown."""
+    """The sets of records that a work list can show."""
 
-    TODO = "todo"  # that wait for whoever asks
-    MINE = "mine"  # that whoever asks has decided
+    TODO = "todo"  # records that wait for the caller
+    MINE = "mine"  # records that the caller has decided
     ALL = "all"
-    CONFLICTS = "conflicts"  # on which people differ, and nobody has settled it
+    CONFLICTS = "conflicts"  # unsettled conflicts between people
 
 
 @dataclass(frozen=True)
 class WorkQuery:
-    """What is asked for; every filter that is given must hold."""
+    """The filters and the page of a work list. A record must pass every filter."""
 
     order: WorkOrder = WorkOrder.NUMBER
     show: WorkShow = WorkShow.TODO
     outcome: Outcome | None = None
-    reason: str | None = None  # of an exclusion: in its words, or the label of its criterion
-    label: str | None = None  # that people put on it
-    flagged: bool = False  # those alone of which a quote is altered, or not in the record
+    reason: str | None = None  # exclusion reason: its text, or the label of its criterion
+    label: str | None = None  # label set by a person
+    flagged: bool = False  # only records with an altered or missing quote
     q: str | None = None  # words that must all occur in the record
-    after: str | None = None  # the cursor of the page before
+    after: str | None = None  # cursor of the previous page
     limit: int = USUAL
 
     @property
     def words(self) -> list[str]:
-        """Return the words that are searched for."""
+        """Return the search words."""
         return [] if self.q is None else self.q.split()
 
 
 @dataclass(frozen=True)
 class Said:
-    """What people decided about a record, as far as a work list needs it."""
+    """People's decisions about a record, as far as a work list needs them."""
 
-    reviewers: tuple[str, ...]  # whose decision stands
+    reviewers: tuple[str, ...]  # people whose decision is valid
     conflict: bool
-    settled: bool  # somebody's decision counts before the others'
-    first: int  # the number of the oldest of the decisions: the smaller, the earlier
-    reason: str | None = None  # of the decision that counts, as the person gave it
-    value: object = None  # of the decision that counts
+    settled: bool  # one person's decision overrides the others
+    first: int  # id of the oldest decision; smaller ids are earlier
+    reason: str | None = None  # the person's reason in the decision that counts
+    value: object = None  # value of the decision that counts
 
     def waits(self, mode: ScreeningMode, me: str) -> bool:
         """Return whether the record still waits for `me`."""
@@ -106,28 +106,28 @@ class Said:
 
 
 def cursor(index: int) -> str:
-    """Return the cursor of the page behind the record at this place."""
+    """Return the cursor of the page after the record at this place."""
     return urlsafe_b64encode(f"{_CURSOR}{index}".encode()).decode().rstrip("=")
 
 
 def place_of(text: str) -> int:
-    """Return the place that a cursor stands for. Raises `InvalidParameters` where it is none."""
+    """Return the place in a cursor. Raises `InvalidParameters` if the text is not a cursor."""
     with suppress(ValueError):
-        said = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
-        if said.startswith(_CURSOR) and (digits := said.removeprefix(_CURSOR)).isascii() and digits.isdigit():
+        decoded = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+        if decoded.startswith(_CURSOR) and (digits := decoded.removeprefix(_CURSOR)).isascii() and digits.isdigit():
             return int(digits)
     raise InvalidParameters(f"after: {text!r} is no cursor; `next` of the page before is one")
 
 
 def ranked(first: Iterable[int], count: int) -> list[int]:
-    """Return all places of a batch of `count` items: those in `first`, each once, then the others as they stand."""
+    """Return all places of a batch of `count` items: those in `first` without repeats, then the rest in order."""
     return list(dict.fromkeys(chain((place for place in first if place < count), range(count))))
 
 
 def page(order: Sequence[int], found: Collection[int], after: int | None, limit: int) -> tuple[list[int], int | None]:
-    """Return up to `limit` of the places `found`, in this order, and the one behind which the next page begins.
+    """Return up to `limit` of the places in `found`, in this order, and the last place if another page follows.
 
-    `after`: the place behind which the page begins; None: it is the first one. The second is None on the last page.
+    `after`: the last place of the previous page; None for the first page. On the last page, the second value is None.
     """
     begin = 0 if after is None else next((n for n, place in enumerate(order, 1) if place == after), len(order))
     listed = list(islice((place for place in islice(order, begin, None) if place in found), limit + 1))
@@ -137,20 +137,20 @@ def page(order: Sequence[int], found: Collection[int], after: int | None, limit:
 def reading_first(
     sample: Sequence[int], said: dict[int, Said], order: Sequence[int], ruled: Collection[int], *, pairs: bool
 ) -> Iterable[int]:
-    """Return the places in the order in which people read: a sample, what others of a pair read, the rest, rules' last.
+    """Return the places in reading order: the sample, records that a partner has read, the rest, filtered records last.
 
-    It is that of `next_records.offered`, with the records that are decided.
+    The order is that of `next_records.offered`, but includes decided records.
     """
     read = sorted(said, key=lambda place: said[place].first) if pairs else ()
     return chain(sample, read, (place for place in order if place not in ruled), (p for p in order if p in ruled))
 
 
 _LETTERS = "àáâãäåāăąçćčďèéêëēėęěğìíîïīįıłñńňòóôõöøōőřśšşťùúûüūůűųýÿźžż"
-_PLAIN = {"ı": "i", "ł": "l", "ø": "o"}  # letters that Unicode does not take apart
-_LIKE, _SPECIAL = re.compile(r"([\\%_])"), re.compile(r"([^\w\s])")  # signs of the two kinds of patterns
+_PLAIN = {"ı": "i", "ł": "l", "ø": "o"}  # letters that Unicode does not decompose
+_LIKE, _SPECIAL = re.compile(r"([\\%_])"), re.compile(r"([^\w\s])")  # special in LIKE and in regular expressions
 _PLAIN_RUN = re.compile(r"[A-Za-z0-9]+")
-_REWORDED = reason_of("", excludes=False)  # what a release may have put before a criterion
-SHORTEST = 4  # letters of a word that is marked
+_REWORDED = reason_of("", excludes=False)  # prefix that some releases put before a criterion
+SHORTEST = 4  # minimum letters of a highlighted word
 WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 COMMON = frozenset(
     WORD.findall(
@@ -174,26 +174,26 @@ for _one in _LETTERS:
 
 
 def like_pattern(word: str) -> str:
-    """Return a pattern for LIKE that the small letters of a record with the word match, where it has no accents."""
-    return "%" + "".join(_written(one, _LIKE) for one in _small(word)) + "%"
+    """Return a LIKE pattern that matches the word in lower-case text without accents."""
+    return "%" + "".join(_written(letter, _LIKE) for letter in _small(word)) + "%"
 
 
 def exact_pattern(word: str) -> str:
-    """Return a regular expression of Postgres for the word in a value of a JSON object, whatever its case and accents.
+    """Return a Postgres regular expression for the word in a JSON value. Case and accents are ignored.
 
-    A field's name is no part of a record's text: what stands before `":` is left out.
+    It does not match field names: text before `":` is skipped.
     """
     return "".join(map(_exact, _small(word))) + r'(?![^"\\]*":)'
 
 
 def probe_of(reason: str) -> str:
-    """Return the longest part of a reason that every JSON text with it holds, reworded or not; "" if there is none."""
+    """Return the longest run of letters and digits that every JSON text with this reason has; "" if there is none."""
     bare = reason.removeprefix(_REWORDED).removeprefix(_REWORDED.replace(" ", "_"))
     return max(_PLAIN_RUN.findall(bare), key=len, default="")
 
 
 def _small(word: str) -> str:
-    return "".join(_bare(one) for one in unicodedata.normalize("NFC", word.lower()))
+    return "".join(_bare(letter) for letter in unicodedata.normalize("NFC", word.lower()))
 
 
 def _exact(letter: str) -> str:
@@ -203,12 +203,12 @@ def _exact(letter: str) -> str:
 
 
 def _written(letter: str, special: re.Pattern[str]) -> str:
-    """Return a letter as it stands in JSON, what the pattern would take for its own sign escaped."""
+    """Return a letter as JSON writes it, with the pattern's special characters escaped."""
     return special.sub(r"\\\1", json.dumps(letter, ensure_ascii=False)[1:-1])
 
 
 def marked_words(texts: Iterable[str]) -> list[str]:
-    """Return the words of criteria that are worth marking in a record, in small letters, in their order."""
+    """Return the criteria's words that are worth highlighting in a record, in lower case and in order."""
     words = (word for text in texts for word in WORD.findall(text.lower()))
     return list(dict.fromkeys(word for word in words if len(word) >= SHORTEST and word not in COMMON))
 
@@ -217,43 +217,43 @@ BEGINS = f'{{"status": "{InclusionStatus.EXCLUDE.value}"%'
 
 
 def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str]) -> list[Select[tuple[int]]]:
-    """Return selects that together give the places at which the software gave one of the reasons.
+    """Return selects whose union is the places that the software excluded for these reasons.
 
-    An inclusion's decisions are looked at on their own: joined with how the items stand, whole answers would go through
-    the database's memory.
+    Decided items of an inclusion have their own select: joining them with all items would load whole answers into the
+    database's memory.
     """
     software = software_outcomes(batch_id, operation.operation).subquery("software")
-    given = select(software.c.idx).where(software.c.reason.in_(reasons))
+    matches = select(software.c.idx).where(software.c.reason.in_(reasons))
     probes = {probe_of(reason) for reason in reasons}
     if not isinstance(operation, Inclusion) or "" in probes or NO_REASON in reasons:
-        return [given]
-    return [_decided(batch_id, operation, reasons, probes), given.where(software.c.state != ItemStatus.DECIDED.value)]
+        return [matches]
+    return [_decided(batch_id, operation, reasons, probes), matches.where(software.c.state != ItemStatus.DECIDED.value)]
 
 
 def _decided(
     batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
 ) -> Select[tuple[int]]:
-    """Return the inclusion's exclusions for one of the reasons; the text of an answer is looked at before its JSON."""
+    """Return the inclusion's exclusions for these reasons. The answer's text is tested before its JSON."""
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
-    begins = within.like(BEGINS)  # as workers write it; whatever is written otherwise is parsed
+    begins = within.like(BEGINS)  # as workers write it; any other form is parsed
     status = case((begins, True), else_=results.c.detail.op("->>")("status") == operation.excludes)
-    written = [f'"exclusion_reason": {json.dumps(reason)}' for reason in reasons]  # no string can hold it unescaped
-    found = case(
+    written = [f'"exclusion_reason": {json.dumps(reason)}' for reason in reasons]  # no unescaped string has this
+    matches = case(
         (and_(*(func.strpos(within, probe) == 0 for probe in probes)), False),
         (~excluded, False),
-        (or_(false(), *(func.strpos(within, one) > 0 for one in written)), status),
+        (or_(false(), *(func.strpos(within, part) > 0 for part in written)), status),
         else_=func.coalesce(exclusion_reason().in_(reasons), False),
     )
     decided = (items.c.batch_id == batch_id) & (items.c.idx == results.c.idx)
     return (
         select(results.c.idx)
         .join(items, decided & (items.c.state == ItemStatus.DECIDED.value))
-        .where(results.c.batch_id == batch_id, found)
+        .where(results.c.batch_id == batch_id, matches)
     )
 
 
 def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
-    """Return what people decided about each record, in what the batch asks itself."""
+    """Return people's decisions about each record, for the batch's own question."""
     human = standing(batch_id).c
     alone, several = human.reviewers == 1, cast(human.decisions, JSONB)
     names = case(
@@ -261,10 +261,10 @@ def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
         else_=cast(func.jsonb_path_query_array(several, literal_column("'$[*].reviewer'")), Text),
     )
     first = case((alone, human.id), else_=cast(several.op("->")(0).op("->>")("id"), BigInteger))
-    said = (human.conflict, human.settles, human.reason, cast(human.value, Text).label("value"))
-    each = select(human.idx, names.label("names"), *said, first.label("first")).subquery("each")
-    alike = (each.c.names, each.c.conflict, each.c.settles, each.c.reason, each.c.value)
-    rows = connection.execute(select(*alike, func.array_agg(each.c.idx), func.array_agg(each.c.first)).group_by(*alike))
+    decision = (human.conflict, human.settles, human.reason, cast(human.value, Text).label("value"))
+    item = select(human.idx, names.label("names"), *decision, first.label("first")).subquery("each")
+    alike = (item.c.names, item.c.conflict, item.c.settles, item.c.reason, item.c.value)
+    rows = connection.execute(select(*alike, func.array_agg(item.c.idx), func.array_agg(item.c.first)).group_by(*alike))
     return {
         place: Said(reviewers, conflict=conflict, settled=settled, first=made, reason=reason, value=value)
         for names, conflict, settled, reason, written, places, numbers in rows
@@ -274,13 +274,13 @@ def read_said(connection: Connection, batch_id: UUID) -> dict[int, Said]:
 
 
 def read_kept_out(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of the records that nobody reads: the copies, and what was kept out before screening."""
+    """Return the places of records that need no reading: duplicates, and records excluded before screening."""
     kept_out = items.c.state == ItemStatus.EXCLUDED_BY_FILTER.value
     return _places(connection, select(items.c.idx).where(items.c.batch_id == batch_id, kept_out))
 
 
 def read_ruled(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of the records that were kept out before screening."""
+    """Return the places of the records that the initial filter excluded."""
     return _places(connection, select(exclusions.c.idx).where(exclusions.c.batch_id == batch_id))
 
 
@@ -293,48 +293,48 @@ def read_matching(
     said: Mapping[int, Said],
     kept_out: Collection[int],
 ) -> set[int] | None:
-    """Return the places that outcome, reason, label and flag leave; None where none of them is asked for.
+    """Return the places that pass the filters on outcome, reason, label and flag; None without such a filter.
 
-    `reasons`: the words of the reason, where one is asked for. `kept_out`: what nobody reads, whose outcome stands
-    though people exclude it.
+    `reasons`: the texts of the requested reason. `kept_out`: places that need no reading; their outcome stays even if
+    people exclude them.
     """
     parts: list[set[int]] = []
     software = software_outcomes(batch_id, operation.operation).subquery("software")
 
     def final(place: int, system: Outcome) -> Outcome:
-        """How a record ended about which people decided, and the software as given."""
-        one = said[place]
-        return Outcome.CONFLICT if one.conflict else by_human(operation.operation, one.value, system)
+        """Return a record's final outcome from people's decisions and the software's outcome."""
+        decision = said[place]
+        return Outcome.CONFLICT if decision.conflict else by_human(operation.operation, decision.value, system)
 
     def ended(places: Collection[int]) -> Iterator[tuple[int, Outcome, Outcome]]:
-        """Those of the places about which people decided: each with its outcome, and the software's."""
+        """Yield the places with human decisions: each with its final outcome and the software's."""
         here = software.c.idx == any_(literal([*places], ARRAY(Integer)))
         rows = connection.execute(select(software.c.idx, software.c.system).where(here)) if places else ()
         return ((place, final(place, Outcome(system)), Outcome(system)) for place, system in rows)
 
     if query.outcome is not None:
-        found = _places(connection, select(software.c.idx).where(software.c.system == query.outcome.value))
-        read = said.keys() - kept_out  # of these the software's outcome tells nothing
+        matching = _places(connection, select(software.c.idx).where(software.c.system == query.outcome.value))
+        read = said.keys() - kept_out  # here the software's outcome does not decide
         theirs = {place for place in read if final(place, Outcome.OPEN) is query.outcome}
         theirs |= {place for place, outcome, _ in ended(said.keys() - read) if outcome is query.outcome}
-        parts.append(found - said.keys() | theirs)
+        parts.append(matching - said.keys() | theirs)
     if query.reason is not None:
-        found = set().union(*(_places(connection, one) for one in excluded_for(batch_id, operation, reasons)))
-        kept = {place for place, outcome, system in ended(found & said.keys()) if outcome is system}
-        given = {place for place, one in said.items() if one.reason in reasons}
-        theirs = {place for place, outcome, _ in ended(given) if outcome is Outcome.EXCLUDED}
-        parts.append(found - said.keys() | kept | theirs)
+        matching = set().union(*(_places(connection, part) for part in excluded_for(batch_id, operation, reasons)))
+        kept = {place for place, outcome, system in ended(matching & said.keys()) if outcome is system}
+        decided = {place for place, decision in said.items() if decision.reason in reasons}
+        theirs = {place for place, outcome, _ in ended(decided) if outcome is Outcome.EXCLUDED}
+        parts.append(matching - said.keys() | kept | theirs)
     if query.label is not None:
         parts.append(set(read_labelled(connection, batch_id, " ".join(query.label.split()))))
     if query.flagged:
-        told = cast(results.c.detail, Text).like('%"flagged"%true%')  # is looked at first, as it is cheaper
-        flagged = case((told, results.c.detail.op("->>")("flagged") == "true"), else_=False)
+        mentions = cast(results.c.detail, Text).like('%"flagged"%true%')  # tested first: cheaper than parsing
+        flagged = case((mentions, results.c.detail.op("->>")("flagged") == "true"), else_=False)
         parts.append(_places(connection, select(results.c.idx).where(results.c.batch_id == batch_id, flagged)))
     return set.intersection(*parts) if parts else None
 
 
 def search(connection: Connection, batch_id: UUID, words: Iterable[str], places: Sequence[int]) -> set[int]:
-    """Return those of the places at which the record holds all of the words."""
+    """Return the places whose record contains all of the words."""
     of: ColumnElement[bool]
     if isinstance(places, range):
         of = (payloads.c.idx >= places.start) & (payloads.c.idx < places.stop)
@@ -344,13 +344,13 @@ def search(connection: Connection, batch_id: UUID, words: Iterable[str], places:
 
 
 def _holds(words: Iterable[str]) -> ColumnElement[bool]:
-    """Return the condition; a case, as the database would try first what it takes for cheaper, which is not.
+    """Return the search condition, as a case: the database's own choice of the first test is slower.
 
-    The longest word is looked for first, as fewer records hold it.
+    The longest word comes first, because fewer records contain it.
     """
     text, rarest_first = cast(payloads.c.payload, Text), sorted({*words}, key=len, reverse=True)
     small = func.lower(text.collate("C"))
-    plain = func.octet_length(text) == func.char_length(text)  # without accents: the fast comparison is enough
+    plain = func.octet_length(text) == func.char_length(text)  # no accents: the fast comparison is enough
     exactly = and_(*(text.regexp_match(exact_pattern(word), flags="i") for word in rarest_first))
     return case(
         (and_(*(small.like(like_pattern(word)) for word in rarest_first)), exactly), (plain, False), else_=exactly
@@ -358,5 +358,5 @@ def _holds(words: Iterable[str]) -> ColumnElement[bool]:
 
 
 def _places(connection: Connection, statement: Select[tuple[int]]) -> set[int]:
-    one = statement.subquery("one")
-    return set(connection.execute(select(func.array_agg(one.c[0]))).scalar_one() or ())
+    places = statement.subquery("one")
+    return set(connection.execute(select(func.array_agg(places.c[0]))).scalar_one() or ())

@@ -1,6 +1,6 @@
-"""The work list of a batch: the records that a person reads, filtered and in order, in pages; how many are left.
+"""The work list of a batch: the records for a person to read, filtered, sorted and in pages, and the remaining counts.
 
-Of each record it has the report's row, without what whoever asks must not see yet.
+Each record carries the report's row, without decisions that the caller must not see yet.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,10 +48,10 @@ from .work_filter import Said, WorkOrder, WorkQuery, WorkShow
 class MyDecision(Frozen):
     """What whoever asks decided about a record."""
 
-    value: Any  # as the operation gives it
+    value: Any  # in the operation's terms
     reason: str | None
     note: str | None
-    settles: bool = False  # it counts, whatever others say
+    settles: bool = False  # overrides other people's decisions
     at: datetime
 
 
@@ -60,30 +60,30 @@ class WorkRecord(Frozen):
 
     number: int  # from 1
     index: int  # place in the batch, from 0
-    hidden: bool  # what was decided about it stays hidden until whoever asks has decided
+    hidden: bool  # decisions stay hidden until the caller has decided
     mine: MyDecision | None
     labels: tuple[str, ...]
     notes: tuple[str, ...]
-    row: dict[str, Any]  # as the table of decisions shows it
+    row: dict[str, Any]  # the row in the table of decisions
 
 
 def _work_record(
     operation: str, result: ItemResult, me: str, *, hidden: bool, judged: Mapping[int, MyDecision] | None
 ) -> WorkRecord:
-    """Return a record as `me` sees it. Of a hidden one: its text, and what they wrote themselves.
+    """Return a record as `me` sees it. A hidden record has only its text and the caller's own remarks.
 
-    `judged`: of the records of an audit, what `me` judged there; None: they are not read for one.
+    `judged`: the caller's judgements of an audit's records, by place; None outside an audit.
     """
-    own = next((one for one in result.decisions if one.reviewer == me and one.stage is HumanStage.OWN), None)
-    mine = own and MyDecision(value=own.value, reason=own.reason, note=own.note, settles=own.settles, at=own.created_at)
-    remarks = [one for one in result.remarks if not hidden or one.reviewer == me]
+    row = next((row for row in result.decisions if row.reviewer == me and row.stage is HumanStage.OWN), None)
+    mine = row and MyDecision(value=row.value, reason=row.reason, note=row.note, settles=row.settles, at=row.created_at)
+    remarks = [remark for remark in result.remarks if not hidden or remark.reviewer == me]
     return WorkRecord(
         number=result.index + 1,
         index=result.index,
         hidden=hidden,
         mine=mine if judged is None else judged.get(result.index),
-        labels=tuple(one.text for one in remarks if one.kind is RemarkKind.LABEL),
-        notes=tuple(f"{one.reviewer}: {one.text}" for one in remarks if one.kind is RemarkKind.NOTE),
+        labels=tuple(remark.text for remark in remarks if remark.kind is RemarkKind.LABEL),
+        notes=tuple(f"{remark.reviewer}: {remark.text}" for remark in remarks if remark.kind is RemarkKind.NOTE),
         row=blind_row(result) if hidden else record_row(operation, result),
     )
 
@@ -95,7 +95,7 @@ class WorkAudit(Frozen):
     seed: int
     sample: int  # records drawn
     judged: int
-    words: str | None  # how many records were missed at most; None: records are not judged yet
+    words: str | None  # upper bound of missed records; None: records are not all judged yet
 
 
 def _of_audit(audit: Audit) -> WorkAudit:
@@ -113,25 +113,25 @@ def _judged(drawn: Iterable[AuditItem], me: str, operation: Operation) -> dict[i
     }
 
 
-COUNTED = 20_000  # records of a batch in which a search is always counted: in a larger one a full page may end it
-AT_ONCE = 4_000  # records that a search of a larger one looks through before all of them
+COUNTED = 20_000  # records in a batch; larger batches may search only until a page is full
+AT_ONCE = 4_000  # records that a search of a larger batch reads before it reads all
 
 
 class WorkCounts(Frozen):
     """How many records of the batch are what."""
 
     records: int
-    todo: int  # that wait for whoever asks
-    mine: int  # that whoever asks has decided
-    conflicts: int  # on which people differ, and nobody has settled it
-    found: int | None  # on all pages; None: a search of more than 20,000 records, whose first ones fill the page
+    todo: int  # records that wait for the caller
+    mine: int  # records that the caller has decided
+    conflicts: int  # unsettled conflicts between people
+    found: int | None  # on all pages; None: a search of over 20,000 records that stopped at a full page
 
 
 class WorkReason(Frozen):
     """A criterion by which a record is excluded."""
 
     label: str
-    text: str  # what an exclusion by it is called
+    text: str  # name of an exclusion by it
 
 
 class WorkList(Frozen):
@@ -140,24 +140,24 @@ class WorkList(Frozen):
     mode: ScreeningMode
     me: str
     operation: str
-    values: dict[str, Any]  # the operation's value of: include, exclude, uncertain
+    values: dict[str, Any]  # the operation's values for include, exclude and uncertain
     reasons: tuple[WorkReason, ...]
-    marked: dict[str, list[str]]  # words of the criteria that include, and that exclude
-    criteria: dict[str, Any]  # by label
-    names: dict[str, str]  # of the outcomes
-    audit: WorkAudit | None = None  # whose sample the list is, in the mode `model_audited`; None: none is drawn
+    marked: dict[str, list[str]]  # words of the including and of the excluding criteria
+    criteria: dict[str, Any]  # criteria by label
+    names: dict[str, str]  # names of the outcomes
+    audit: WorkAudit | None = None  # the listed sample's audit, in the mode `model_audited`; None: no audit is drawn
     counts: WorkCounts
     records: tuple[WorkRecord, ...]
-    next: str | None  # the `after` of the next page; None: this is the last one
+    next: str | None  # `after` of the next page; None on the last page
 
 
 def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits: OrderRefits) -> WorkList:
     """Return a page of the work list of `me`.
 
     Raises:
-        InvalidParameters: a cursor that is none.
-        InvalidRequest: the operation includes and excludes nothing.
-        ConfigurationError: the reading order is asked for, and the extra `order` is not installed.
+        InvalidParameters: the cursor is invalid.
+        InvalidRequest: the operation neither includes nor excludes.
+        ConfigurationError: the reading order needs the extra `order`, which is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
     after = None if query.after is None else work_filter.place_of(query.after)
@@ -170,44 +170,44 @@ def read_work(engine: Engine, batch_id: UUID, me: str, query: WorkQuery, refits:
 def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, after: int | None) -> WorkList:
     operation, mode = checked_operation(connection, batch_id), read_mode(connection, batch_id)
     labelled = operation.criteria.labelled() if isinstance(operation, Inclusion) else []
-    count, said = count_items(connection, batch_id), work_filter.read_said(connection, batch_id)
+    count, decisions = count_items(connection, batch_id), work_filter.read_said(connection, batch_id)
     audited = mode is ScreeningMode.MODEL_AUDITED
     audit_id = find_reading_audit(connection, batch_id) if audited else None
     audit = None if audit_id is None else read_audit(connection, audit_id)
     drawn = () if audit is None else audit.items
     judged = _judged(drawn, me, operation) if audited else None
     hidden = hidden_from(connection, batch_id, me) if mode is not ScreeningMode.SINGLE else set[int]()
-    conflicts = ({place for place, one in said.items() if one.conflict} | read_differing(connection, batch_id)) - hidden
+    conflicts = ({at for at, row in decisions.items() if row.conflict} | read_differing(connection, batch_id)) - hidden
     kept_out = work_filter.read_kept_out(connection, batch_id)
     if judged is None:
-        done = {place for place, one in said.items() if not one.waits(mode, me)}
+        done = {place for place, decision in decisions.items() if not decision.waits(mode, me)}
         every = set(range(count))
         todo = every - kept_out - done
-        mine = {place for place, one in said.items() if me in one.reviewers}
+        mine = {place for place, decision in decisions.items() if me in decision.reviewers}
     else:
         every, mine = {item.index for item in drawn}, {*judged}
         todo = {item.index for item in drawn if item.include is None}
         conflicts &= every
     shown = {WorkShow.TODO: todo, WorkShow.MINE: mine, WorkShow.CONFLICTS: conflicts, WorkShow.ALL: every}
-    found = shown[query.show]
+    places = shown[query.show]
     matching = work_filter.read_matching(
-        connection, batch_id, operation, query, _reasons(labelled, query.reason), said, kept_out
+        connection, batch_id, operation, query, _reasons(labelled, query.reason), decisions, kept_out
     )
     if matching is not None:
-        found = found & matching - hidden
+        places = places & matching - hidden
     if audited:
         order = [item.index for item in drawn]
     else:
-        order = _order(connection, batch_id, operation, query.order, mode, said, conflicts, hidden, count)
-    places, following, found_count = _page(connection, batch_id, query, order, found, after)
+        order = _order(connection, batch_id, operation, query.order, mode, decisions, conflicts, hidden, count)
+    listed, following, found_count = _page(connection, batch_id, query, order, places, after)
     facts = table_facts(labelled, [operation.operation])
-    results = {one.index: one for one in read_results(connection, batch_id, None, len(places), sorted(places))}
+    results = {result.index: result for result in read_results(connection, batch_id, None, len(listed), sorted(listed))}
     return WorkList(
         mode=mode,
         me=me,
         operation=operation.operation,
         values={"include": operation.includes, "exclude": operation.excludes, "uncertain": operation.unsure},
-        reasons=tuple(WorkReason(label=one.label, text=one.reason) for one in labelled),
+        reasons=tuple(WorkReason(label=criterion.label, text=criterion.reason) for criterion in labelled),
         marked=_marked(operation),
         criteria=facts["criteria"],
         names=facts["names"],
@@ -217,7 +217,7 @@ def _read(connection: Connection, batch_id: UUID, me: str, query: WorkQuery, aft
         ),
         records=tuple(
             _work_record(operation.operation, results[place], me, hidden=place in hidden, judged=judged)
-            for place in places
+            for place in listed
             if place in results
         ),
         next=None if following is None else work_filter.cursor(following),
@@ -230,12 +230,12 @@ def _order(
     operation: Operation,
     order: WorkOrder,
     mode: ScreeningMode,
-    said: dict[int, Said],
+    decisions: dict[int, Said],
     conflicts: set[int],
     hidden: set[int],
     count: int,
 ) -> list[int]:
-    """Return all places of the batch in the order asked for; what it says nothing of comes last."""
+    """Return all places of the batch in the requested order, unordered places last."""
     match order:
         case WorkOrder.NUMBER:
             return list(range(count))
@@ -244,7 +244,7 @@ def _order(
             places = () if kept is None else kept.places
             sample, ruled = read_open_sample(connection, batch_id), work_filter.read_ruled(connection, batch_id)
             return work_filter.ranked(
-                work_filter.reading_first(sample, said, places, ruled, pairs=mode is ScreeningMode.PAIR), count
+                work_filter.reading_first(sample, decisions, places, ruled, pairs=mode is ScreeningMode.PAIR), count
             )
         case WorkOrder.DISAGREEMENT:
             models = read_disputed(connection, batch_id) if panel_of(operation) is not None else ()
@@ -252,29 +252,29 @@ def _order(
 
 
 def _page(
-    connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], found: set[int], after: int | None
+    connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], matching: set[int], after: int | None
 ) -> tuple[list[int], int | None, int | None]:
-    """Return the places of the page, the one that the next begins behind, and how many there are on all pages."""
+    """Return the places of the page, the place before the next page, and the number of matches on all pages."""
     if query.words and len(order) > COUNTED:
-        wanted, _ = work_filter.page(order, found, after, AT_ONCE)
+        wanted, _ = work_filter.page(order, matching, after, AT_ONCE)
         within = work_filter.search(connection, batch_id, query.words, wanted)
         if len(within) > query.limit:
             return *work_filter.page(wanted, within, None, query.limit), None
     if query.words:
-        found = found & work_filter.search(connection, batch_id, query.words, range(len(order)))
-    return *work_filter.page(order, found, after, query.limit), len(found)
+        matching = matching & work_filter.search(connection, batch_id, query.words, range(len(order)))
+    return *work_filter.page(order, matching, after, query.limit), len(matching)
 
 
 def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
-    """Return the words of a reason: those of the criterion that it is the label of, those of a rule."""
+    """Return the texts of a reason: that of the criterion with this label, or that of a rule."""
     if reason is None:
         return []
-    said = next((one.reason for one in labelled if one.label == reason), reason)
-    return [said, said.replace(" ", "_")]
+    text = next((criterion.reason for criterion in labelled if criterion.label == reason), reason)
+    return [text, text.replace(" ", "_")]
 
 
 def _marked(operation: Operation) -> dict[str, list[str]]:
-    """Return the words that are marked: those of the criteria, each on the side that it speaks for alone."""
+    """Return the highlighted words of the criteria. Words on both sides are omitted."""
     if not isinstance(operation, Inclusion):
         return {"include": work_filter.marked_words([getattr(operation, "criteria", "")]), "exclude": []}
     criteria = operation.criteria
@@ -289,18 +289,18 @@ def _marked(operation: Operation) -> dict[str, list[str]]:
 class WorkLeft(Frozen):
     """What of a batch is left for a person."""
 
-    todo: int = 0  # records that wait for them
-    conflicts: int = 0  # records on which people differ, and nobody has settled it
-    audit_due: bool = False  # people audit the model, and no audit is drawn
+    todo: int = 0  # records that wait for the person
+    conflicts: int = 0  # unsettled conflicts between people
+    audit_due: bool = False  # people audit the model, but no audit is drawn
 
 
 def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
-    """Return what is left for `me`; nothing of a batch whose operation decides about no record."""
+    """Return the remaining work of `me`; empty if the batch's operation makes no decisions."""
     if not kind_of(view.operation).decides():
         return WorkLeft()
     batch_id = UUID(view.id)
-    mode, said = read_mode(connection, batch_id), work_filter.read_said(connection, batch_id)
-    conflicts = {place for place, one in said.items() if one.conflict} | read_differing(connection, batch_id)
+    mode, decisions = read_mode(connection, batch_id), work_filter.read_said(connection, batch_id)
+    conflicts = {place for place, row in decisions.items() if row.conflict} | read_differing(connection, batch_id)
     if conflicts and mode is not ScreeningMode.SINGLE:
         conflicts -= hidden_from(connection, batch_id, me, conflicts)
     if mode is ScreeningMode.MODEL_AUDITED:
@@ -310,13 +310,13 @@ def read_left(connection: Connection, view: BatchView, me: str) -> WorkLeft:
             and may_be_drawn(connection, batch_id, view.operation, Stratum.MODEL)
         )
         return WorkLeft(todo=len(read_unjudged(connection, batch_id)), conflicts=len(conflicts), audit_due=due)
-    done = [place for place, one in said.items() if not one.waits(mode, me)]
+    done = [place for place, decision in decisions.items() if not decision.waits(mode, me)]
     to_read = view.counts.n_items - view.counts.excluded_by_filter
     return WorkLeft(todo=to_read - _to_read(connection, batch_id, done), conflicts=len(conflicts))
 
 
 def _to_read(connection: Connection, batch_id: UUID, places: list[int]) -> int:
-    """Return at how many of these places no record was kept out before screening."""
+    """Return how many of these places have records that were not excluded before screening."""
     if not places:
         return 0
     here = (items.c.batch_id == batch_id) & (items.c.idx == any_(literal(places, ARRAY(Integer))))
