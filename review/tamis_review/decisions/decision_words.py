@@ -90,7 +90,7 @@ def meanings_of(words: Iterable[str], stage: HumanStage, named: NamedWords) -> t
     result = tuple(
         WordCount(word=word, meaning=table[_plain(word)], n=n)
         for word, n in counts.most_common()
-        if _plain(word) in meanings
+        if _plain(word) in table
     )
     unknown = [(word, n) for word, n in counts.most_common() if _plain(word) not in table]
     if unknown:
