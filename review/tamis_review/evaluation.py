@@ -45,7 +45,7 @@ def calibrate(
 ) -> Calibrated:
     """Find the score from which records are kept, so that `recall` of the includes are, with probability 1 - `delta`.
 
-    The labels are those of a random sample, as `draw_pilot` draws it. `calibration.refusal` gives the reason for no
+    The labels come from a random sample, as `draw_pilot` draws it. `calibration.refusal` gives the reason for no
     threshold; `kept` shows for each of the batch's `records` whether the threshold keeps it.
 
     Raises `InvalidParameters` if recall or delta is not between 0 and 1, else as `evaluate`.

@@ -37,7 +37,7 @@ def import_decisions(
         path: the file.
         reviewer: the author of the decisions; in a file with several people, the person to import.
         stage: the subject: the batch's question, retrieval of reports, or full texts.
-        settles: they count, whatever others decide.
+        settles: they count over others' decisions.
         columns: names of columns that are not to be guessed.
         words: meanings of words in the file, besides the built-in ones.
         everything: include, exclude or uncertain: the decision on every record of the file.

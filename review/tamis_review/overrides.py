@@ -28,7 +28,7 @@ def override(
 ) -> Override:
     """Decide about an item; return the reviewer's current decision.
 
-    It replaces the same reviewer's earlier decision and leaves those of others. If people disagree and no decision
+    It replaces only the same reviewer's earlier decision. If people disagree and no decision
     settles it, none of them counts.
 
     Args:
@@ -40,7 +40,7 @@ def override(
             `uncertain`.
         reviewer: the author of the decision.
         note: the reason in free text.
-        settles: this decision counts, whatever others decide.
+        settles: this decision counts over others' decisions.
         stage: the subject: the batch's question, retrieval of the report, or its full text.
         reason: the reason for exclusion, or for not getting a report.
         decision_id: the caller's own; the same id again returns the same decision, and writes nothing.
@@ -59,7 +59,7 @@ def override(
 def withdraw_override(
     batch: Batch, index: int, *, reviewer: str, note: str | None = None, stage: HumanStage = HumanStage.OWN
 ) -> Override:
-    """Withdraw a reviewer's decision about an item; the software's decision, or that of others, counts again.
+    """Withdraw a reviewer's decision about an item; the software's or others' decision counts again.
 
     Raises `InvalidParameters` naming the actual reviewers if this reviewer has decided nothing; else as `override`.
     """

@@ -68,7 +68,7 @@ def next_records(
     Args:
         batch: the batch.
         n: the number of records, at most 1,000.
-        reviewer: skip the records that this person has decided, and begin with those that others have: for people
+        reviewer: skip the records that this person has decided, and begin with those decided by others: for people
             who read in pairs, and blind. None: skip the records that any person has decided.
         seed: of the draws; the same seed and decisions give the same order.
         explore: the share of places for records drawn at random; None: a fiftieth.

@@ -30,7 +30,7 @@ def remark(
 ) -> int:
     """Add labels and notes to items, or remove them, all or none; return how many changed.
 
-    `alone`: ignore those of other reviewers, for blind reading.
+    `alone`: ignore other reviewers' labels and notes, for blind reading.
 
     Raises:
         InvalidParameters: an unknown item, no reviewer, or a text that is empty, too long, or cannot be stored.

@@ -28,7 +28,7 @@ from .console import PlainConsole
 NAME = "tamis"
 COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # set by a shell that asks for completions, as Typer names it
 
-INTERRUPT_AGAIN_AFTER = 0.01  # s, by which the finaliser that swallowed the interrupt has ended
+INTERRUPT_AGAIN_AFTER = 0.01  # s; then the finaliser that swallowed the interrupt has ended
 GARBAGE_AFTER = 20_000  # new objects; with the default 700, a fifth of the start is a search of modules for garbage
 RUNS_A_WORKER = "worker"  # sets up traces itself, under its own name
 MANUAL = "manual"  # module of `help` and `completion`, which load all others

@@ -1,4 +1,4 @@
-"""The console: shows foreign text as text, whatever escape sequences it contains."""
+"""The console: shows foreign text as text, even with escape sequences."""
 
 from typing import Any, TextIO
 

@@ -43,7 +43,7 @@ def review_facts(view: ReviewView) -> dict[str, Any]:
 
 
 def facts_of(subject: "Batch | Review") -> dict[str, Any]:
-    """Return the facts of a batch, or those of a review."""
+    """Return the facts of a batch or a review."""
     from tamis_producer.client.batch import Batch
 
     return batch_facts(subject) if isinstance(subject, Batch) else review_facts(subject.status())

@@ -142,15 +142,15 @@ def _parameters(questions: Iterable[AskedQuestion], answers: Sequence[Call]) -> 
 
 def _probabilities(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
     """Yield the findings about token probabilities of decisions, if they were requested."""
-    deciding = [asked for asked in questions if asked.last.read and asked.decision and OF_TOKENS[0] in asked.optional]
+    deciding = [entry for entry in questions if entry.last.read and entry.decision and OF_TOKENS[0] in entry.optional]
     if not deciding:
         return
-    weighed = [asked for asked in deciding if asked.probability is not None]
+    weighed = [entry for entry in deciding if entry.probability is not None]
     if weighed:
         yield ok("probability", f"{_named(weighed)}: the tokens of the answer give the decision a probability")
         return
-    refused = any(OF_TOKENS[0] in asked.last.dialect.left_out for asked in deciding)
-    came = any(isinstance(asked.last.reply, ChatAnswer) and asked.last.reply.tokens for asked in deciding)
+    refused = any(OF_TOKENS[0] in entry.last.dialect.left_out for entry in deciding)
+    came = any(isinstance(entry.last.reply, ChatAnswer) and entry.last.reply.tokens for entry in deciding)
     why = "it refuses those of tokens" if refused else "those of its tokens are no use" if came else "it gives none"
     yield ok("probability", f"none: {why}; records are put in order by the stated confidence, or by a grade (--graded)")
 

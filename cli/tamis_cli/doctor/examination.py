@@ -230,7 +230,7 @@ def examine(
         settings: of this process.
         call: put a question of each operation to the model, which costs money.
         endpoint_only: examine only the LLM, which needs no servers.
-        tell: gets the current step, if it takes time.
+        tell: receives the current step, if it takes time.
     """
     redact = Redaction.of(settings)
     llm = _llm(settings, call, tell, redact.learn)

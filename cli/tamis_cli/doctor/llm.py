@@ -176,7 +176,7 @@ def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -
 
 
 def _words(left: timedelta) -> str:
-    """Return `3 days`, `5 hours`, `58 minutes`: the largest unit of which there are two."""
+    """Return `3 days`, `5 hours`, `58 minutes`: in the largest unit with at least two."""
     seconds = left.total_seconds()
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:

@@ -29,7 +29,7 @@ class Endpoint(WebPart):
     server: ClassVar[str]  # module that serves it
     arguments: tuple[str, ...]  # of that module, without its port
     model: ClassVar[str]
-    worker_settings: ClassVar[Mapping[str, str]]  # besides those of the endpoint
+    worker_settings: ClassVar[Mapping[str, str]]  # besides the endpoint's own
 
     def __init__(self, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__("llm", log, children=children)

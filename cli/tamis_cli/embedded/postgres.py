@@ -229,7 +229,7 @@ class Postgres(Part):
 
 
 def _case_rules(version: Version) -> tuple[str, ...]:
-    """Return the options of `initdb` for equal order and case rules on every machine, whatever its locales."""
+    """Return the options of `initdb` for equal order and case rules on every machine, with any locales."""
     if version >= (17,):
         return "--locale-provider=builtin", "--builtin-locale=C.UTF-8"
     return ("--lc-ctype=C.UTF-8",)  # from the C library; the order is by bytes in either case

@@ -1,4 +1,4 @@
-"""The server program to run: the one of a package, else the system's.
+"""The server program to run: a package's, else the system's.
 
 A program is suitable if it runs here (it reports its version) and is new enough.
 """

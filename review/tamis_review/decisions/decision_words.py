@@ -13,7 +13,7 @@ LONGEST = 60  # characters of each word
 
 
 class Meaning(StrEnum):
-    """The decision that a word stands for."""
+    """The decision that a word means."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"

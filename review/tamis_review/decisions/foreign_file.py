@@ -31,7 +31,7 @@ DECISION, REVIEWER, REASON, NOTE, RETRIEVAL = "decision", "reviewer", "reason", 
 RECORD = ("id", "title", "doi", "pmid")  # fields that identify a record
 LISTED = 30  # column names in a message
 
-# Usual names in programs and tables; a table may have one of each.
+# Usual names in programs and tables; a table may have a column for each.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     DECISION: (
         *("decision", "response", "vote", "verdict", "label", "included", "include", "screening decision"),

@@ -1,7 +1,7 @@
 """Overrides: human decisions recorded beside the results, all decisions of a call or none.
 
 Each reviewer has a decision of their own; `ledger.overrides.standing` selects the current one. An item may be
-decided in any state, whatever the software does with it.
+decided in any state, also while the software works on it.
 
 People alone go through two stages of a review: the search for reports, and the assessment of full texts. Their
 decisions go on items of a review's last screening batch that passed it, by people's decision if there is one, else
@@ -64,7 +64,7 @@ def unpassed(
 
 
 def unpassed_words(others: Sequence[Any]) -> str:
-    """Return the records, what is wrong, and how to correct it."""
+    """Return the records, the fault, and the remedy."""
     named = [
         f"{record_words(row.idx, row.item_id)}, which is {STANDS.get(row.outcome, row.outcome)}"
         for row in others[:MOST_NAMED]
@@ -126,7 +126,7 @@ class HumanDecision:
     withdraw: bool = False  # withdraw the reviewer's own decision; ignores `value`
     stage: HumanStage = HumanStage.OWN
     reason: str | None = None  # reason for exclusion, or for not getting the report
-    settles: bool = False  # it counts, whatever others decide
+    settles: bool = False  # it counts over others' decisions
     unsure: bool = False  # read, and left to others; ignores `value`
     decision_id: UUID | None = None  # chosen by the caller; the same id is the same decision
 
@@ -152,7 +152,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
     """Record decisions, all or none.
 
     Runs in the caller's transaction. An identical current decision adds no row. Neither does a known `decision_id`:
-    it returns the decision as written, whatever followed.
+    it returns the decision as written, despite later changes.
 
     Raises `RefusedDecision`: an impossible value, an unknown item, nothing of the reviewer to withdraw, no
     reviewer, two decisions of a reviewer on an item, or a decision on a report whose record did not pass the

@@ -211,7 +211,7 @@ def read_decisions(
     """Return the decisions in a table with a column `decision`, and `index`, `id` or `number`; skip undecided rows.
 
     Args:
-        path: a spreadsheet's table; it may have other columns, such as those of `tamis results`.
+        path: a spreadsheet's table; it may have other columns, such as from `tamis results`.
         operation: the batch's operation, which limits the decisions.
         item_ids: the ids of the batch's items, in order.
         reviewer: the author of rows without a name.

@@ -106,7 +106,7 @@ def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
 
 
 def read_score_basis(connection: Connection, batch_id: UUID, kind: type[OperationKind]) -> ScoreBasis:
-    """Return the score basis of a batch's decided records: those that a model included or excluded."""
+    """Return the score basis of a batch's decided records, which a model included or excluded."""
     decided = is_value(results.c.value, kind.includes) | is_value(results.c.value, kind.excludes)
     scores = (
         select(func.count(), func.count(results.c.probability), func.count(results.c.relevance))

@@ -165,7 +165,7 @@ def _settle(future: "Future[None]", error: list[str] | None) -> None:
 
 
 def _raised(name: str, message: str) -> TamisError:
-    """Return the child's error, in its own class if it is one of Tamis's."""
+    """Return the child's error, in its own class if that is Tamis's."""
     kind = getattr(tamis_schemas, name, None)
     if isinstance(kind, type) and issubclass(kind, TamisError):
         with suppress(TypeError):  # a class that needs more than a message

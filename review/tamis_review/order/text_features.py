@@ -142,7 +142,7 @@ class Margins:
 
 
 def train(features: TextFeatures, labels: Mapping[int, bool]) -> Margins:
-    """Return the margins of all records, from labelled records with at least one of each kind.
+    """Return the margins of all records, from labelled records of both kinds.
 
     Linear support vector machines with squared hinge loss; the weights of all labelled records sum to their number.
     """

@@ -174,14 +174,14 @@ async def get_records(
     table = replace(table, hidden=visibility.hidden)
     places = [] if table.left_out else None if index is None else sorted({*index})
 
-    async def told() -> AsyncGenerator[str | bytes]:
+    async def parts() -> AsyncGenerator[str | bytes]:
         yield table.begins
         async with aclosing(pages.pieces(batch_uuid, table.rows, places=places)) as pieces:
             async for piece in pieces:
                 yield piece
         yield table.ends
 
-    return Stream(told(), of=request.app.state.streams, key=key, media_type="application/json")
+    return Stream(parts(), of=request.app.state.streams, key=key, media_type="application/json")
 
 
 @record_router.get(

@@ -85,7 +85,7 @@ class Review:
         self._in_stage("pause", Batch.pause)
 
     def resume(self, max_cost: Decimal | None = None) -> None:
-        """Resume the paused stage. Arguments and errors are those of `Batch.resume`."""
+        """Resume the paused stage. Arguments and errors as in `Batch.resume`."""
         self._in_stage("resume", lambda batch: batch.resume(max_cost))
 
     def cancel(self) -> None:
@@ -193,7 +193,7 @@ def find_batch_or_review(client: Session, prefix: str) -> Batch | Review:
         match = ledger.find_either(connection, prefix)
     if match.review_id is not None:
         return Review(client, match.review_id)
-    assert match.batch_id is not None  # noqa: S101 - one of the two is set
+    assert match.batch_id is not None  # noqa: S101 - either is set
     return Batch(client, match.batch_id)
 
 

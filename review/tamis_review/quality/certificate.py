@@ -163,7 +163,7 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
 def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPrice, ...]:
     """Return the price of each of `RECALLS` at each of `CONFIDENCES`: more records of the sample.
 
-    Without an open frame, the prices are those of a new sample. `expected`: includes expected among the unread.
+    Without an open frame, the prices are for a new sample. `expected`: includes expected among the unread.
     """
     promises = (_Promise(reading, recall, confidence) for recall, confidence in product(RECALLS, CONFIDENCES))
     return tuple(_price(promise, expected) for promise in promises)

@@ -1,4 +1,4 @@
-"""Estimates of what is left to find, without a promise: whether a recall is reached, and the next includes.
+"""Estimates of the includes left to find, without a promise: whether a recall is reached, and the next includes.
 
 **Whether a recall is reached**: the sequential hypergeometric test of Callaghan and Muller-Hansen. It treats every run
 of the last records read as a random draw from itself and the unread rest. But people read likely includes first. If the

@@ -78,8 +78,8 @@ def precision(matrix: Matrix, level: float = LEVEL) -> Figure:
 def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
     """Return the harmonic mean of precision and sensitivity: 2 TP / (2 TP + FP + FN).
 
-    Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human includes, and F1
-    = 2 F* / (1 + F*) rises with it. So the ends of F*'s Wilson interval, transformed alike, are those of F1.
+    Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human includes, and
+    F1 = 2 F* / (1 + F*) rises with it. So the ends of F*'s Wilson interval, transformed alike, are those of F1.
 
     Source: Hand, D. J., Christen, P., Kirielle, N. (2021), F*: an interpretable transformation of the F-measure,
     Machine Learning 110, 451-456.

@@ -54,7 +54,7 @@ Labels = Path | str | Mapping[str, bool] | GoldLabels  # a file; by item id, Tru
 
 
 def labels_of(labels: Labels, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
-    """Return labels of any form as `GoldLabels`. The other arguments and the errors are those of `read_labels`."""
+    """Return labels of any form as `GoldLabels`. Other arguments and errors: see `read_labels`."""
     if isinstance(labels, Mapping):
         return GoldLabels.of(labels)
     return labels if isinstance(labels, GoldLabels) else read_labels(labels, column, max_bytes=max_bytes)

@@ -50,7 +50,7 @@ class PanelRecord:
         return decision(panel.policy, [word.vote for word in self.words])
 
     def without(self, panel: Panel, place: int) -> InclusionStatus | None:
-        """Return the panel's decision without one of its models; None: a failed model could change it."""
+        """Return the panel's decision without a model; None: a failed model could change it."""
         return decision(panel.policy, [word.vote for other, word in enumerate(self.words) if other != place])
 
 

@@ -86,7 +86,7 @@ class SamplingFrame:
         """Return the sample size at which at most `most` includes are possible in the frame.
 
         Args:
-            most: includes in the frame, with those of the sample.
+            most: includes in the frame, the sample's included.
             doubt: as above.
             further: includes in the records to come.
 

@@ -2,7 +2,7 @@
 
 A score of 0.9 need not mean that nine of ten such records are included. Decided records show its meaning:
 
-| decided so far | what is fitted |
+| decided so far | fitted curve |
 |---|---|
 | fewer than 20 includes, or fewer than 20 excludes | nothing: the score stays as it is |
 | at least so many | Platt's sigmoid of the score's log-odds: two numbers, which few records bear |
