@@ -157,7 +157,7 @@ def _state(view: WorkerView, now: datetime) -> str:
 
 
 def _moment(at: datetime, now: datetime) -> str:
-    """Return a time on the reader's clock, with the date unless it is today."""
+    """Return a time on the reader's clock, with the date after half a day."""
     local = at.astimezone()
     return f"{local:%H:%M}" if now - at < DAY / 2 else f"{local:%Y-%m-%d %H:%M}"
 

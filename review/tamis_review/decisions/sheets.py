@@ -90,7 +90,7 @@ class FilledIn:
     audit_id: str
     decisions: tuple[AuditDecision, ...]
     lines: tuple[int, ...]  # of each decision
-    ids: tuple[str, ...]  # of each decision; empty where the file has none
+    ids: tuple[str, ...]  # of each decision; empty if the file has none
     blank: int  # rows without a decision yet
 
 

@@ -16,10 +16,10 @@ mu^2) = 2 mu / (1 + mu), so
 
     mu = theta / (2 - theta)
 
-If the readers' mu_A and mu_B differ, this is at least their mean, and its square at least mu_A mu_B, the probability
-that both overlook an include (for fixed theta the product is largest if they are equal). Theta gets the one-sided bound
-of Clopper and Pearson. Assumption: the two overlook includes independently. Both overlook an include that is hard to
-see more often than this.
+The readers' mu_A and mu_B may differ. Then this mu is at least their mean, and its square at least mu_A mu_B, the
+probability that both overlook an include: for fixed theta that product is largest if they are equal. Theta gets the
+one-sided bound of Clopper and Pearson. Assumption: the two overlook includes independently. Both overlook an include
+that is hard to see more often than this.
 
 If T records are true includes, the readers would include at least Bin(T, 1 - mu) of them. The bound is the largest T
 that their number leaves possible.

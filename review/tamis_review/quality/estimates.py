@@ -2,8 +2,8 @@
 
 **Whether a recall is reached**: the sequential hypergeometric test of Callaghan and Muller-Hansen. It treats every run
 of the last records read as a random draw from itself and the unread rest. But people read likely includes first. If the
-order misses some (a topic it does not know, a database appended later), the rest is richer than the last records read,
-and the test stops too early. Its level does not account for the many runs either.
+order misses a topic or a later database, the rest is richer than the last records read, and the test stops too early.
+Its level does not account for the many runs either.
 
 The hypothesis is that the recall is not reached: there are at least floor(r / recall + 1) includes, r of them found.
 For each run of the last s records with x includes, p is the probability of x or fewer,

@@ -1,8 +1,7 @@
 """Figures of decisions and scores against a human's labels, each with its interval or the reason for none.
 
-They come from the confusion matrix of decisions, from the ranking of the human's includes by score
-(discrimination), or from the share of decisions right at a confidence (calibration: reliability curve and expected
-calibration error).
+They come from the confusion matrix of decisions, from the ranks of the human's includes by score (discrimination), or
+from the share of right decisions at a confidence (calibration).
 """
 
 from bisect import bisect_left, bisect_right

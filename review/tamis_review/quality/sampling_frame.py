@@ -22,10 +22,10 @@ much after four, and far more after ten, as in large reviews.
 A later frame of the records then unread is a second attempt. It gets a smaller part of the doubt, so that all frames
 together are wrong in at most the wanted part.
 
-The prior-posterior ratio (Waudby-Smith, I., Ramdas, A. (2020), Confidence sequences for sampling without replacement,
-NeurIPS 33, arXiv:2006.04347), with half of the prior at none, also holds after every record. It costs about as much
-before the first find, and more after it: for 5,000 unread records, 100 includes found and a recall of 0.95, 69 %
-instead of 62 % after the first find.
+The prior-posterior ratio with half of the prior at none also holds after every record (Waudby-Smith, I., Ramdas, A.
+(2020), Confidence sequences for sampling without replacement, NeurIPS 33, arXiv:2006.04347). It needs about as many
+records before the first find, and more after it. With 5,000 unread records, 100 includes found and a recall of 0.95, it
+needs 69 % of them after the first find, against 62 % here.
 
 Source: the exact hypergeometric test (Buonaccorsi, J. P. (1987), The American Statistician 41, 215-218) at the moments
 of a spending function (Lan, K. K. G., DeMets, D. L. (1983), Discrete sequential boundaries for clinical trials,
