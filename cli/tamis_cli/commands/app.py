@@ -151,7 +151,7 @@ def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
 
 
 class _Redacting(logging.Formatter):
-    """Formats the message, and any traceback, without secrets."""
+    """The log format: the message and any traceback, without secrets."""
 
     def __init__(self, redact: Redaction) -> None:
         super().__init__("%(message)s")

@@ -91,12 +91,12 @@ def purge_command(
             done = list(purge(client.engine, subjects, archive=archive, progress=progress))
         answers = 0 if answers_age is None else prune_all_answers(client.engine, answers_age)
         after = give_back(client.engine) if space else before
-    purged = [purging.subject for purging in done]
+    purged = [entry.subject for entry in done]
     if as_json:
         print_json(
             _facts(purged, sizes)
             | {"dry_run": False, "answers": answers, "disk_before": before, "disk_after": after}
-            | {"archives": [str(purging.archive) for purging in done if purging.archive is not None]}
+            | {"archives": [str(entry.archive) for entry in done if entry.archive is not None]}
         )
         return
     if wanted:

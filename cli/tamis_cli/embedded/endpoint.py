@@ -23,7 +23,7 @@ AT_ONCE = 3  # calls for recorded answers in flight; more would hide the progres
 
 
 class Endpoint(WebPart):
-    """Answers about the records from the stack's workers; needs no key."""
+    """An endpoint for the records of the stack's workers; needs no key."""
 
     health_path: ClassVar[str] = "/health"
     server: ClassVar[str]  # module that serves it
@@ -77,7 +77,7 @@ def need_server() -> None:
 
 
 class LlmServer(Endpoint):
-    """Serves the model in `file`, with `PARALLEL` requests at a time; further requests queue."""
+    """The server of the model in `file`, with `PARALLEL` requests at a time; further requests queue."""
 
     start_within: ClassVar[float] = 120.0  # a cold disk and two busy cores
     title: ClassVar[str] = "the small model"
@@ -96,7 +96,7 @@ class LlmServer(Endpoint):
 
 
 class RecordedAnswers(Endpoint):
-    """Serves `tamis_review/example/answers.json`: no model is asked."""
+    """The server of `tamis_review/example/answers.json`: no model is asked."""
 
     title: ClassVar[str] = "the recorded answers"
     server: ClassVar[str] = recorded_server.__name__

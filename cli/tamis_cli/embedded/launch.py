@@ -1,4 +1,4 @@
-"""Becomes the program of a child process, after tying its life to its parent's.
+"""The start of a child process: ties its life to its parent's, then becomes its program.
 
 Run by path, with only the standard library (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`). On Linux the
 kernel sends SIGNAL when the process PARENT ends in any way. This is a program instead of `preexec_fn`, because

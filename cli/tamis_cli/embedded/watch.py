@@ -1,4 +1,4 @@
-"""Watches the parts of a running stack, and restarts parts that end by themselves."""
+"""The watch over a running stack, which restarts parts that end by themselves."""
 
 import threading
 import time
@@ -34,7 +34,7 @@ class _Watched:
 
 
 class Watch(threading.Thread):
-    """Runs until `end()`; `announce` gets a line for each end and each return.
+    """The thread that watches until `end()`; `announce` gets a line for each end and each return.
 
     The kernel ties a child to the thread that started it, so this thread stays until `release()`, after the stop.
     """

@@ -99,7 +99,7 @@ def check_batch_open(batch_id: str, client: Client, key: ApiKey) -> None:
 
 
 def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
-    """As `check_open`, but show audits that people read blind, because they contain no decision of the model."""
+    """Raise as `check_open`, but show audits that people read blind, because they contain no decision of the model."""
     for stage in _stages(client, batch_id):
         visibility = visibility_of(client, str(stage), key)
         if visibility.mode is not ScreeningMode.MODEL_AUDITED:

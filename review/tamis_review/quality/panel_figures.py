@@ -178,7 +178,7 @@ def _joint(labelled: Sequence[tuple[bool, Word, Word]], *, include: bool) -> Joi
     return JointErrors(
         records=len(errors),
         first=sum(by_first for by_first, _ in errors),
-        second=sum(other for _, other in errors),
+        second=sum(by_second for _, by_second in errors),
         both=sum(by_first and by_second for by_first, by_second in errors),
     )
 
