@@ -43,7 +43,7 @@ def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEva
 def calibrate(
     batch: Batch, labels: Labels, recall: float = 0.95, delta: float = 0.05, *, column: str | None = None
 ) -> Calibrated:
-    """Find the score from which records are kept, so that `recall` of the includes are, with probability 1 - `delta`.
+    """Find the threshold score that keeps `recall` of the includes with probability 1 - `delta`.
 
     The labels come from a random sample, as `draw_pilot` draws it. `calibration.refusal` gives the reason for no
     threshold; `kept` shows for each of the batch's `records` whether the threshold keeps it.

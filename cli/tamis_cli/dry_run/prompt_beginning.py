@@ -11,9 +11,9 @@ from tamis_worker.llm.prompt_cache import MINIMUM, characters_in_common
 from tamis_worker.operations.program import Question
 
 
-def beginning_of(question: ChatRequest | Question[Any]) -> Beginning:
+def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
     """Return the beginning that a question shares with those about other records."""
-    return Beginning(characters_in_common(question.messages, question.schema) // CHARACTERS_PER_TOKEN, MINIMUM)
+    return Beginning(characters_in_common(asked.messages, asked.schema) // CHARACTERS_PER_TOKEN, MINIMUM)
 
 
 def beginning_of_all(operation: Operation) -> Beginning:

@@ -4,7 +4,7 @@ Each reviewer has a decision of their own; `ledger.overrides.standing` selects t
 decided in any state, also while the software works on it.
 
 People alone go through two stages of a review: the search for reports, and the assessment of full texts. Their
-decisions go on items of a review's last screening batch that passed it, by people's decision if there is one, else
+decisions belong to items of a review's last screening batch that passed it, by people's decision if there is one, else
 by the model's. No figure could count such decisions on other records, so they are refused. A later exclusion of a
 record with such a decision is refused too.
 """

@@ -174,11 +174,11 @@ def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> Non
 KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "number")
 
 
-def write_kept(calibrated: Calibrated, stream: TextIO) -> None:
+def write_kept(found: Calibrated, stream: TextIO) -> None:
     """Write the records in batch order, without copies, under `KEPT_COLUMNS`."""
     writer = csv.writer(stream)
     writer.writerow(KEPT_COLUMNS)
-    for record in calibrated.records:
+    for record in found.records:
         writer.writerow(
             (
                 record.index,
@@ -186,7 +186,7 @@ def write_kept(calibrated: Calibrated, stream: TextIO) -> None:
                 record.stand.value if record.rule is None else f"exclude ({record.rule})",
                 "" if record.score is None else record.score,
                 "" if record.human is None else int(record.human),
-                str(calibrated.kept(record)).lower(),
+                str(found.kept(record)).lower(),
                 guarded(record.title),
                 record_number(record.index),
             )

@@ -107,9 +107,9 @@ async def dry_run(
         return await to_thread.run_sync(_rehearsed, client, terms, files, rehearse, limiter=limiter)
 
 
-def rehearsable(questions: Iterable[Item]) -> list[Item]:
+def rehearsable(asked: Iterable[Item]) -> list[Item]:
     """Return the records for a model. Raise `InvalidParameters` if there are more than `MOST_ASKED`."""
-    taken = list(islice(questions, MOST_ASKED + 1))  # reads only one more than the limit
+    taken = list(islice(asked, MOST_ASKED + 1))  # reads only one more than the limit
     if len(taken) > MOST_ASKED:
         raise InvalidParameters(
             f"more than {MOST_ASKED:,} records to ask about are not rehearsed here; `--dry-run` on the command line "

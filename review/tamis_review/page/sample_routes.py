@@ -132,12 +132,12 @@ def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
     summary="Decide records of a sample: all of the decisions count, or none",
     responses=problems.OF_BODIES,
 )
-def record_audit_decisions(audit_id: AuditId, terms: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
-    reviewer = terms.reviewer or key.label
-    decisions = [AuditDecision(entry.index, entry.include, reviewer, entry.note) for entry in terms.decisions]
+def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
+    reviewer = said.reviewer or key.label
+    decisions = [AuditDecision(entry.index, entry.include, reviewer, entry.note) for entry in said.decisions]
     opened = _open_audit(client, audit_id, key)
-    visibility_of(client, opened.batch_id, key).check_name(terms.reviewer)
-    done = audits.record_audit(client, opened.id, decisions, correct=terms.correct, include_missed=terms.include_missed)
+    visibility_of(client, opened.batch_id, key).check_name(said.reviewer)
+    done = audits.record_audit(client, opened.id, decisions, correct=said.correct, include_missed=said.include_missed)
     included = tuple(entry.index for entry in done.overrides)
     return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
 

@@ -64,11 +64,11 @@ class Visibility:
         shown = (row for row in decisions if row.index not in self.hidden or row.reviewer == self.me)
         return [self.own(row) for row in shown]
 
-    def own(self, decision: Override) -> Override:
+    def own(self, one: Override) -> Override:
         """Return a decision of this reviewer, without the software's if the record is hidden."""
-        if decision.index not in self.hidden:
-            return decision
-        return decision.model_copy(update={"system_decided": False, "system_value": None})
+        if one.index not in self.hidden:
+            return one
+        return one.model_copy(update={"system_decided": False, "system_value": None})
 
     def stop(self, answer: StopAnswer) -> StopAnswer:
         """Return the stop rule's answer, without decisions on hidden records of its samples."""

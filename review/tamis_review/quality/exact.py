@@ -137,18 +137,18 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
     return largest(found, population - (sample - found), possible)
 
 
-def probability_up_to(count: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
+def probability_up_to(found: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
     """Return P(X <= found; population, kind, sample), quickly for any population.
 
     Its relative error is about 1e-10, from rounded logarithms of factorials. If it certainly reaches `above`, the
     result may be any number from there on.
     """
     fewest, most = max(0, sample - (population - kind)), min(sample, kind)
-    if count < fewest or count >= most:
-        return float(count >= most)
-    if (count + 1) * (population + 2) > (sample + 1) * (kind + 1):  # beyond the mode the other tail is shorter
-        return 1 - _tail(count + 1, most, 1, sample, population, kind)
-    return _tail(count, fewest, -1, sample, population, kind, above)
+    if found < fewest or found >= most:
+        return float(found >= most)
+    if (found + 1) * (population + 2) > (sample + 1) * (kind + 1):  # beyond the mode the other tail is shorter
+        return 1 - _tail(found + 1, most, 1, sample, population, kind)
+    return _tail(found, fewest, -1, sample, population, kind, above)
 
 
 def convolved(first: Sequence[float], second: Sequence[float]) -> list[float]:
@@ -160,10 +160,10 @@ def convolved(first: Sequence[float], second: Sequence[float]) -> list[float]:
     return whole
 
 
-def log_probability(count: int, sample: int, population: int, kind: int) -> float:
+def log_probability(found: int, sample: int, population: int, kind: int) -> float:
     """Return the logarithm of P(X = found; population, kind, sample), for a possible `found`."""
     others = population - kind
-    return log_comb(kind, count) + log_comb(others, sample - count) - log_comb(population, sample)
+    return log_comb(kind, found) + log_comb(others, sample - found) - log_comb(population, sample)
 
 
 def log_comb(n: int, k: int) -> float:
@@ -188,7 +188,7 @@ def _tail(first: int, last: int, step: int, sample: int, population: int, kind: 
 
 
 def _ways_up_to(count: int, sample: int, population: int, kind: int) -> int:
-    """Return the number of samples with at most `found` of the kind."""
+    """Return the number of samples with at most `count` of the kind."""
     first = max(0, sample - (population - kind))
     if first > count:
         return 0

@@ -24,10 +24,10 @@ SELECTED = (
 )
 
 
-def shared_count(share_of: Proportion) -> str:
+def shared_count(one: Proportion) -> str:
     """Return a share in words: `31 of 36 (86.1%)`, or `none of 0`."""
-    share = "" if share_of.estimate is None else f" ({share_of.estimate:.1%})"
-    return f"{share_of.count:,} of {share_of.total:,}{share}"
+    share = "" if one.estimate is None else f" ({one.estimate:.1%})"
+    return f"{one.count:,} of {one.total:,}{share}"
 
 
 def panel_sentences(figures: PanelFigures) -> tuple[str, ...]:
