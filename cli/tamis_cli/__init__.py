@@ -1,1 +1,1 @@
-"""The command line: commands, the embedded stack, the doctor, dry runs. The only package that knows all the others."""
+"""The command line: commands, the embedded stack, the doctor, dry runs. Only this package imports all others."""

@@ -1,4 +1,4 @@
-"""The `tamis` command before its first import: the command line itself is an extra, and may not be there."""
+"""The `tamis` command before its first import: the command line is an extra, and may be missing."""
 
 import gc
 import sys
@@ -6,12 +6,12 @@ import sys
 from tamis_schemas import ConfigurationError
 from tamis_schemas.extras import needs
 
-EXIT_WRONG_USE = 2  # as in the command line's own list, which is part of what may be missing
+EXIT_WRONG_USE = 2  # as in the command line's own list, which may be missing
 
 
 def main() -> None:
-    """Run the command line; one clear line and exit code 2 where only the base of Tamis is installed."""
-    gc.disable()  # until all is imported: to search that for garbage takes a third of the CPU of a short command
+    """Run the command line; without its extra, print a clear line and exit with code 2."""
+    gc.disable()  # until all imports are done: searching them for garbage takes a third of a short command's CPU
     try:
         with needs("cli"):
             from .commands.app import run

@@ -1,4 +1,4 @@
-"""Screening: what people do with the batches of a review. Each function takes a batch, or the client for an audit."""
+"""Screening: people's work on the batches of a review. Each function takes a batch, or the client for an audit."""
 
 from tamis_schemas.lazy import exports
 

@@ -16,13 +16,12 @@ from .decisions.audits import AuditDecision, Recorded, include_missed_records, r
 def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.ALL) -> Audit:
     """Draw a simple random sample, without replacement, of `n` excluded records for a human to judge.
 
-    All of them where there are fewer. The population is what the software excluded and no human has decided about: by
-    the rules of the initial filter, by the model, or both. Copies of other records are not in it, for the copy that
-    stays was screened. The same seed draws the same sample as long as the population is the same; an audit that is
-    there already is given back as it is.
+    If there are fewer, all are drawn. The population is the records excluded by the initial filter's rules, the
+    model, or both, without a human decision. Copies are not included, because their originals were screened. The
+    same seed draws the same sample from the same population; an existing audit is returned unchanged.
 
     Raises:
-        InvalidParameters: `n` below 1, or a seed that is none.
+        InvalidParameters: `n` below 1, or an invalid seed.
         InvalidRequest: the batch does not decide about records, is not completed, or excluded none.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -41,13 +40,13 @@ def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.AL
 
 
 def list_audits(batch: Batch) -> list[Audit]:
-    """Return the audits of the batch, the first one first. Raises `LedgerUnavailable`."""
+    """Return the audits of the batch, oldest first. Raise `LedgerUnavailable`."""
     with batch.session.reading() as connection:
         return ledger.read_audits(connection, batch.uuid)
 
 
 def audit(client: Session, audit_id: str) -> Audit:
-    """Return the audit of this id, or unique beginning. Raises `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the audit of this id, or unique beginning. Raise `UnknownBatch`, `LedgerUnavailable`."""
     with client.reading() as connection:
         return ledger.read_audit(connection, ledger.find_audit(connection, audit_id))
 
@@ -60,14 +59,14 @@ def record_audit(
     correct: bool = False,
     include_missed: bool = False,
 ) -> Recorded:
-    """Keep what a human says of records of a sample; all of it is written, or nothing.
+    """Record a human's decisions on records of a sample, all or none.
 
-    What is there already adds nothing. A decision that says the opposite of the one before is written with `correct`
-    alone; both stay in the ledger. With `include_missed`, every record of the sample that should have been included is:
-    by an override of the same reviewer and note, unless a human's decision stands on it already.
+    Repeated decisions add nothing. A reversed decision needs `correct`; both stay in the ledger. With
+    `include_missed`, every record of the sample that should have been included is overridden, with the same
+    reviewer and note, unless a human has decided already.
 
     Raises:
-        RefusedDecision: a record that is not of the sample, no reviewer, two decisions on one record, or a changed one
+        RefusedDecision: a record outside the sample, no reviewer, two decisions on a record, or a changed decision
             without `correct`.
         UnknownBatch: there is no such audit.
         LedgerUnavailable: the ledger does not answer.

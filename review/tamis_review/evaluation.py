@@ -1,4 +1,4 @@
-"""How good the decisions of a batch are: pilots, labels, calibration, agreement, and the models of a panel."""
+"""The quality of a batch's decisions: pilots, labels, calibration, agreement, and the models of a panel."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ from .quality.pilot import Calibrated
 
 
 def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
-    """Draw a random sample of `n` records, copies left out, for a human to label; the same seed draws the same.
+    """Draw a random sample of `n` records, without copies, for a human to label; a seed always draws the same.
 
     Raises `InvalidParameters` for an `n` below 1 or an invalid seed, and `LedgerUnavailable`.
     """
@@ -30,10 +30,11 @@ def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
 def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEvaluation:
     """Compare the batch's decisions with a human's labels: rates, lost evidence, calibration, agreement.
 
-    `labels` is a file as `read_labels` reads it, its `column` as there; or a dict, by item id True for included.
+    `labels` is a file for `read_labels`, with its `column`; or a dict, by item id True for included.
 
-    Raises `InvalidRequest` where the operation decides nothing, there is no label, or labels and records do not fit
-    together, `InputError` for a file without, `ConfigurationError` without the extra `files`, `LedgerUnavailable`.
+    Raises `InvalidRequest` if the operation decides nothing, there is no label, or labels and records do not fit
+    together, `InputError` for a file without labels, `ConfigurationError` without the extra `files`,
+    `LedgerUnavailable`.
     """
     matched = _match(batch, labels, column)
     return gold_evaluation.evaluate(matched).model_copy(update={"panel": _panel(batch, _human(matched))})
@@ -42,31 +43,31 @@ def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEva
 def calibrate(
     batch: Batch, labels: Labels, recall: float = 0.95, delta: float = 0.05, *, column: str | None = None
 ) -> Calibrated:
-    """Find the score from which on records are kept, so that `recall` of the includes are, with chance 1 - `delta`.
+    """Find the threshold score that keeps `recall` of the includes with probability 1 - `delta`.
 
-    The labels are those of a random sample, as `draw_pilot` draws one. `calibration.refusal` says why they allow no
-    threshold; `kept` of each of the batch's `records` says whether the threshold keeps it.
+    The labels come from a random sample, as `draw_pilot` draws it. `calibration.refusal` gives the reason for no
+    threshold; `kept` shows for each of the batch's `records` whether the threshold keeps it.
 
-    Raises `InvalidParameters` where recall or delta does not lie between 0 and 1, else as `evaluate`.
+    Raises `InvalidParameters` if recall or delta is not between 0 and 1, else as `evaluate`.
     """
     return pilot.calibrate(_match(batch, labels, column), recall, delta)
 
 
 def measure_agreement(batch: Batch) -> AgreementFigures:
-    """Return the agreement of the software with the humans who decided about the same records, and of these.
+    """Return the agreement of the software with people on the same records, and of people with each other.
 
-    Raises `InvalidRequest` where the operation decides nothing, and `LedgerUnavailable`.
+    Raises `InvalidRequest` if the operation decides nothing, and `LedgerUnavailable`.
     """
     with batch.session.snapshot() as connection:
         return human_agreement.read_agreement(connection, batch.uuid)
 
 
 def measure_panel(batch: Batch, labels: Labels | None = None, column: str | None = None) -> PanelFigures:
-    """Return how far the models of the batch's panel agree, whether they err together, and what each brought.
+    """Return the agreement of the models of the batch's panel, their joint errors, and each model's contribution.
 
-    Errors are measured by `labels`, as `evaluate` takes them; None: by people's decisions about the batch.
+    Errors are measured by `labels`, as in `evaluate`; None: by people's decisions about the batch.
 
-    Raises `InvalidRequest` where the batch asks one model alone, else as `evaluate`.
+    Raises `InvalidRequest` if the batch asks a single model, else as `evaluate`.
     """
     figures = _panel(batch, None if labels is None else _human(_match(batch, labels, column)))
     if figures is None:

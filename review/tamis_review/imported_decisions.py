@@ -27,24 +27,24 @@ def import_decisions(
     everything: str | None = None,
     dry_run: bool = False,
 ) -> Imported:
-    """Record decisions made elsewhere: a table, or an export of Rayyan, Covidence or ASReview; all, or nothing.
+    """Record decisions made elsewhere, all or none: a table, or an export of Rayyan, Covidence or ASReview.
 
-    Records are found by id, DOI, PMID and title. A row without a record, or with several, is named and left out. The
-    same file a second time adds nothing.
+    Records are matched by id, DOI, PMID and title. A row without a record, or with several, is named and skipped.
+    Importing a file again adds nothing.
 
     Args:
         batch: the batch.
         path: the file.
-        reviewer: whose decisions they are; of a file that names several people, the one whose are read.
-        stage: what they are about: what the batch asks, whether reports could be had, full texts.
-        settles: they count, whatever others say.
-        columns: names of the table's columns, where they are not to be guessed.
-        words: meanings of words in the file, besides the known ones.
+        reviewer: the author of the decisions; in a file with several people, the person to import.
+        stage: the subject: the batch's question, retrieval of reports, or full texts.
+        settles: they count over others' decisions.
+        columns: names of columns that are not to be guessed.
+        words: meanings of words in the file, besides the built-in ones.
         everything: include, exclude or uncertain: the decision on every record of the file.
-        dry_run: say what would be recorded, and record nothing.
+        dry_run: report the import without recording it.
 
     Raises:
-        InputError: the file cannot be read, or names neither decisions nor who made them.
+        InputError: the file is unreadable, or has neither decisions nor their authors.
         InvalidParameters: a word without a meaning.
         InvalidRequest: the operation decides nothing.
         LedgerUnavailable: the ledger does not answer.
@@ -59,14 +59,14 @@ def import_decisions(
         word = None if everything is None else Everything(everything).value
         file = read_foreign(path, columns, everything=word, max_bytes=batch.session.settings.max_file_bytes)
         reviewers = _reviewers(file, reviewer, path)
-        said = [(row, [word for word in row.said if (word.reviewer or reviewer) in reviewers]) for row in file.rows]
-        counts = meanings_of((word.word for _, those in said for word in those), stage, words or NamedWords())
-        retrieval_words = (word.retrieval for _, those in said for word in those if word.retrieval)
+        rows = [(row, [word for word in row.said if (word.reviewer or reviewer) in reviewers]) for row in file.rows]
+        counts = meanings_of((word.word for _, those in rows for word in those), stage, words or NamedWords())
+        retrieval_words = (word.retrieval for _, those in rows for word in those if word.retrieval)
         retrieval = meanings_of(retrieval_words, HumanStage.RETRIEVAL, NamedWords())
         one_at_a_time(connection, batch.uuid)
         finder, meanings = read_finder(connection, batch.uuid), meaning_by_word(counts)
         sorting = Sorting(finder, operation, meanings, meaning_by_word(retrieval), reviewer or "", stage, settles)
-        for row, those in said:
+        for row, those in rows:
             sorting.add(row, those)
         kept = sorting.kept
         written = Written((), new=0, changed=0)
@@ -98,7 +98,7 @@ def import_decisions(
 
 
 def _reviewers(file: ForeignFile, reviewer: str | None, path: Path | str) -> tuple[str, ...]:
-    """Return whose decisions are read: those of everybody whom the file names, or of the one that is asked for."""
+    """Return the reviewers to import: every person in the file, or the requested one."""
     named = tuple(dict.fromkeys(word.reviewer for row in file.rows for word in row.said if word.reviewer is not None))
     if not named:
         if not (reviewer or "").strip():

@@ -1,4 +1,4 @@
-"""What people decide about the records of a batch, beside the model and never over it."""
+"""People's decisions about the records of a batch, beside the model's without replacing them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,28 +26,28 @@ def override(
     reason: str | None = None,
     decision_id: UUID | None = None,
 ) -> Override:
-    """Decide about one item; return what the reviewer has said of it now.
+    """Decide about an item; return the reviewer's current decision.
 
-    It replaces the same reviewer's earlier decision and leaves those of others. Where people disagree and no decision
+    It replaces only the same reviewer's earlier decision. If people disagree and no decision
     settles it, none of them counts.
 
     Args:
         batch: the batch.
         index: the item's place in the batch, from 0.
-        value: what the operation would have given: `include`, `exclude` or `uncertain` (looked at, and left to
-            others), True or False, a number of the scale, an extracted text (None: the record does not hold it), an
-            object of fields. The other stages have values of their own: `retrieved` or `not retrieved`; `include`,
-            `exclude` or `uncertain`.
-        reviewer: who decides.
-        note: why.
-        settles: this decision counts, whatever others say.
-        stage: what is decided about: what the batch asks, whether the report could be had, its full text.
-        reason: why it is excluded, or why a report could not be had.
-        decision_id: the caller's own: the same id again gives the same decision, and writes nothing.
+        value: a possible value of the operation: `include`, `exclude` or `uncertain` (read, and left to others),
+            True or False, a number of the scale, an extracted text (None: the record does not hold it), an object of
+            fields. The other stages have their own values: `retrieved` or `not retrieved`; `include`, `exclude` or
+            `uncertain`.
+        reviewer: the author of the decision.
+        note: the reason in free text.
+        settles: this decision counts over others' decisions.
+        stage: the subject: the batch's question, retrieval of the report, or its full text.
+        reason: the reason for exclusion, or for not getting a report.
+        decision_id: the caller's own; the same id again returns the same decision, and writes nothing.
 
     Raises:
-        IdempotencyConflict: this id was another decision's.
-        InvalidParameters: a value that the operation could not have given, an item that is not there, or no reviewer.
+        IdempotencyConflict: this id belongs to another decision.
+        InvalidParameters: an impossible value, an unknown item, or no reviewer.
         LedgerUnavailable: the ledger does not answer.
     """
     decision = HumanDecision(
@@ -59,24 +59,25 @@ def override(
 def withdraw_override(
     batch: Batch, index: int, *, reviewer: str, note: str | None = None, stage: HumanStage = HumanStage.OWN
 ) -> Override:
-    """Take back a reviewer's decision about one item; the software's decision, or that of others, counts again.
+    """Withdraw a reviewer's decision about an item; the software's or others' decision counts again.
 
-    Raises `InvalidParameters` where the reviewer has decided nothing, naming who did; else as `override`.
+    Raises `InvalidParameters` naming the actual reviewers if this reviewer has decided nothing; else as `override`.
     """
     return decide(batch, [HumanDecision(index, None, reviewer, note, withdraw=True, stage=stage)])[0]
 
 
 def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
-    """Record many decisions, all or none; return what each reviewer has said of each item now, in the order given.
+    """Record many decisions, all or none; return each reviewer's current decision on each item, in the given order.
 
-    Raises `RefusedDecision`, an `InvalidParameters` with the place of the refused one, and `LedgerUnavailable`.
+    Raises `RefusedDecision`, an `InvalidParameters` with the place of the refused decision, and
+    `LedgerUnavailable`.
     """
     with batch.session.writing() as connection:
         return list(record_overrides.record(connection, batch.uuid, decisions).overrides)
 
 
 def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
-    """Return each reviewer's standing decision, in item order; with `history` all ever made, withdrawals too.
+    """Return each reviewer's current decision, in item order; with `history` all decisions and withdrawals.
 
     `ItemResult.override` is the decision that counts. Raises `LedgerUnavailable`.
     """
@@ -85,7 +86,7 @@ def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
 
 
 def count_human_decisions(batch: Batch) -> HumanCounts | None:
-    """Return how many records people decided about, as the software or otherwise; None where nobody did.
+    """Return how many records people decided, with and against the software; None if there are none.
 
     Raises `LedgerUnavailable`.
     """
@@ -94,7 +95,7 @@ def count_human_decisions(batch: Batch) -> HumanCounts | None:
 
 
 def list_conflicts(batch: Batch) -> list[Conflict]:
-    """Return the records on which people disagree and no decision settles it, with everybody's decision.
+    """Return the records on which people disagree and no decision settles it, with all their decisions.
 
     Raises `LedgerUnavailable`.
     """

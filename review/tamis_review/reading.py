@@ -1,4 +1,4 @@
-"""How people read a batch: who sees whose decisions, which records come next, and when they may stop."""
+"""People's reading of a batch: visibility of decisions, next records, and when to stop."""
 
 from tamis_producer.client.batch import Batch
 from tamis_producer.client.session import Session
@@ -15,7 +15,7 @@ from .order.order_refits import OrderRefits
 
 
 def get_screening_mode(batch: Batch) -> ScreeningModeSet:
-    """Return how people read the batch over HTTP, who set it, and when; `single` where nobody did.
+    """Return how people read the batch over HTTP, with author and time of the setting; `single` by default.
 
     Raises `LedgerUnavailable`.
     """
@@ -24,12 +24,12 @@ def get_screening_mode(batch: Batch) -> ScreeningModeSet:
 
 
 def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) -> ScreeningModeSet:
-    """Set how people read the batch over HTTP: a `ScreeningMode`, by its name. Who set it is kept.
+    """Set how people read the batch over HTTP: a `ScreeningMode`, or its name. The author is stored.
 
-    Python and the terminal go on reading everything, as the ledger's operator.
+    Python and the terminal still show everything, as for the ledger's operator.
 
     Raises:
-        InvalidParameters: no such mode, or nobody is named.
+        InvalidParameters: an unknown mode, or no name.
         InvalidRequest: the operation decides nothing.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -40,7 +40,7 @@ def set_screening_mode(batch: Batch, mode: ScreeningMode | str, *, set_by: str) 
 
 
 def order_refits(client: Session) -> OrderRefits:
-    """Return what works reading orders out for a client, until the client is closed."""
+    """Return the client's computation of reading orders, which ends when the client is closed."""
     return client.attached(
         OrderRefits,
         lambda: OrderRefits(client.engine, client.settings.database, beside=isinstance(client.waiting, BesideLoop)),
@@ -58,26 +58,26 @@ def next_records(
     by: ReadingBy | str = ReadingBy.ORDER,
     blind: bool = False,
 ) -> NextRecords:
-    """Return the records that a person should read next, the first one first, each with the reason for its place.
+    """Return the records that a person should read next, in order, each with the reason for its place.
 
     First comes the open sample of `draw_stop_sample`. Then come the records that the model's score and the texts of
-    decided records make most promising, and last the records that rules of the initial filter excluded. Of up to 5,000
-    records the answer follows from seed and decisions. Of more it is the kept order without the decided records, while
-    the order is brought up to date.
+    decided records make most promising. Records excluded by the initial filter's rules come last. For up to 5,000
+    records the answer follows from seed and decisions. For more it is the kept order without the decided records,
+    while the order is updated.
 
     Args:
         batch: the batch.
-        n: how many, 1,000 at most.
-        reviewer: leave out the records that this person has decided about, and begin with those that others have: for
-            people who read in pairs, and blind. None: leave out the records that anybody has decided about.
+        n: the number of records, at most 1,000.
+        reviewer: skip the records that this person has decided, and begin with those decided by others: for people
+            who read in pairs, and blind. None: skip the records that any person has decided.
         seed: of the draws; the same seed and decisions give the same order.
-        explore: the share of places that go to records drawn by chance; None: a fiftieth.
-        fresh: wait until the order knows every decision.
+        explore: the share of places for records drawn at random; None: a fiftieth.
+        fresh: wait until the order includes every decision.
         by: `disagreement`: begin with the records on which the models of the batch's panel differ.
-        blind: by number, so that neither places nor figures show what the model or others decided.
+        blind: by number, so that neither places nor figures reveal decisions of the model or others.
 
     Raises:
-        InvalidRequest: the operation includes and excludes nothing; or `by` disagreement, and it asks one model.
+        InvalidRequest: the operation does not include or exclude; or `by` disagreement with a single model.
         InvalidParameters: an invalid `n`, seed, share or name.
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
@@ -92,13 +92,13 @@ def next_records(
 def may_stop(
     batch: Batch, recall: float | None = None, confidence: float | None = None, *, human_errors: bool = True
 ) -> StopAnswer:
-    """Say whether people may stop reading with a promise, and what it costs; only looks, and draws nothing.
+    """Return whether people may stop reading with a promise, and the cost. Draws nothing.
 
     Args:
         batch: the batch.
-        recall: the share of all includes to be found, above 0 and at most 1; None: that of the last sample, else 0.95.
+        recall: the wanted share of all includes, above 0 and at most 1; None: that of the last sample, else 0.95.
         confidence: of the promise, between 0 and 1; None: likewise.
-        human_errors: take in what people overlook, as far as records that two of them read show it.
+        human_errors: count overlooked includes, as far as doubly read records show them.
 
     Raises:
         InvalidParameters: an invalid recall or confidence.
@@ -120,12 +120,12 @@ def draw_stop_sample(
 ) -> StopAnswer:
     """Draw as many unread records as the promise needs; return the answer of `may_stop` with them.
 
-    An open sample is extended. Else one is opened with this seed (None: any); the same seed draws the same records of
-    the same rest. Decisions about its records are decisions as any others. A new sample may begin with an `audit` of
-    all exclusions, where these are all that nobody has read: its decisions count from then on.
+    An open sample is extended. Otherwise a sample is opened with this seed (None: any); the same seed draws the
+    same records of the same rest. Decisions on its records are ordinary decisions. A new sample may begin with an
+    `audit` of all exclusions, if these are all the unread records: its decisions then count.
 
-    Raises as `may_stop`; `InvalidParameters` too for an invalid seed, or one that is not the open sample's, and
-    `InvalidRequest` where the batch is not finished, the promise is out of reach, or the audit is of other records.
+    Raises as `may_stop`; `InvalidParameters` also for an invalid seed, or another than the open sample's, and
+    `InvalidRequest` if the batch is not finished, the promise is out of reach, or the audit has other records.
     """
     with batch.session.writing() as connection:
         stop_samples.draw_sample(
@@ -135,11 +135,11 @@ def draw_stop_sample(
 
 
 def close_stop_sample(batch: Batch) -> StopAnswer:
-    """Draw nothing more from the open sample; return the answer of `may_stop` without it.
+    """Stop drawing from the open sample; return the answer of `may_stop` without it.
 
-    Its read records go on counting. The next sample is another attempt, and may spend less of the doubt.
+    Its read records still count. The next sample is another attempt, and may spend less of the doubt.
 
-    Raises `InvalidRequest` where none is open, and `LedgerUnavailable`.
+    Raises `InvalidRequest` if none is open, and `LedgerUnavailable`.
     """
     with batch.session.writing() as connection:
         stop_samples.close_sample(connection, batch.uuid)

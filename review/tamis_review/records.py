@@ -1,4 +1,4 @@
-"""What is known of the records of a batch: the story of one, the failures, the results as a data frame."""
+"""The records of a batch: the story of a record, the failures, the results as a data frame."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .explanation import Explanation, read_explanation
 
 
 def explain(batch: Batch, index: int) -> Explanation:
-    """Return the whole story of one item: prompts, answers, rules and formulas, human decisions, and the bill.
+    """Return the whole story of an item: prompts, answers, rules and formulas, human decisions, and the bill.
 
     Args:
         batch: the batch.
@@ -26,7 +26,7 @@ def explain(batch: Batch, index: int) -> Explanation:
 
 
 def read_failures(batch: Batch) -> RetryBias:
-    """Return the failures of each round, and their traits; empty where nothing ever failed.
+    """Return the failures of each round, and their traits; empty without failures.
 
     Raises `LedgerUnavailable`.
     """
@@ -35,11 +35,12 @@ def read_failures(batch: Batch) -> RetryBias:
 
 
 def results_frame(batch: Batch, library: FrameLibrary | None = None) -> Any:
-    """Return every item with its result as a data frame: a row an item, in item order, the columns of `tamis results`.
+    """Return every item with its result as a data frame: a row per item, in order, the columns of `tamis results`.
 
     `value` and `final_value` have the type of the operation's values, the fields of an extraction are JSON text.
-    `library` is `pandas`, `polars` or `arrow` (a `pyarrow.Table`); None: the first of these that is installed.
+    `library` is `pandas`, `polars` or `arrow` (a `pyarrow.Table`); None: the first installed.
 
-    Raises `InvalidParameters` for another one, `ConfigurationError` where it is not installed, `LedgerUnavailable`.
+    Raises `InvalidParameters` for another library, `ConfigurationError` if it is not installed,
+    `LedgerUnavailable`.
     """
     return frame_of(batch.results(), batch.operation(), library)

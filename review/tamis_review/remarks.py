@@ -1,4 +1,4 @@
-"""Labels and notes that people put on the records of a batch, to find them again."""
+"""People's labels and notes on the records of a batch, for finding them again."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -28,12 +28,12 @@ def remark(
     remove: bool = False,
     alone: bool = False,
 ) -> int:
-    """Put labels and notes on items, or take them off, all or none; return how many changed.
+    """Add labels and notes to items, or remove them, all or none; return how many changed.
 
-    `alone`: those of other reviewers do not count, as where people read blind.
+    `alone`: ignore other reviewers' labels and notes, for blind reading.
 
     Raises:
-        InvalidParameters: an item that is not there, no reviewer, or a text that is empty, too long, or cannot be kept.
+        InvalidParameters: an unknown item, no reviewer, or a text that is empty, too long, or cannot be stored.
             Nothing is written.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -47,8 +47,8 @@ def remark(
             if index not in there:
                 raise InvalidParameters(f"the batch has no record {indexed_words(index)}: `tamis results` lists them")
         of = (remarks.c.idx.in_(indices), remarks.c.reviewer == name)
-        one = standing_remarks(batch.uuid, *of[: 2 if alone else 1]).c
-        stands = {(row.idx, row.kind, row.text) for row in connection.execute(select(one.idx, one.kind, one.text))}
+        cols = standing_remarks(batch.uuid, *of[: 2 if alone else 1]).c
+        stands = {(row.idx, row.kind, row.text) for row in connection.execute(select(cols.idx, cols.kind, cols.text))}
         rows = [
             {"batch_id": batch.uuid, "idx": index, "kind": kind, "text": text, "removes": remove, "reviewer": name}
             for index in sorted(set(indices))
@@ -61,7 +61,7 @@ def remark(
 
 
 def count_labels(batch: Batch, *, reviewer: str = "", hidden: Collection[int] = ()) -> Counter[str]:
-    """Return how many items bear each label; of `hidden` places those of `reviewer` alone.
+    """Return how many items have each label; at `hidden` places only labels of `reviewer` count.
 
     Raises `LedgerUnavailable`.
     """
@@ -70,13 +70,13 @@ def count_labels(batch: Batch, *, reviewer: str = "", hidden: Collection[int] = 
 
 
 def labelled_places(batch: Batch, label: str) -> Sequence[int]:
-    """Return the places of the items that bear a label, for `Batch.results`. Raises `LedgerUnavailable`."""
+    """Return the places of the items with a label, for `Batch.results`. Raise `LedgerUnavailable`."""
     with batch.session.reading() as connection:
         return ledger.read_labelled(connection, batch.uuid, label)
 
 
 def _checked(kind: RemarkKind, text: str, most: int) -> str:
-    """Return the text as it is kept; a label's is on one line, so that the same words are the same label."""
+    """Return the text as stored; a label is on one line, so that equal words are equal labels."""
     kept = checked_text(kind.value, text, most)
     if kept is None:
         raise InvalidParameters(f"the {kind.value} is empty")

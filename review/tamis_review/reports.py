@@ -12,9 +12,10 @@ from .report import Figures, ReportForm
 def write_report_file(subject: Batch | Review, path: Path | str, form: ReportForm | None = None) -> Figures:
     """Write the report of a batch, or of all stages of a review, to a file; return its figures.
 
-    The file is replaced when all of it is written. `form` is `html`, `svg`, `md` or `json`; None: as the file ends.
+    The file is replaced when the report is complete. `form` is `html`, `svg`, `md` or `json`; None: by the file's
+    suffix.
 
-    Raises `InvalidRequest` where reports do not end so, `UnknownBatch` where no stage has begun, `InputError` where it
-    cannot be written, `ConfigurationError` without the extra `cli`, and `LedgerUnavailable`.
+    Raises `InvalidRequest` for an unknown suffix, `UnknownBatch` if no stage has begun, `InputError` if it cannot
+    be written, `ConfigurationError` without the extra `cli`, and `LedgerUnavailable`.
     """
     return report.write_report_file(subject.session.engine, subject.id, path, form)

@@ -1,4 +1,4 @@
-"""What one stage or search of a review hands on to the next."""
+"""The transfer from a stage or search of a review to the next."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from .plans.judge_items import judge_item
 
 
 def has_later_stage(batch: Batch) -> bool:
-    """Return whether the next stage of its review has begun, into which the results of a retry do not follow.
+    """Return whether the next stage of its review has begun; results of a retry do not enter it.
 
     Raises `LedgerUnavailable`.
     """
@@ -22,7 +22,7 @@ def has_later_stage(batch: Batch) -> bool:
 
 
 def known_records(client: Client, of: str) -> KnownRecords:
-    """Return the records that the searches of a batch or review gave; an update screens only new ones, see `identify`.
+    """Return the records of the searches of a batch or review; an update screens only new records, see `identify`.
 
     Raises `UnknownBatch`, `LedgerUnavailable`.
     """
@@ -34,9 +34,9 @@ def known_records(client: Client, of: str) -> KnownRecords:
 def judge_items(batch: Batch) -> Iterator[Item]:
     """Yield an item for the `judge` operation for each result that explains itself; the batch must be finished.
 
-    What a person decided, and a value that the record does not hold, is not judged.
+    Human decisions, and values missing in the record, are not judged.
 
-    Raises `InvalidRequest` where the batch is not finished or no result has a reasoning, and `LedgerUnavailable`.
+    Raises `InvalidRequest` if the batch is not finished or no result has a reasoning, and `LedgerUnavailable`.
     """
     view = batch.status()
     if not view.finished:

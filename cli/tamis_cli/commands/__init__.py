@@ -1,4 +1,4 @@
-"""The `tamis` command: each command in a module of its own, put together by `app`."""
+"""The `tamis` command: a module per command, assembled by `app`."""
 
 from .app import app, run
 

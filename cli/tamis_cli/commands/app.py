@@ -1,4 +1,4 @@
-"""The command line's frame: the application, its consoles, and how errors end it."""
+"""The command line's frame: the application, its consoles, and its exit after errors."""
 
 import gc
 import logging
@@ -26,19 +26,19 @@ from .commands import ByTheme, Commands
 from .console import PlainConsole
 
 NAME = "tamis"
-COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # by which a shell asks what Tab could complete, as Typer names it
+COMPLETE_VARIABLE = "_TAMIS_COMPLETE"  # set by a shell that asks for completions, as Typer names it
 
-INTERRUPT_AGAIN_AFTER = 0.01  # s, by which the finaliser has ended that swallowed the interrupt
-GARBAGE_AFTER = 20_000  # new objects; after the usual 700, a fifth of a start is searching modules for garbage
-RUNS_A_WORKER = "worker"  # the command that sets up traces itself, under its own name
-MANUAL = "manual"  # the module of `help` and `completion`, which tell of all the others
+INTERRUPT_AGAIN_AFTER = 0.01  # s; then the finaliser that swallowed the interrupt has ended
+GARBAGE_AFTER = 20_000  # new objects; with the default 700, a fifth of the start is a search of modules for garbage
+RUNS_A_WORKER = "worker"  # sets up traces itself, under its own name
+MANUAL = "manual"  # module of `help` and `completion`, which load all others
 
-# What each exit code says: this is the only place that lists them.
+# The exit codes with their meanings: this is their only list.
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_WRONG_USE = 2
-EXIT_STALLED = 75  # as sysexits has it: a temporary failure, try again
-EXIT_INTERRUPTED = 130  # as shells count it: 128 + SIGINT
+EXIT_STALLED = 75  # from sysexits: a temporary failure
+EXIT_INTERRUPTED = 130  # shells' code: 128 + SIGINT
 
 EXIT_CODES: Mapping[int, str] = {
     EXIT_OK: "done; of a batch or a review: every item is decided",
@@ -57,8 +57,8 @@ app = Commands(
     cls=ByTheme,
     help="Push records through LLM evaluation and keep what passes.",
     no_args_is_help=True,
-    # Typer's own options for it rewrite start-up files, and in PowerShell lift the policy on scripts for the user:
-    # `tamis completion` prints the script instead.
+    # Typer's own options rewrite start-up files, and in PowerShell lift the user's policy on scripts. `tamis
+    # completion` prints the script instead.
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -82,9 +82,9 @@ def _options(
 
 
 def run() -> None:
-    """Run the command line; one clear line for whatever a user can put right. No secret is in anything it says.
+    """Run the command line; print a clear line for each error that a user can correct. Secrets are redacted.
 
-    What it submits begins a trace, where the environment asks for traces.
+    A submission begins a trace if the environment asks for traces.
     """
     gc.set_threshold(GARBAGE_AFTER)
     redact = Redaction.of_environment()
@@ -93,14 +93,14 @@ def run() -> None:
         redact, args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
     )
     sys.unraisablehook = partial(_print_unraisable, redact)
-    # What the libraries warn of is for log files; what a user must know is printed by the commands themselves.
+    # Warnings of libraries go to log files; the commands print warnings for users.
     shown = logging.StreamHandler(sys.stderr)
     shown.setFormatter(_Redacting(redact))
     logging.basicConfig(level=logging.WARNING, handlers=[shown])
     with nullcontext() if sys.argv[1:2] == [RUNS_A_WORKER] else traced(NAME, redact=redact):
         try:
             _load_what_is_called()
-            gc.freeze()  # ends what `start` began: what is imported by now stays, and is not searched at the end either
+            gc.freeze()  # ends the work of `start`: modules imported so far are never searched, even at exit
             gc.enable()
             app(prog_name=NAME)
         except TamisError as error:
@@ -119,13 +119,13 @@ def _load_what_is_called() -> None:
         load_commands()
     elif (words := sys.argv[2:] if sys.argv[1:2] == ["--"] else sys.argv[1:]) and not words[0].startswith("-"):
         load_commands(words[0])
-    else:  # nothing, or an option of `tamis` itself: names and summaries are listed, and nothing is called
+    else:  # nothing, or an option of `tamis` itself: lists names and summaries, and calls nothing
         for row in COMMANDS:
             app.command(row.name, help=row.summary)(_listed)
 
 
 def load_commands(name: str | None = None) -> None:
-    """Add all commands to `app`; of one that is called alone its module only, and what that imports."""
+    """Add all commands to `app`; for a named command, only its module and that module's imports."""
     homes = {row.module for row in COMMANDS if row.name == name} - {MANUAL}
     for module in homes or dict.fromkeys(row.module for row in COMMANDS):
         import_module(f".{module}", __package__)
@@ -136,14 +136,14 @@ def _listed() -> None:
 
 
 def know_the_shells() -> None:
-    """Have Typer know how each shell asks; it learns that only where its own `--install-completion` is offered."""
+    """Set up Typer's shell completion; Typer itself does so only for `--install-completion`."""
     from typer.main import get_install_completion_arguments
 
     get_install_completion_arguments()
 
 
 def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
-    """An error on standard error: what is wrong, and the next step, where a note of the error names one."""
+    """Print an error on standard error, with the next step from its note, if any."""
     message = redact(str(error))
     before = "\n" if "\n" in message else " "  # a message that quotes a log has many lines; any other stays one line
     steps = "".join(f"{before}[dim]({escape(note)})[/]" for note in getattr(error, "__notes__", ()))
@@ -151,7 +151,7 @@ def say_error(error: TamisError, redact: Callable[[str], str] = str) -> None:
 
 
 class _Redacting(logging.Formatter):
-    """The message alone, and the traceback where there is one; without secrets."""
+    """The log format: the message and any traceback, without secrets."""
 
     def __init__(self, redact: Redaction) -> None:
         super().__init__("%(message)s")
@@ -164,12 +164,12 @@ class _Redacting(logging.Formatter):
 def _print_exception(
     redact: Redaction, kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print an exception as Python does, redacted: messages of libraries hold URLs, and these hold passwords."""
+    """Print an exception as Python does, redacted: libraries' messages contain URLs with passwords."""
     sys.stderr.write(redact("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _print_unraisable(redact: Redaction, args: "sys.UnraisableHookArgs") -> None:
-    """Print it likewise; but a Ctrl-C that came while an object was finalised comes again, where it can be raised."""
+    """Print it likewise; but pass on a Ctrl-C that came while an object was finalised."""
     if issubclass(args.exc_type, KeyboardInterrupt):
         main = threading.main_thread().ident or 0
         threading.Timer(INTERRUPT_AGAIN_AFTER, signal.pthread_kill, (main, signal.SIGINT)).start()

@@ -1,4 +1,4 @@
-"""The arguments and options that several commands have, written once."""
+"""Arguments and options shared by several commands."""
 
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -17,12 +17,12 @@ Record = typer.Argument(
     help="Its id, or its number from 1, as shown (No. 12: 12); number:12 or id:12 where it could be either.",
 )
 Reviewer = Annotated[str | None, typer.Option(help="Who decides.", envvar="TAMIS_REVIEWER", metavar="NAME")]
-RANDOM_SEED_BITS = 31  # of a seed that nobody names: short enough to be copied by hand
+RANDOM_SEED_BITS = 31  # of a default seed: short enough to copy by hand
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="As `tamis keys list` names it.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Records, one file or several.")]
 
 
-OWN_STAGE: Final = "title-abstract"  # the name of the stage that the batch itself asks about
+OWN_STAGE: Final = "title-abstract"  # name of the stage of the batch's own question
 
 
 def stage_name(stage: HumanStage) -> str:
@@ -31,7 +31,7 @@ def stage_name(stage: HumanStage) -> str:
 
 
 def stage_named(name: str) -> HumanStage:
-    """Return the stage with a name of the command line."""
+    """Return the stage with a name from the command line."""
     return HumanStage.OWN if name == OWN_STAGE else HumanStage(name)
 
 
@@ -52,12 +52,12 @@ NewBudget = Annotated[
 
 
 def to_file(help: str) -> Any:  # noqa: A002 - as Typer calls it
-    """Return the option of a file to write."""
+    """Return the option for an output file."""
     return typer.Option("-o", "--output", help=help)
 
 
 def is_new(file: Path | None, *, may_hold: str) -> None:
-    """Raise `InvalidRequest` where a file that people fill in is there already."""
+    """Raise `InvalidRequest` if a file for people to fill in exists already."""
     if file is not None and file.exists():
         raise InvalidRequest(f"{file} is there already, and may hold {may_hold}: name another file with --output")
 
@@ -65,7 +65,7 @@ def is_new(file: Path | None, *, may_hold: str) -> None:
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
     """Return a model of these parameters.
 
-    Raises `InvalidParameters` naming the one that is wrong, after `of` where it is given.
+    Raises `InvalidParameters` naming the invalid parameter, after `of` if given.
     """
     try:
         return kind.model_validate(parameters)
@@ -79,12 +79,12 @@ CallbackUrl = Annotated[
 
 
 def callback_of(url: str, option: str = "callback") -> Callback:
-    """Return the callback that tells a URL of everything. Raises `InvalidParameters` where the URL cannot be called."""
+    """Return the callback that sends all events to a URL. Raise `InvalidParameters` for an unusable URL."""
     return validated(Callback, f"{option}: ", url=url)
 
 
 def named(reviewer: str | None, question: str) -> str:
-    """Return who decides. Raises `InvalidParameters` with the question where nobody is named."""
+    """Return the reviewer. Raise `InvalidParameters` with the question if the name is missing."""
     if reviewer is None or not reviewer.strip():
         raise InvalidParameters(f"{question} say --reviewer NAME, or set TAMIS_REVIEWER")
     return reviewer

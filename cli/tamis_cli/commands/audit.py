@@ -1,4 +1,4 @@
-"""`tamis audit`: a random sample of what the software excluded, judged by a human, and what that says of all of it."""
+"""`tamis audit`: a random sample of the software's exclusions, judged by a human, and the resulting bound."""
 
 import secrets
 from collections.abc import Iterator
@@ -30,8 +30,8 @@ DRAW = "draw"
 class DrawUnlessNamed(TyperGroup):
     """`tamis audit ID` is `tamis audit draw ID`."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of the click that typer brings along
-        """Parse as always, with `draw` put before arguments that name no command."""
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # of typer's click
+        """Parse, with `draw` inserted before arguments that name no command."""
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args = [DRAW, *args]
         return super().parse_args(ctx, args)
@@ -103,7 +103,7 @@ def record(
     yield lambda: _facts(done.audit)
     out.say(f"audit {audit.id}: {done.new:,} new decisions recorded.")
     if done.overrides:
-        listed = ", ".join(escape(record_words(one.index, one.item_id)) for one in done.overrides)
+        listed = ", ".join(escape(record_words(row.index, row.item_id)) for row in done.overrides)
         out.say(f"Included by an override each: {listed}.")
     if later:
         out.say(NOT_FOLLOWING)
@@ -154,7 +154,7 @@ def _write(batch: Batch, audit: Audit, path: Path, *, with_reasons: bool) -> Non
 
 
 def _check_ids(file: Path, filled: FilledIn, audit: Audit) -> None:
-    """Raise `InputError` where somebody sorted some of the columns without the others."""
+    """Raise `InputError` if only some of the columns were sorted."""
     ids = {item.index: item.item_id for item in audit.items}
     for decision, line, item_id in zip(filled.decisions, filled.lines, filled.ids, strict=True):
         if item_id and decision.index in ids and ids[decision.index] != item_id:

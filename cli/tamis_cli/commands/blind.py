@@ -1,4 +1,4 @@
-"""`tamis blind`: whether the people of a batch see each other's decisions, and the model's, while they read."""
+"""`tamis blind`: hide people's and the model's decisions while reviewers read, or show them."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -50,9 +50,9 @@ def blind(
     """Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of exclusions."""
     with opened(batch_id) as batch:
         if mode is None:
-            found = get_screening_mode(batch)
+            current = get_screening_mode(batch)
         else:
-            found = set_screening_mode(batch, _MODES[mode], set_by=named(reviewer, "who sets it?"))
-    yield {"id": batch.id, **found.model_dump(mode="json")}
-    who = "" if found.set_at is None else f" (set by {found.set_by}, {found.set_at:%Y-%m-%d %H:%M %Z})"
-    out.say(f"batch {batch.id}: {_MEANINGS[found.mode]}{escape(who)}.")
+            current = set_screening_mode(batch, _MODES[mode], set_by=named(reviewer, "who sets it?"))
+    yield {"id": batch.id, **current.model_dump(mode="json")}
+    who = "" if current.set_at is None else f" (set by {current.set_by}, {current.set_at:%Y-%m-%d %H:%M %Z})"
+    out.say(f"batch {batch.id}: {_MEANINGS[current.mode]}{escape(who)}.")

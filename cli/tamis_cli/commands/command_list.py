@@ -1,10 +1,10 @@
-"""The list of commands: where each is written, and what `tamis --help` says of it without importing it.
+"""The list of commands: the module of each, and its line in `tamis --help`, without an import.
 
 To add a command, declare it in a module of this folder with `@app.command(...)`, or a group of commands with
-`app.add_typer(...)`, and name it here, under its theme and that module, with the first paragraph of its docstring (of a
-group: its help). A command that is a generator has the option `--json`, as `with_json` of `commands.py` says. A command
-that is called imports its own module alone, so a command that is not named is not found;
-`tests/unit/cli/test_commands.py` holds the list to the declarations.
+`app.add_typer(...)`. Name it here, under its theme and module, with the first paragraph of its docstring (for a
+group: its help). A generator command has the option `--json`, see `with_json` of `commands.py`. A call imports only
+the command's module, so an unlisted command is not found. `tests/unit/cli/test_commands.py` compares the list with
+the declarations.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Theme(StrEnum):
 
 @dataclass(frozen=True)
 class Listed:
-    """One command, or one group of commands, as the list of all shows it."""
+    """A command, or a group of commands, in the list."""
 
     name: str
     module: str  # in this folder
@@ -32,7 +32,7 @@ class Listed:
     summary: str
 
 
-# Module and command, in the order in which they are shown: single commands before groups.
+# Module and command, in display order: single commands before groups.
 _SUMMARIES: dict[Theme, dict[str, str]] = {
     Theme.ASK: {
         "submit screen": "Screen records against a review's criteria: include, exclude or uncertain, with reasons.",

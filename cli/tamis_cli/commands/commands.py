@@ -1,4 +1,4 @@
-"""How a command is declared: with examples, which end its help, and with a next step for each of its errors."""
+"""The declaration of commands: with examples at the end of the help, and a next step for each error."""
 
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -27,16 +27,16 @@ class Documented(TyperCommand):
 
     examples: tuple[str, ...] = ()  # whole command lines
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # of the click that typer brings along, here and below
-        """Write click's own page, then the examples, a line each, never wrapped: they are there to be copied."""
-        self.rich_markup_mode = None  # Typer's tables cut the names of options where the terminal is narrow
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # of typer's click, here and below
+        """Write click's page, then the examples, a line each, unwrapped for copying."""
+        self.rich_markup_mode = None  # Typer's tables cut the names of options in narrow terminals
         super().format_help(ctx, formatter)
         if self.examples:
             formatter.write("\nExamples:\n" + "".join(f"  {line}\n" for line in self.examples))
         formatter.write("\n`tamis help exit-codes` says what exit codes mean.\n")
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke as always; an error gets a note with the next step of the command that it ended."""
+        """Invoke; an error gets a note with the next step for this command."""
         try:
             return super().invoke(ctx)
         except TamisError as error:
@@ -46,7 +46,7 @@ class Documented(TyperCommand):
 
 
 def next_step(error: TamisError, command: str) -> str | None:
-    """Return what to do about an error of a command (`review run`) in a few words; None where its message says so."""
+    """Return the next step after an error of a command (`review run`); None if the message contains it."""
     if NAMES_A_STEP.search(str(error)):
         return None
     match error:
@@ -62,7 +62,7 @@ def next_step(error: TamisError, command: str) -> str | None:
 
 
 class ByTheme(TyperGroup):
-    """The commands in the order of their list, each under its theme; one that is not listed has none."""
+    """The commands in the order of their list, each under its theme; an unlisted command has none."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -77,7 +77,7 @@ class Commands(typer.Typer):
     """A group of documented commands."""
 
     def group(self, name: str, help: str, **options: Any) -> "Commands":  # noqa: A002 - as Typer calls it
-        """Add a group of commands, and return it; without a command it shows its page."""
+        """Add a group of commands, and return it; called without a command it shows its help."""
         group = Commands(name=name, help=help, no_args_is_help=True, **options)
         self.add_typer(group)
         return group
@@ -85,10 +85,10 @@ class Commands(typer.Typer):
     def command(
         self, name: str | None = None, *, examples: Sequence[str] = (), json_lines: bool = False, **options: Any
     ) -> Callable[[Function], Function]:
-        """Declare a command as Typer does, with whole command lines that show what it is for.
+        """Declare a command as Typer does, with whole command lines as examples.
 
-        A generator gets the option `--json`, as `with_json` says. With `json_lines` each thing in its document is a
-        line of its own.
+        A generator gets the option `--json`, see `with_json`. With `json_lines` each element of its document is on
+        a line of its own.
         """
         cls = type("WithExamples", (Documented,), {"examples": tuple(examples)})
         declare: Callable[[Function], Function] = super().command(name, cls=cls, **options)
@@ -101,14 +101,14 @@ class Commands(typer.Typer):
 
 
 def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool = False) -> Callable[..., None]:
-    """Return a command that has the option `--json`.
+    """Return a command with the option `--json`.
 
-    The generator yields its document once. For programs that is printed, and the generator is closed. For people the
-    generator goes on, and says what they read. A document that costs a look-up or a computation is a function
-    without arguments, which is called for programs alone.
+    The generator yields its document once. With `--json` the document is printed, and the generator closed.
+    Otherwise the generator continues, and prints text for people. An expensive document is a function without
+    arguments, called only for `--json`.
     """
     option, show = (AsJsonLines, print_json_lines) if lines else (AsJson, print_json)
-    own = signature(command, eval_str=True).parameters.values()
+    parameters = signature(command, eval_str=True).parameters.values()
 
     @wraps(command)
     def run(*, as_json: bool, **arguments: Any) -> None:
@@ -117,22 +117,22 @@ def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool
         if not as_json:
             next(telling, None)
             return
-        found = document() if callable(document) else document
+        value = document() if callable(document) else document
         telling.close()
-        show(found)
+        show(value)
 
-    return signed(run, [*own, Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=option)])
+    return signed(run, [*parameters, Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=option)])
 
 
 def signed(run: Callable[..., None], parameters: Sequence[Parameter]) -> Callable[..., None]:
-    """Return a function with the parameters that Typer is to read instead of its own."""
+    """Return a function with the parameters that Typer reads instead of its own."""
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
 def path_of(ctx: Any) -> str:
-    """The names by which a command was called, without the program's: `review run`."""
+    """Return a command's path without the program: `review run`."""
     names: list[str] = []
     while ctx.parent is not None:
         names.insert(0, str(ctx.info_name))
@@ -142,29 +142,29 @@ def path_of(ctx: Any) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """One command, with the names by which it is called."""
+    """A command with its path."""
 
     path: str
-    command: Any  # Typer's, of the click that it brings along
+    command: Any  # Typer's, of its click
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Every option by each of its names."""
+        """Return every option under each of its names."""
         return tuple(name for param in self.command.params for name in param.opts if name.startswith("-"))
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """Whole command lines."""
+        """Return the examples, as whole command lines."""
         return self.command.examples if isinstance(self.command, Documented) else ()
 
     def told(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the page for programs."""
         summary = " ".join((self.command.help or "").split())
         return {"command": self.path, "help": summary, "options": self.options, "examples": self.examples}
 
 
 def pages(command: Any, path: str = "") -> Iterator[Page]:
-    """The command, or all commands of a group, at any depth and in the group's order."""
+    """Yield the command, or all commands of a group, at any depth and in order."""
     if not isinstance(command, TyperGroup):
         yield Page(path, command)
         return

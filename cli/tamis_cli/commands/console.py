@@ -1,4 +1,4 @@
-"""The console: shows foreign text as text, whatever escape sequences stand in it."""
+"""The console: shows foreign text as text, even with escape sequences."""
 
 from typing import Any, TextIO
 
@@ -9,28 +9,28 @@ from tamis_schemas.values.printable import printable
 
 
 class PlainConsole(Console):
-    """A console to which titles, errors and file names can do nothing. Markup is still the caller's to escape."""
+    """A console safe against escape sequences in titles, errors and file names. Callers escape markup."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, **options)
 
     def say(self, text: str, *, markup: bool = True) -> None:
-        """Print a sentence, which the terminal wraps and whoever copies it finds whole."""
+        """Print a sentence; the terminal wraps it, so copying keeps it whole."""
         self.print(text, markup=markup, soft_wrap=True)
 
-    def render_str(self, text: str, **options: Any) -> Text:  # every text that is printed, in tables too
-        """Render what is printable in the text, as rich does."""
+    def render_str(self, text: str, **options: Any) -> Text:  # every printed text, in tables too
+        """Render the printable part of the text, as rich does."""
         return super().render_str(printable(text), **options)
 
 
 class PrintableStream:
-    """A terminal for text that is data: what would steer it is shown as U+FFFD."""
+    """A terminal for data: control characters become U+FFFD."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write what is printable in the text."""
+        """Write the printable part of the text."""
         return self._stream.write(printable(text))
 
     def __getattr__(self, name: str) -> Any:
@@ -38,5 +38,5 @@ class PrintableStream:
 
 
 def for_data(stream: TextIO) -> Any:
-    """The stream itself where it is a file or a pipe, which take text as it is; guarded where it is a terminal."""
+    """Return the stream itself for a file or a pipe; guarded for a terminal."""
     return PrintableStream(stream) if stream.isatty() else stream

@@ -1,4 +1,4 @@
-"""`tamis pause`, `resume`, `cancel` and `priority`: of a batch, or of the stage that a review is in."""
+"""`tamis pause`, `resume`, `cancel` and `priority`: for a batch, or a review's current stage."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""`tamis criteria`: begin a file of criteria, and see how one is understood."""
+"""`tamis criteria`: begin a file of criteria, and check its interpretation."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ def check(
 ) -> Iterator[object]:
     """Read a review's criteria and show each under its label, with what is probably not meant."""
     criteria = read_criteria(file)
-    switched_off = InitialFilter(criteria).switched_off  # refuses a keyword that cannot be looked for
+    switched_off = InitialFilter(criteria).switched_off  # raises for a keyword that cannot be searched
     doubtful = doubts(criteria)
     beginning = beginning_of_all(Inclusion(criteria=criteria))
     listed = [criterion.model_dump() | {"reason": criterion.reason} for criterion in criteria.labelled()]

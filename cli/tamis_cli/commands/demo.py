@@ -1,4 +1,4 @@
-"""`tamis demo`: a small screening of made-up citations, on a stack of its own that leaves nothing behind."""
+"""`tamis demo`: a small screening of made-up citations, on a temporary stack of its own."""
 
 import os
 import shutil
@@ -39,9 +39,9 @@ Model: TypeAlias = Literal["recorded", "small", "own"]
 Row: TypeAlias = ItemResult[Any]
 
 LLMS: dict[Model, LlmChoice] = {"recorded": "recorded", "small": "local", "own": "remote"}
-MOST = 2  # records of a group that are shown ...
-MOST_INCLUDED = 8  # ... and of those included, which everybody wants to see
-STOP_WITHIN = 2.0  # seconds: nobody misses what an interrupted demonstration would have decided
+MOST = 2  # records shown per group ...
+MOST_INCLUDED = 8  # ... and of the included, the most interesting group
+STOP_WITHIN = 2.0  # seconds: after an interrupt, further decisions of the demonstration are not needed
 
 WORTH = {
     "recorded": "[yellow]The answers are recorded: written by hand beforehand, no model is asked.[/] All else is real.",
@@ -60,11 +60,11 @@ To screen records of your own with a real model:
 
 
 def demo(console: Console, *, model: Model = "recorded", report: Path | None = None) -> int:
-    """Screen the citations from start to end and show the decisions; the process's exit status.
+    """Screen the citations, show the decisions, and return the process's exit status.
 
-    `model`: `recorded` answers, the `small` embedded model, or the `own` one that the environment names. `report`:
-    where its report is kept, as HTML; None: nowhere. Servers that the environment names are left alone: the
-    demonstration runs on its own, in a temporary folder.
+    `model`: `recorded` answers, the `small` embedded model, or the environment's `own` model. `report`: where to
+    keep its report, as HTML; None: nowhere. The environment's servers are not used: the demonstration runs its own,
+    in a temporary folder.
     """
     try:
         with (
@@ -84,7 +84,7 @@ def demo(console: Console, *, model: Model = "recorded", report: Path | None = N
 
 @contextmanager
 def _unset() -> Iterator[None]:
-    """Take what the environment says to Tamis out of it: a first run must not depend on that, nor spend money."""
+    """Unset Tamis's environment variables: a first run must not depend on them, nor spend money."""
     taken = {name: text for name, text in os.environ.items() if name.startswith(("TAMIS_", "OPENAI_"))}
     for name in taken:
         del os.environ[name]
@@ -96,9 +96,9 @@ def _unset() -> Iterator[None]:
 
 def _run(console: Console, folder: Path, model: Model, report: Path | None) -> None:
     progress = console.status("starting")
-    own = {"home": folder, "broker_url": None, "database_url": None, "result_backend_url": None, "limiter_url": None}
+    unset = {"home": folder, "broker_url": None, "database_url": None, "result_backend_url": None, "limiter_url": None}
     stack = Stack(
-        WorkerSettings.load().model_copy(update=own),
+        WorkerSettings.load().model_copy(update=unset),
         workers=1,
         llm=LLMS[model],
         page=True,
@@ -119,14 +119,14 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
         with Client(settings) as client:
             batch = _submitted(client, criteria, console)
             watch(batch, console)
-            if model == "recorded":  # with the others it would take their time, and perhaps money
+            if model == "recorded":  # other models take time, and perhaps money
                 _retry(batch, console)
             _show(client, batch, criteria, console)
             if report is not None:
                 with replacing(report) as stream:
                     write_report(client.engine, batch.id, ReportForm.HTML, stream)
                 console.print(f"The report of it is {escape(str(report))}.", soft_wrap=True)
-        # The first of these lets the shell find `tamis`, unless it does already.
+        # The first lets the shell find `tamis`, unless it does already.
         path = f'\n  export PATH="{Path(sys.executable).parent}:$PATH"' if shutil.which("tamis") is None else ""
         console.print(NEXT.format(path=path), markup=False, soft_wrap=True)
         if console.is_terminal and sys.stdin.isatty():
@@ -136,7 +136,7 @@ def _run(console: Console, folder: Path, model: Model, report: Path | None) -> N
 
 
 def _submitted(client: Client, criteria: SearchCriteria, console: Console) -> Batch:
-    """Submit the citations, and say so."""
+    """Submit the citations, and print a line about it."""
     identified = identify(CITATIONS, initial_filter=criteria)
     console.print(
         f"Screening {len(identified.records)} fictional citations against {len(criteria.labelled())} criteria. The "
@@ -152,7 +152,7 @@ def _submitted(client: Client, criteria: SearchCriteria, console: Console) -> Ba
 
 
 def _retry(batch: Batch, console: Console) -> None:
-    """Show what failed, and ask about it once more."""
+    """Show the failed records, and retry them once."""
     rows = [row for row in batch.results() if row.error_kind is not None]
     if not rows:
         return
@@ -183,7 +183,7 @@ def _show(client: Client, batch: Batch, criteria: SearchCriteria, console: Conso
 
 
 def _stay(stack: Stack, console: Console) -> None:
-    """Show where to look, and return when Enter or Ctrl-C is pressed; the stack runs meanwhile."""
+    """Show where to look, and return at Enter or Ctrl-C; the stack runs until then."""
     if stack.gateway is not None:
         console.print(f"\n[bold]Page[/]    {escape(page_place(stack.gateway, stack, console))}", soft_wrap=True)
     if stack.flower is not None:
@@ -220,7 +220,7 @@ def print_decisions(rows: Sequence[Row], criteria: Sequence[Criterion], console:
 
 
 def print_failed(rows: Sequence[Row], console: Console) -> None:
-    """Print the records that no answer could be had for, and what happened."""
+    """Print the records without an answer, with the errors."""
     if failed := [row for row in rows if row.error_kind is not None]:
         console.print(f"\n[bold red]Failed: {len(failed)}[/]; an LLM's failure is never a decision")
         _print_group(console, failed, lambda row: Text(f"{row.error_kind}: {row.error}", "dim"))
@@ -234,7 +234,7 @@ def _print_group(
     most: int = MOST,
     indent: int = 2,
 ) -> None:
-    """Print the first records of a group: id and title in one line each, and below that the reason."""
+    """Print the first records of a group: id and title on a line each, with the reason below."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
@@ -249,7 +249,7 @@ def _print_group(
 
 
 def _by_criterion(rows: Sequence[Row], criteria: Sequence[Criterion]) -> dict[str, list[Row]]:
-    """The excluded records by the label of the criterion that decided, the most frequent first."""
+    """Return the excluded records by the label of the deciding criterion, most frequent first."""
     label_of = {criterion.text: criterion.label for criterion in criteria}
     groups: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -259,7 +259,7 @@ def _by_criterion(rows: Sequence[Row], criteria: Sequence[Criterion]) -> dict[st
 
 
 def _quote(row: Row, label: str) -> Text:
-    """The words of the record that the deciding verdict stands on."""
+    """Return the record's words that support the deciding verdict."""
     quote = None if row.decision is None else row.decision.verdicts[label].quote
     if quote is None:
         return Text("the record says nothing of it", "dim")

@@ -1,4 +1,4 @@
-"""`tamis doctor`: what Tamis needs, looked at, with the remedy for each thing that is wrong."""
+"""`tamis doctor`: checks everything that Tamis needs, with a remedy for each fault."""
 
 import logging
 from collections import Counter
@@ -16,7 +16,7 @@ from .app import EXIT_FAILED, EXIT_OK, app, out
 from .json_document import AsJson, print_json
 from .tables import counted
 
-LEARNING = "tamis_worker.llm"  # logs what it finds out of the endpoint
+LEARNING = "tamis_worker.llm"  # logs discoveries about the endpoint
 MARKS = {Level.OK: "[green]ok[/]     ", Level.WARNING: "[yellow]warning[/]", Level.FAILURE: "[red]failure[/]"}
 SUBJECT_WIDTH = 12
 
@@ -38,7 +38,7 @@ def doctor(
     """
     from ..doctor.examination import examine
 
-    logging.getLogger(LEARNING).setLevel(logging.ERROR)  # what is learned on the way is among the findings
+    logging.getLogger(LEARNING).setLevel(logging.ERROR)  # such discoveries are among the findings
     settings = WorkerSettings.load()
     if as_json:
         findings = list(examine(settings, call=call, endpoint_only=endpoint))
@@ -50,7 +50,7 @@ def doctor(
 
 
 def _show(findings: Iterable[Finding]) -> bool:
-    """Print the findings as they come; True where none is a failure."""
+    """Print the findings as they come; return True if none is a failure."""
     levels: Counter[Level] = Counter()
     last = None
     for finding in findings:

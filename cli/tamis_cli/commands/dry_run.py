@@ -1,4 +1,4 @@
-"""`--dry-run`: what a batch would ask and cost, shown instead of submitting it."""
+"""`--dry-run`: the questions and cost of a batch, shown without submitting it."""
 
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -27,7 +27,7 @@ from .tables import facts_by_name
 def dry_run(
     planned: Planned, *, max_cost: Decimal | None = None, note: str | None = None, as_json: bool = False
 ) -> None:
-    """Rehearse a batch and show it; raises as `rehearsed` does."""
+    """Rehearse a batch and show it. Raise as `rehearsed`."""
     if as_json:
         print_json({"dry_run": True, **rehearsal_facts(planned, max_cost)})
         return
@@ -40,7 +40,7 @@ def dry_run(
 
 
 def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[str, Any]:
-    """A rehearsal for programs, of a panel one for each model; raises as `rehearsed` does."""
+    """Return a rehearsal for programs, for a panel one per model. Raise as `rehearsed`."""
     together = PanelRehearsal.of(planned, rehearsed)
     models = [{**asdict(rehearsal), "calls": rehearsal.calls} for rehearsal in together.models]
     if together.policy is None:
@@ -50,13 +50,13 @@ def rehearsal_facts(planned: Planned, max_cost: Decimal | None = None) -> dict[s
 
 
 def rehearsed(planned: Planned) -> Rehearsal:
-    """Return what a batch would ask and cost.
+    """Return the questions and cost of a batch.
 
-    Raises `ConfigurationError` where what renders prompts is not installed, and what submitting it would raise.
+    Raises `ConfigurationError` if the prompt renderer is not installed, and the errors of submitting the batch.
     """
     with needs("worker"):
         from ..dry_run.first_questions import rehearse
-    if planned.items:  # what could not be submitted is not rehearsed either
+    if planned.items:  # an invalid batch is not rehearsed either
         bounds = SubmissionBounds.of(ProducerSettings.load())
         parameters(planned.operation, bounds=bounds)
         rows_of(planned.items, bounds=bounds, operations=[planned.operation])
@@ -65,7 +65,7 @@ def rehearsed(planned: Planned) -> Rehearsal:
 
 def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = None, note: str | None = None) -> None:
     """Print up to three prompts, then the figures."""
-    system = None  # the system message, which is shown once as long as it stays the same
+    system = None  # the system message, shown again only when it changes
     for number, sample in enumerate(rehearsal.samples, 1):
         title = f"prompt {number} of {len(rehearsal.samples)}"
         console.rule(f"[bold]{title}[/]: {escape(sample.item_id)}", style="dim", align="left")
@@ -84,7 +84,7 @@ def show(rehearsal: Rehearsal, console: Console, *, max_cost: Decimal | None = N
 
 
 def _show_panel(panel: PanelRehearsal, max_cost: Decimal | None) -> None:
-    """Print what the models of a panel take together."""
+    """Print the figures of a panel's models together."""
     rows = {"policy": str(panel.policy), "calls": f"{panel.calls:,}"}
     if panel.cost is None or panel.most_cost is None:
         rows["cost"] = "[yellow]price not known[/] of a model of the panel: see above"

@@ -1,4 +1,4 @@
-"""`tamis duplicates`: which records of some files are copies of each other, and which may be, without a server."""
+"""`tamis duplicates`: certain and possible copies among the records of files, without a server."""
 
 from pathlib import Path
 from typing import Annotated
@@ -29,44 +29,44 @@ def duplicates(
     as_json: AsJson = False,
 ) -> None:
     """Say which records are copies of each other and which may be, each pair with its reason."""
-    found = find_pairs(files, max_bytes=ProducerSettings.load().max_file_bytes, strict=strict)
-    for path, notes in found.notes.items():
+    result = find_pairs(files, max_bytes=ProducerSettings.load().max_file_bytes, strict=strict)
+    for path, notes in result.notes.items():
         say_notes(notes, path)
     if as_json:
         print_json(
             {
-                "records": found.records,
-                "copies": len(found.of(PairKind.COPY)),
-                "doubts": len(found.of(PairKind.DOUBT)),
+                "records": result.records,
+                "copies": len(result.of(PairKind.COPY)),
+                "doubts": len(result.of(PairKind.DOUBT)),
                 "pairs": [
                     {"kind": pair.kind, "reason": pair.reason, "record": pair.one.facts, "stays": pair.stays.facts}
-                    for pair in found.pairs
+                    for pair in result.pairs
                 ],
             }
         )
     else:
-        _print(found)
+        _print(result)
     if output is not None:
         with replacing(output) as stream:
-            rows = write_pairs(found.pairs, stream)
+            rows = write_pairs(result.pairs, stream)
         err.print(f"{counted(rows, 'pair')} written to {escape(str(output))}")
 
 
-def _print(found: DuplicatePairs) -> None:
-    """Print each pair, the doubts last, where a human finds them; then the counts."""
-    for pair in found.pairs:
+def _print(result: DuplicatePairs) -> None:
+    """Print each pair, the doubtful pairs last, near the prompt; then the counts."""
+    for pair in result.pairs:
         doubtful = pair.kind is PairKind.DOUBT
         out.say(f"[{'yellow' if doubtful else 'bold'}]{pair.kind}[/] {escape(pair.reason)}")
         roles = ("", "") if doubtful else ("left out", "stays")
         for role, placed in zip(roles, (pair.one, pair.stays), strict=True):
             out.say(f"  [dim]{role:<8}[/] {_described(placed)}")
-    copies, doubts = len(found.of(PairKind.COPY)), len(found.of(PairKind.DOUBT))
-    if not found.pairs:
-        out.print(f"[green]no duplicates[/] among {found.records:,} records")
+    copies, doubts = len(result.of(PairKind.COPY)), len(result.of(PairKind.DOUBT))
+    if not result.pairs:
+        out.print(f"[green]no duplicates[/] among {result.records:,} records")
         return
     out.say(
-        f"{found.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another one, "
-        f"{found.records - copies:,} stay; {counted(doubts, 'pair')} for a human to decide"
+        f"{result.records:,} records: {copies:,} {'is a copy' if copies == 1 else 'are copies'} of another one, "
+        f"{result.records - copies:,} stay; {counted(doubts, 'pair')} for a human to decide"
     )
 
 

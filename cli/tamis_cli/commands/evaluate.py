@@ -1,4 +1,4 @@
-"""`tamis evaluate` and `tamis calibrate`: what a batch's decisions are worth, by a human's labels."""
+"""`tamis evaluate` and `tamis calibrate`: the quality of a batch's decisions, by a human's labels."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,19 +62,19 @@ def evaluate(
     with Client() as client:
         batch = client.batch(batch_id)
         view = batch.status()
-        found = evaluation.evaluate(batch, labels, label_column)
+        result = evaluation.evaluate(batch, labels, label_column)
     if as_json:
-        facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), **found.model_dump(mode="json")}
+        facts = {"batch": view.id, "finished": view.finished, "labels": str(labels), **result.model_dump(mode="json")}
         print_json(facts)
     else:
-        _print(found, view)
+        _print(result, view)
     if output is not None:
         with replacing(output) as stream:
             if output.suffix.lower() == ".svg":
-                stream.write(draw_reliability(found.reliability))
+                stream.write(draw_reliability(result.reliability))
             else:
                 write_gold_page(
-                    found,
+                    result,
                     stream,
                     name=view.label or f"batch {view.id[:8]}",
                     batch_id=view.id,
@@ -98,60 +98,60 @@ def calibrate(
     with Client() as client:
         batch = client.batch(batch_id)
         view = batch.status()
-        found = evaluation.calibrate(batch, labels, recall, delta, column=label_column)
-    refusal = found.calibration.refusal
-    if refusal is not None and not found.calibration.sampling.promises:
+        result = evaluation.calibrate(batch, labels, recall, delta, column=label_column)
+    refusal = result.calibration.refusal
+    if refusal is not None and not result.calibration.sampling.promises:
         refusal += f". `{words.proper_sample(view.id)}` draws one, with a file to fill in"
     if as_json:
-        below = [record.item_id for record in found.records if not found.kept(record)] if refusal is None else []
+        below = [record.item_id for record in result.records if not result.kept(record)] if refusal is None else []
         facts = {"batch": view.id, "finished": view.finished, "labels": str(labels)}
-        print_json(facts | found.calibration.model_dump(mode="json") | {"refusal": refusal, "below_ids": below})
+        print_json(facts | result.calibration.model_dump(mode="json") | {"refusal": refusal, "below_ids": below})
     if refusal is not None:
         if not as_json:
             err.say(f"[bold red]no threshold:[/] {escape(refusal)}")
         raise typer.Exit(EXIT_FAILED)
     if not as_json:
-        _print_threshold(found, view)
+        _print_threshold(result, view)
     if output is not None:
         with replacing(output) as stream:
-            write_kept(found, stream)
-        err.print(f"{len(found.records):,} records written to {output}", markup=False)
+            write_kept(result, stream)
+        err.print(f"{len(result.records):,} records written to {output}", markup=False)
 
 
-def _print(found: GoldEvaluation, view: BatchView) -> None:
-    _say_matching(found.matching, view, found.sampling)
+def _print(result: GoldEvaluation, view: BatchView) -> None:
+    _say_matching(result.matching, view, result.sampling)
     stands = (
-        (name, f"{one.include:,}", f"{one.referred:,}", f"{one.exclude:,}", f"{one.by_rule:,}")
-        for name, one in words.stands(found)
+        (name, f"{stand.include:,}", f"{stand.referred:,}", f"{stand.exclude:,}", f"{stand.by_rule:,}")
+        for name, stand in words.stands(result)
     )
     out.print(listing("", numbers=("include", "referred to a human", "exclude", "excluded by rules"), rows=stands))
-    if found.referred:
-        referred = ", ".join(f"{why} {n:,}" for why, n in found.referred.items())
+    if result.referred:
+        referred = ", ".join(f"{why} {n:,}" for why, n in result.referred.items())
         out.print(f"[dim]referred to a human:[/] {escape(referred)}")
     out.print()
-    rates = ((line.name, *map(escape, line.values)) for line in words.rates(found))
+    rates = ((line.name, *map(escape, line.values)) for line in words.rates(result))
     out.print(listing("", "screening: referred is kept", "decided: referred left out", rows=rates))
     out.print()
     rest = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    for line in words.more(found):
+    for line in words.more(result):
         rest.add_row(line.name, escape(line.values[0]), f"[dim]{escape(line.about)}[/]")
     out.print(rest)
-    out.say(f"[dim]{escape(words.score_remark(found.score))}[/]")
-    _print_lost(found)
-    if found.panel is not None:
-        _print_panel(found.panel)
+    out.say(f"[dim]{escape(words.score_remark(result.score))}[/]")
+    _print_lost(result)
+    if result.panel is not None:
+        _print_panel(result.panel)
 
 
-def _print_lost(found: GoldEvaluation) -> None:
-    if not found.lost:
+def _print_lost(result: GoldEvaluation) -> None:
+    if not result.lost:
         out.print("[green]no record that the human included is excluded[/]")
         return
-    out.print(f"\n[bold red]lost evidence: {len(found.lost):,} records that the human included are excluded[/]")
-    for record in found.lost[:LISTED]:
+    out.print(f"\n[bold red]lost evidence: {len(result.lost):,} records that the human included are excluded[/]")
+    for record in result.lost[:LISTED]:
         sure = "" if record.confidence is None else f" [dim]confidence {record.confidence:.2f}[/]"
         out.say(f"  {escape(record.item_id)}: {escape(record.title)} [dim]({escape(record.reason)})[/]{sure}")
-    if len(found.lost) > LISTED:
-        out.print(f"  [dim]and {len(found.lost) - LISTED:,} more: --json and -o FILE.html name all[/]")
+    if len(result.lost) > LISTED:
+        out.print(f"  [dim]and {len(result.lost) - LISTED:,} more: --json and -o FILE.html name all[/]")
 
 
 def _print_panel(panel: PanelFigures) -> None:
@@ -179,13 +179,13 @@ def _say_matching(matching: Matching, view: BatchView, sampling: Sampling) -> No
     out.print()
 
 
-def _print_threshold(found: Calibrated, view: BatchView) -> None:
-    calibration = found.calibration
+def _print_threshold(result: Calibrated, view: BatchView) -> None:
+    calibration = result.calibration
     _say_matching(calibration.matching, view, calibration.sampling)
     rows = {row.name: [*row.values, row.about] for row in words.threshold_rows(calibration)}
     value, about = rows["threshold"]
     rows["threshold"] = [f"[bold]{value}[/]:", about]
     rows["below"][0] += "; -o FILE.csv and --json name them"
-    out.print(facts_by_name((name, " ".join(told).rstrip()) for name, told in rows.items()))
+    out.print(facts_by_name((name, " ".join(texts).rstrip()) for name, texts in rows.items()))
     out.say(f"[dim]{words.holds_for(calibration.sampling)}[/]")
     out.say(f"[dim]{escape(words.score_remark(calibration.score))}[/]")

@@ -1,4 +1,4 @@
-"""Facts: what programs are told of a batch or a review, by every command that is about one."""
+"""Facts: the JSON about a batch or a review, equal in all commands."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def view_facts(view: BatchView) -> dict[str, Any]:
-    """Return a batch's view, its counts beside everything else."""
+    """Return a batch's view with its counts."""
     return view.model_dump(mode="json", exclude={"counts"}) | view.counts.model_dump() | {"waits_for": view.waits_for}
 
 
 def human_counts(batch: "Batch | BatchGlance") -> "HumanCounts | None":
-    """Return how many records people decided about; None where nobody did."""
+    """Return how many records people decided; None if there are none."""
     return batch.human_counts() if isinstance(batch, BatchGlance) else tamis_review.count_human_decisions(batch)
 
 
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
-    """Return a batch's view, what people decided, its rounds, and the latest summary if it is of this round."""
+    """Return a batch's view, people's decisions, its rounds, and the latest summary if it is of this round."""
     view, summaries = batch.status(), batch.summaries()
     humans = human_counts(batch)
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None
@@ -43,7 +43,7 @@ def review_facts(view: ReviewView) -> dict[str, Any]:
 
 
 def facts_of(subject: "Batch | Review") -> dict[str, Any]:
-    """Return the facts of a batch, or those of a review."""
+    """Return the facts of a batch or a review."""
     from tamis_producer.client.batch import Batch
 
     return batch_facts(subject) if isinstance(subject, Batch) else review_facts(subject.status())

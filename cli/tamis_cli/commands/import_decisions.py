@@ -1,4 +1,4 @@
-"""`tamis import-decisions`: what people decided elsewhere, put to the records of a batch."""
+"""`tamis import-decisions`: decisions from elsewhere, matched with the records of a batch."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from .opened import opened
 from .override import NOT_FOLLOWING
 from .tables import short
 
-NAMED = 10  # rows that are listed, of each kind
+NAMED = 10  # rows listed of each kind
 Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column's name, where it is not to be guessed.")]
 
 
@@ -104,9 +104,9 @@ def _say(done: Imported, file: Path) -> None:
     out.say(f"{escape(str(file))}: {done.kind}{escape(f', {columns}') if columns else ''}")
     for words in (done.words, done.retrieval_words):
         if words:
-            out.say(escape(", ".join(one.shown for one in words)))
-    found = ", ".join(f"{n:,} by {by}" for by, n in done.found_by.items()) or "none"
-    out.say(f"{done.rows:,} rows; records found: {found}; without a decision: {done.undecided:,}")
+            out.say(escape(", ".join(count.shown for count in words)))
+    matches = ", ".join(f"{n:,} by {by}" for by, n in done.found_by.items()) or "none"
+    out.say(f"{done.rows:,} rows; records found: {matches}; without a decision: {done.undecided:,}")
     if not done.recorded:
         out.say(f"[yellow]dry run[/]: {done.decisions:,} decisions would be recorded or are there already.")
         return
@@ -120,9 +120,9 @@ def _say(done: Imported, file: Path) -> None:
 
 def _list(heading: str, rows: Sequence[Astray], written: Path | None) -> None:
     out.say(f"[yellow]{len(rows):,} rows {heading}[/]:")
-    for one in rows[:NAMED]:
-        record = " ".join(text for text in (one.id, one.title) if text)
-        out.say(f"    {one.place}: {escape(record[:100] or 'a record without id and title')}: {escape(one.why)}")
+    for row in rows[:NAMED]:
+        record = " ".join(text for text in (row.id, row.title) if text)
+        out.say(f"    {row.place}: {escape(record[:100] or 'a record without id and title')}: {escape(row.why)}")
     if len(rows) > NAMED:
         rest = f"in {escape(str(written))}" if written is not None else "--unmatched FILE writes all of them"
         out.say(f"    and {len(rows) - NAMED:,} more: {rest}")
@@ -132,4 +132,4 @@ def _write(path: Path, rows: Sequence[Astray]) -> None:
     with replacing(path) as stream:
         writer = csv.writer(stream)
         writer.writerow(("place", "id", "title", "why"))
-        writer.writerows([guarded(text or "") for text in (one.place, one.id, one.title, one.why)] for one in rows)
+        writer.writerows([guarded(text or "") for text in (row.place, row.id, row.title, row.why)] for row in rows)

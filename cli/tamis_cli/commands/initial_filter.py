@@ -61,7 +61,7 @@ def initial_filter(
 
 
 def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
-    """Counts, and the included records that are rejected; without labels nobody knows of these."""
+    """Return counts, with rejected includes if there are labels."""
     lost = [
         {"file": outcome.path, "index": outcome.index, "id": outcome.item_id}
         | {"rule": outcome.result.rule, "reason": outcome.result.reason}
@@ -79,7 +79,7 @@ def _facts(tier_one: FilterReport, *, labelled: bool) -> dict[str, Any]:
 
 
 def _print_counts(tier_one: FilterReport, *, labelled: bool) -> None:
-    """A line a rule, then what passes; the labels' columns only where there are labels."""
+    """Print a line per rule, then the records that pass; label columns only with labels."""
     table = listing("rule", numbers=("records", "included", "excluded") if labelled else ("records",))
     for count in tier_one.rules:
         lost = f"[bold red]{count.included:,}[/]" if count.included else "0"

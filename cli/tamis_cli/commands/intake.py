@@ -1,4 +1,4 @@
-"""What is said of files before their records are submitted; and which files are which source."""
+"""Messages about files before their records are submitted; and the sources of files."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ LINES_NAMED = 8
 
 @dataclass(frozen=True)
 class Remedy:
-    """The options by which the records that are kept out are asked about after all."""
+    """The options that include the removed records after all."""
 
     duplicates: str
     rejected: str
@@ -33,9 +33,9 @@ BY_PLAN = Remedy("`keep_duplicates: true` in the plan", "a plan without initial_
 
 
 def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource]:
-    """The sources of the files on a command line; those that `--source NAME=FILE` gives one name are one source.
+    """Return the sources of the files on a command line; files of the same NAME in `--source NAME=FILE` are one.
 
-    Raises `InvalidParameters`: NAME=FILE is written otherwise, is none of the files, or has two names.
+    Raises `InvalidParameters` if NAME=FILE is malformed, is none of the files, or has two names.
     """
     names: dict[Path, str] = {}
     for text in named:
@@ -53,9 +53,9 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
 
 
 def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
-    """Say on standard error what was skipped, lost and replaced, and which records no model is asked about.
+    """Print on standard error the records skipped, lost and replaced, and those omitted from the model.
 
-    Of several files also which completes which, and how many records each source has. Pairs that may be copies are
+    For several files it also prints which completes which, and each source's number of records. Possible copies are
     counted, with the command that shows them.
     """
     for file in identified.files:
@@ -77,7 +77,7 @@ def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> Non
         counted = Counter(exclusion.rule for exclusion in identified.exclusions.values() if exclusion.rule != DUPLICATE)
         rules = ", ".join(f"{rule} {count:,}" for rule, count in counted.most_common())
         _say(f"{identified.rejected:,} of {total:,} rejected by the initial filter: {rules}", remedy.rejected)
-    for rule, reason in identified.sources[0].switched_off.items():  # the same for all
+    for rule, reason in identified.sources[0].switched_off.items():  # equal for all
         err.print(f"[dim]rule {escape(rule)} is off: {escape(reason)}[/]")
 
 
@@ -85,7 +85,7 @@ def _say_of_file(file: FileRead, *, alone: bool) -> None:
     say_notes(file.intake.notes, file.path)
     of_file = "" if alone else f"{escape(file.name)}: "
     if replaced := file.intake.replaced:
-        lines = sorted({one.line for one in replaced})
+        lines = sorted({note.line for note in replaced})
         named = ", ".join(map(str, lines[:LINES_NAMED])) + (", ..." if len(lines) > LINES_NAMED else "")
         err.print(
             f"{of_file}[yellow]{len(replaced)} bytes are not {escape(file.intake.encoding)}[/] and were read as "
@@ -96,7 +96,7 @@ def _say_of_file(file: FileRead, *, alone: bool) -> None:
 
 
 def say_notes(notes: Sequence[Note], path: Path) -> None:
-    """Say on standard error what of a file became no record: what was skipped by its kind, lost records by name."""
+    """Print on standard error the lines of a file without a record: skipped lines by kind, lost records by name."""
     if skipped := [note for note in notes if note.kind is NoteKind.SKIPPED]:
         kinds = ", ".join(f"{note.n:,} × {note.text}" for note in sorted(skipped, key=lambda note: -note.n))
         err.say(f"[dim]{escape(path.name)}: skipped between records: {escape(kinds)}[/]")

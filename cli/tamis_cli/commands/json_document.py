@@ -1,4 +1,4 @@
-"""JSON for programs: the option `--json`, and the one way in which commands print it."""
+"""JSON for programs: the option `--json`, and the printing shared by all commands."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -12,8 +12,8 @@ AsJsonLines = Annotated[bool, typer.Option("--json", help="For programs: a JSON 
 
 
 def print_json(facts: object) -> None:
-    """One document, on one line: models, dataclasses, dates, amounts (as text) and paths at any depth."""
-    from pydantic_core import to_json  # a command that prints tables need not wait for it
+    """Print a document on a line: models, dataclasses, dates, amounts (as text) and paths at any depth."""
+    from pydantic_core import to_json  # a command that prints tables avoids this import
 
     stream = for_data(typer.get_text_stream("stdout"))
     stream.write(to_json(facts, inf_nan_mode="null").decode() + "\n")
@@ -21,6 +21,6 @@ def print_json(facts: object) -> None:
 
 
 def print_json_lines(facts: Iterable[object]) -> None:
-    """A document a line; nothing at all where there are none."""
+    """Print a document per line; nothing if there are none."""
     for document in facts:
         print_json(document)

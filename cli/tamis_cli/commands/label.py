@@ -1,4 +1,4 @@
-"""`tamis label`, `tamis note` and `tamis labels`: what people put on records to find them again."""
+"""`tamis label`, `tamis note` and `tamis labels`: people's marks on records, for finding them again."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -62,8 +62,8 @@ def note(
         changed = remark(batch, [index], notes=[text], reviewer=named(reviewer, WHO), remove=remove)
         (row,) = batch.results([index])
     yield {"id": batch.id, "index": index, "changed": changed, "notes": row.notes}
-    for one in row.notes:
-        out.say(escape(one))
+    for line in row.notes:
+        out.say(escape(line))
     if not row.notes:
         out.say("there is no note on it now.")
 

@@ -1,4 +1,4 @@
-"""`tamis help` and `tamis completion`: what a command does, with examples, and Tab in a shell."""
+"""`tamis help` and `tamis completion`: the manual with examples, and Tab in a shell."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -29,7 +29,7 @@ def help_(
             out.say(f"[bold]{code:>3}[/]  {meaning}")
         return
     page = _page(ctx, command or [])
-    yield lambda: [one.told() for one in pages(page.command, path_of(page))]
+    yield lambda: [entry.told() for entry in pages(page.command, path_of(page))]
     typer.echo(page.get_help())
 
 
@@ -45,7 +45,7 @@ def completion(
 ) -> None:
     """Print the script with which your shell completes commands, options and choices. It changes no file of yours."""
     script = get_completion_script(prog_name=NAME, complete_var=COMPLETE_VARIABLE, shell=shell)
-    if shell == "zsh":  # read from `fpath` at the first Tab, the script only defines what that Tab has to call
+    if shell == "zsh":  # a script from `fpath` runs at the first Tab; it only defines the function for that Tab
         script += f'\n[[ $zsh_eval_context[-1] == loadautofunc ]] && _{NAME}_completion "$@"'
     typer.echo(script)
 

@@ -1,4 +1,4 @@
-"""`tamis migrate`: the ledger's tables, and the roles that may use them."""
+"""`tamis migrate`: the ledger's tables, and the roles with access."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The batch that a command is about, over a client that is closed behind it."""
+"""The batch of a command, with a client that is closed at the end."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ def opened(of: str) -> Iterator[Batch]:
 
 
 def batch_of(client: Client, of: str) -> Batch:
-    """The batch of an id; of a review's, an error that names the batches of its stages."""
+    """Return the batch of an id; for a review's id, raise an error that names its batches."""
     subject = find_batch_or_review(client, of)
     if isinstance(subject, Review):
         stages = ", ".join(f"{short(view.id)} ({view.operation})" for view in subject.status().stages)

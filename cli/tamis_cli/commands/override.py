@@ -1,4 +1,4 @@
-"""`tamis override`, `overrides`, `conflicts` and `agreement`: people's own decisions, and who agrees."""
+"""`tamis override`, `overrides`, `conflicts` and `agreement`: people's decisions, and their agreement."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -87,17 +87,17 @@ def override(
             value = None if decision is None else _value(batch.operation(), human_stage, decision)
             done = decide(batch, [HumanDecision(index, value, who, note, withdraw, human_stage, reason, settle)])
         later = has_later_stage(batch)
-        rows = {row.index: row for row in batch.results({one.index for one in done})}
-        conflicts = {(one.index, one.stage): one.decisions for one in list_conflicts(batch)}
-    conflicting = sorted({one.index for one in done if (one.index, one.stage) in conflicts})
+        rows = {row.index: row for row in batch.results({entry.index for entry in done})}
+        conflicts = {(entry.index, entry.stage): entry.decisions for entry in list_conflicts(batch)}
+    conflicting = sorted({entry.index for entry in done if (entry.index, entry.stage) in conflicts})
     yield {"decisions": done, "in_conflict": conflicting, "later_stage_has_begun": later}
     if blank:
         out.print(f"{blank:,} rows without a decision are left as they are.")
-    for one in done:
-        out.say(_line(one, rows[one.index]))
-        against = conflicts.get((one.index, one.stage))
+    for entry in done:
+        out.say(_line(entry, rows[entry.index]))
+        against = conflicts.get((entry.index, entry.stage))
         if against is not None:
-            out.say(_contradicting(batch.id, one, against))
+            out.say(_contradicting(batch.id, entry, against))
     if later and done:
         out.say(NOT_FOLLOWING)
 
@@ -116,14 +116,14 @@ def overrides(
         return
     table = listing("No.", "id", "stage", "human", "software", "reviewer", "when", "note")
     table.columns[0].justify = "right"
-    for one in decisions:
-        human = "[dim]withdrawn[/]" if one.withdrawn else escape(words_of(one.value))
-        human += ", settles" * one.settles
-        software = escape(words_of(one.system_value)) if one.system_decided else "[dim]not decided[/]"
-        why = "; ".join(text for text in (one.reason, one.note) if text)
-        cells = (escape(one.reviewer), f"{one.created_at:%Y-%m-%d %H:%M}", escape(why))
+    for row in decisions:
+        human = "[dim]withdrawn[/]" if row.withdrawn else escape(words_of(row.value))
+        human += ", settles" * row.settles
+        software = escape(words_of(row.system_value)) if row.system_decided else "[dim]not decided[/]"
+        why = "; ".join(text for text in (row.reason, row.note) if text)
+        cells = (escape(row.reviewer), f"{row.created_at:%Y-%m-%d %H:%M}", escape(why))
         table.add_row(
-            str(record_number(one.index)), escape(one.item_id), stage_name(one.stage), human, software, *cells
+            str(record_number(row.index)), escape(row.item_id), stage_name(row.stage), human, software, *cells
         )
     out.print(table)
 
@@ -132,21 +132,21 @@ def overrides(
 def conflicts(batch_id: BatchId) -> Iterator[object]:
     """List the records on which people decided differently, with who said what and why, and the model's decision."""
     with opened(batch_id) as batch:
-        found = list_conflicts(batch)
-    yield found
-    if not found:
+        rows = list_conflicts(batch)
+    yield rows
+    if not rows:
         out.say(f"batch {batch.id}: no record is in conflict.")
         return
-    for one in found:
-        system = words_of(one.system_value) if one.system_decided else "not decided"
-        system += ", and so differs as the second reader" * one.system_differs
-        out.say(f"[bold]{escape(record_words(one.index, one.item_id))}[/] {escape(one.title or '')}")
-        out.say(f"    {stage_name(one.stage)}; the software: {escape(system)}")
-        for said in one.decisions:
-            why = "; ".join(text for text in (said.reason, said.note) if text)
-            out.say(f"    {escape(said.reviewer)}: {escape(words_of(said.value))}{escape(f': {why}') if why else ''}")
+    for conflict in rows:
+        system = words_of(conflict.system_value) if conflict.system_decided else "not decided"
+        system += ", and so differs as the second reader" * conflict.system_differs
+        out.say(f"[bold]{escape(record_words(conflict.index, conflict.item_id))}[/] {escape(conflict.title or '')}")
+        out.say(f"    {stage_name(conflict.stage)}; the software: {escape(system)}")
+        for row in conflict.decisions:
+            why = "; ".join(text for text in (row.reason, row.note) if text)
+            out.say(f"    {escape(row.reviewer)}: {escape(words_of(row.value))}{escape(f': {why}') if why else ''}")
     out.say(
-        f"{len(found):,} in conflict. Whoever settles one: [bold]tamis override {short(batch.id)} RECORD DECISION "
+        f"{len(rows):,} in conflict. Whoever settles one: [bold]tamis override {short(batch.id)} RECORD DECISION "
         "--settle --reviewer NAME[/]; many at once: `tamis import-decisions ... --settles`."
     )
 
@@ -165,11 +165,11 @@ def agreement(batch_id: BatchId) -> Iterator[object]:
         "audited exclusions": figures.audits,
         "together": figures.together,
     }
-    rows = ((name, *_figures(one)) for name, one in measured.items())
+    rows = ((name, *_figures(measure)) for name, measure in measured.items())
     out.print(listing("software and people", numbers=NUMBERS, rows=rows))
-    for name, one in measured.items():
-        if one.n and one.no_kappa is not None:
-            out.say(f"[dim]no kappa of {name}: {escape(one.no_kappa)}[/]")
+    for name, measure in measured.items():
+        if measure.n and measure.no_kappa is not None:
+            out.say(f"[dim]no kappa of {name}: {escape(measure.no_kappa)}[/]")
     if figures.undecided:
         out.say(
             f"{figures.undecided:,} left out: the software had not decided about them (uncertain, failed, cancelled, "
@@ -185,24 +185,24 @@ def agreement(batch_id: BatchId) -> Iterator[object]:
         out.say(text)
 
 
-def _figures(one: Agreement) -> tuple[str, str, str, str]:
+def _figures(figures: Agreement) -> tuple[str, str, str, str]:
     def ranged(value: float | None, low: float | None, high: float | None) -> str:
         if value is None or low is None or high is None:
             return "–"
         return f"{two_places(value)} ({two_places(low)} to {two_places(high)})"
 
-    agree = "–" if one.observed is None else f"{one.observed:.1%}"
-    kappa = ranged(one.kappa, one.kappa_low, one.kappa_high)
-    return f"{one.n:,}", agree, kappa, ranged(one.ac1, one.ac1_low, one.ac1_high)
+    agree = "–" if figures.observed is None else f"{figures.observed:.1%}"
+    kappa = ranged(figures.kappa, figures.kappa_low, figures.kappa_high)
+    return f"{figures.n:,}", agree, kappa, ranged(figures.ac1, figures.ac1_low, figures.ac1_high)
 
 
 def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool) -> tuple[list[Override], int]:
-    """Record the decisions of a table; return them, and how many of its rows hold none."""
+    """Record the decisions of a table; return them, and the number of rows without a decision."""
     table = read_decisions(file, batch.operation(), batch.item_ids(), reviewer=reviewer)
     if not table.decisions:
         raise InputError("the column 'decision' is empty in every row: nothing is decided", path=file)
     try:
-        done = decide(batch, [replace(one, settles=settle) for one in table.decisions])
+        done = decide(batch, [replace(decision, settles=settle) for decision in table.decisions])
     except RefusedDecision as refused:
         raise InputError(str(refused), path=file, line=table.lines[refused.number]) from refused
     return done, table.blank
@@ -212,34 +212,34 @@ def _value(operation: Operation, stage: HumanStage, decision: str) -> object:
     return operation.value_of_text(decision) if stage is HumanStage.OWN else " ".join(decision.split()).lower()
 
 
-def _line(one: Override, row: ItemResult) -> str:
+def _line(decision: Override, row: ItemResult) -> str:
     title = str(row.item.get("title") or "")
-    name = escape(record_words(one.index, one.item_id)) + (f" {escape(title)}" if title else "")
-    stage = "" if one.stage is HumanStage.OWN else f" ({one.stage.value})"
-    if one.withdrawn:
-        software = f"the software's decision counts again: {escape(words_of(one.system_value))}"
-        left = software if one.system_decided else "it is not decided"
+    name = escape(record_words(decision.index, decision.item_id)) + (f" {escape(title)}" if title else "")
+    stage = "" if decision.stage is HumanStage.OWN else f" ({decision.stage.value})"
+    if decision.withdrawn:
+        software = f"the software's decision counts again: {escape(words_of(decision.system_value))}"
+        left = software if decision.system_decided else "it is not decided"
         if row.decisions and not stage:
             left = f"of others stands: {escape(row.decision_words or '')}"
-        return f"{name}{stage}: withdrawn by {escape(one.reviewer)}; " + left
-    text = f"{name}{stage}: [bold]{escape(words_of(one.value))}[/] by {escape(one.reviewer)}"
+        return f"{name}{stage}: withdrawn by {escape(decision.reviewer)}; " + left
+    text = f"{name}{stage}: [bold]{escape(words_of(decision.value))}[/] by {escape(decision.reviewer)}"
     counts = row.override
-    if not stage and counts is not None and counts.value != one.value:
+    if not stage and counts is not None and counts.value != decision.value:
         return f"{text}; kept, but {escape(counts.reviewer)} has settled it: {escape(words_of(counts.value))} counts"
     if stage:
         return text
-    if not one.system_decided:
+    if not decision.system_decided:
         return f"{text}; the software had not decided"
-    return f"{text}; the software says {'so too' if one.confirms else escape(words_of(one.system_value))}"
+    return f"{text}; the software says {'so too' if decision.confirms else escape(words_of(decision.system_value))}"
 
 
-def _contradicting(batch_id: str, one: Override, decisions: Sequence[Override]) -> str:
-    others = [f"{other.reviewer} ({words_of(other.value)})" for other in decisions if other.reviewer != one.reviewer]
-    stage = "" if one.stage is HumanStage.OWN else f" --stage {one.stage.value}"
+def _contradicting(batch_id: str, made: Override, decisions: Sequence[Override]) -> str:
+    others = [f"{other.reviewer} ({words_of(other.value)})" for other in decisions if other.reviewer != made.reviewer]
+    stage = "" if made.stage is HumanStage.OWN else f" --stage {made.stage.value}"
     return (
-        f"[yellow]conflict[/]: {'it' if not one.withdrawn else 'what is left'} contradicts "
+        f"[yellow]conflict[/]: {'it' if not made.withdrawn else 'what is left'} contradicts "
         f"{escape(', '.join(others))}, so that nobody's decision counts. Whoever settles it says so: "
-        f"[bold]tamis override {short(batch_id)} number:{record_number(one.index)} DECISION{stage} --settle "
+        f"[bold]tamis override {short(batch_id)} number:{record_number(made.index)} DECISION{stage} --settle "
         "--reviewer NAME[/]"
     )
 

@@ -1,4 +1,4 @@
-"""`tamis pilot`: a random sample of a batch's records for a human to label, blind to what the model decided."""
+"""`tamis pilot`: a random sample of a batch's records for a human to label, without the model's decisions."""
 
 import secrets
 from collections.abc import Iterator

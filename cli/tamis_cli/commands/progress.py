@@ -1,4 +1,4 @@
-"""A batch or a review that is followed to its end: bars on a terminal, a line now and then elsewhere; exit codes."""
+"""The progress of a batch or a review to its end: bars on a terminal, lines elsewhere; exit codes."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .submission import SubmissionOptions
 
-LINE_EVERY = 0.1  # of a batch, where there is no terminal
+LINE_EVERY = 0.1  # share of a batch per line, without a terminal
 
 View = TypeVar("View")
 Show: TypeAlias = Callable[[Sequence[BatchView]], None]
@@ -38,16 +38,16 @@ def attend(
     more: Callable[[], dict[str, Any]] = dict,
     tell: Callable[[], object] = lambda: None,
 ) -> None:
-    """Follow what was submitted, and end the command with the exit code that says how it went.
+    """Follow a submission, and exit with the code of its result.
 
-    Detached, the command says the id alone, which a shell takes from there, or the facts as JSON.
+    Detached, the command prints only the id, for shells, or the facts as JSON.
 
     Args:
         subject: the batch or the review.
         submission: the options of the command.
-        headline: what people read first.
-        more: gives further facts of the JSON, once all is decided.
-        tell: says what people read after the summary.
+        headline: the first line for people.
+        more: returns further facts for the JSON, at the end.
+        tell: prints further text after the summary.
     """
     if submission.detach:
         if submission.as_json:
@@ -66,7 +66,7 @@ def attend(
 
 
 def follow(subject: "Batch | Review", console: Console = out, *, summarise: bool = True) -> int:
-    """Watch a batch or a review to its end, print its summary, and return the exit code that says how it went."""
+    """Watch a batch or a review to its end, print its summary, and return the exit code."""
     try:
         if isinstance(subject, Batch):
             stages: Sequence[BatchView] = (watch(subject, console),)
@@ -89,10 +89,10 @@ def follow(subject: "Batch | Review", console: Console = out, *, summarise: bool
 
 
 def watch(batch: Batch, console: Console) -> BatchView:
-    """The batch's last view, once nothing more will happen; its progress is shown meanwhile.
+    """Watch a batch with its progress until nothing more happens, and return its last view.
 
-    Raises `BatchPaused` where the batch cannot go on, and `LedgerUnavailable`; a `KeyboardInterrupt` passes, and the
-    batch goes on.
+    Raises `BatchPaused` if the batch cannot continue, and `LedgerUnavailable`. A `KeyboardInterrupt` is passed on;
+    the batch continues.
     """
     return _shown(batch.watch(), lambda view: (view,), ("",), console)
 
@@ -113,7 +113,7 @@ def _shown(
 
 @contextmanager
 def _bars(names: Sequence[str], console: Console) -> Iterator[Show]:
-    """A bar for each stage."""
+    """Show a bar for each stage."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn())
@@ -129,8 +129,8 @@ def _bars(names: Sequence[str], console: Console) -> Iterator[Show]:
 
 
 def _lines(names: Sequence[str], console: Console) -> Show:
-    """A line for every tenth of a stage, and where it is paused or begins to wait."""
-    printed: dict[str, tuple[float, bool, str | None]] = {}  # share, paused, waits for
+    """Print a line per tenth of a stage, and when it pauses or begins to wait."""
+    printed: dict[str, tuple[float, bool, str | None]] = {}  # share, paused, reason to wait
 
     def show(stages: Sequence[BatchView]) -> None:
         for name, stage in zip(names, stages, strict=False):
@@ -150,7 +150,7 @@ def _lines(names: Sequence[str], console: Console) -> Show:
 
 
 def detail(view: BatchView) -> str:
-    """Return what stands beside the count: failed, rate, time to go, tokens; or what it waits for."""
+    """Return the text beside the count: failed, rate, time left, tokens; or the reason to wait."""
     parts = [state_words(view)] if view.state.value not in ("running", "pending") else []
     if view.pause is not None:
         parts = [f"[yellow]paused: {view.pause.kind.value}[/]" if view.pause.by_itself else paused(view.id, view.pause)]

@@ -1,4 +1,4 @@
-"""`tamis purge`: delete finished batches, into an archive first."""
+"""`tamis purge`: delete finished batches, after archiving them."""
 
 import re
 import sys
@@ -91,43 +91,43 @@ def purge_command(
             done = list(purge(client.engine, subjects, archive=archive, progress=progress))
         answers = 0 if answers_age is None else prune_all_answers(client.engine, answers_age)
         after = give_back(client.engine) if space else before
-    told = [one.subject for one in done]
+    purged = [entry.subject for entry in done]
     if as_json:
         print_json(
-            _facts(told, sizes)
+            _facts(purged, sizes)
             | {"dry_run": False, "answers": answers, "disk_before": before, "disk_after": after}
-            | {"archives": [str(one.archive) for one in done if one.archive is not None]}
+            | {"archives": [str(entry.archive) for entry in done if entry.archive is not None]}
         )
         return
     if wanted:
-        items = sum(one.items for one in told)
+        items = sum(purging.items for purging in purged)
         where = "" if archive is None else f", archived in {escape(str(archive))}"
         restored = "" if archive is None else "; psql restores one by the [bold]restore.sql[/] in its folder"
-        out.say(f"purged {_subjects(told)} with {items:,} items{where}{restored}")
+        out.say(f"purged {_subjects(purged)} with {items:,} items{where}{restored}")
     if answers_age is not None:
         out.print(f"deleted {answers:,} answers of the cache")
     if space:
         out.print(f"the tables take {_bytes(after)} on the disk; they took {_bytes(before)}")
 
 
-def _age(given: str | None, option: str) -> timedelta | None:
-    if given is None:
+def _age(text: str | None, option: str) -> timedelta | None:
+    if text is None:
         return None
-    found = AGE.fullmatch(given.strip().lower())
-    if found is None:
-        raise InvalidParameters(f"{option}: {given!r} is no age: say 90d, 12w or 36h")
-    return timedelta(**{UNITS[found[2]]: int(found[1])})
+    match = AGE.fullmatch(text.strip().lower())
+    if match is None:
+        raise InvalidParameters(f"{option}: {text!r} is no age: say 90d, 12w or 36h")
+    return timedelta(**{UNITS[match[2]]: int(match[1])})
 
 
 def _facts(subjects: list[Subject], sizes: dict[UUID, int]) -> dict[str, object]:
     return {
-        "batches": sum(len(one.batch_ids) for one in subjects),
-        "items": sum(one.items for one in subjects),
-        "bytes": sum(sizes[one.id] for one in subjects),
+        "batches": sum(len(row.batch_ids) for row in subjects),
+        "items": sum(row.items for row in subjects),
+        "bytes": sum(sizes[row.id] for row in subjects),
         "subjects": [
-            {"id": one.id, "kind": one.noun, "label": one.label, "ended_at": one.ended_at, "batches": one.batch_ids}
-            | {"items": one.items, "bytes": sizes[one.id]}
-            for one in subjects
+            {"id": row.id, "kind": row.noun, "label": row.label, "ended_at": row.ended_at, "batches": row.batch_ids}
+            | {"items": row.items, "bytes": sizes[row.id]}
+            for row in subjects
         ],
     }
 
@@ -137,21 +137,21 @@ def _print_plan(subjects: list[Subject], sizes: dict[UUID, int], *, would: bool)
         out.print("nothing is to go: no finished batch or review is meant")
         return
     table = listing("", "id", "label", "ended", numbers=("items", "size"))
-    for one in subjects[:LISTED]:
-        ended = "" if one.ended_at is None else f"{one.ended_at:%Y-%m-%d}"
-        table.add_row(one.noun, short(one.id), escape(one.label or ""), ended, f"{one.items:,}", _bytes(sizes[one.id]))
+    for row in subjects[:LISTED]:
+        ended = "" if row.ended_at is None else f"{row.ended_at:%Y-%m-%d}"
+        table.add_row(row.noun, short(row.id), escape(row.label or ""), ended, f"{row.items:,}", _bytes(sizes[row.id]))
     out.print(table)
     if len(subjects) > LISTED:
         out.print(f"and {len(subjects) - LISTED:,} more; --json lists them all")
     verb = "would go" if would else "go"
-    batches, items = sum(len(one.batch_ids) for one in subjects), sum(one.items for one in subjects)
+    batches, items = sum(len(row.batch_ids) for row in subjects), sum(row.items for row in subjects)
     out.print(
         f"{counted(batches, 'batch', 'batches')} with {items:,} items and {_bytes(sum(sizes.values()))} of rows {verb}"
     )
 
 
 def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) -> bool:
-    """Whoever sits at the terminal is asked; where nobody does, --yes has to be said."""
+    """Ask at the terminal; without a terminal, require --yes."""
     if not subjects and answers is None:
         return True
     if not (sys.stdin.isatty() and err.is_terminal):
@@ -162,7 +162,7 @@ def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) 
 
 
 def _subjects(subjects: list[Subject]) -> str:
-    reviews = sum(one.review_id is not None for one in subjects)
+    reviews = sum(subject.review_id is not None for subject in subjects)
     single = len(subjects) - reviews
     named = [counted(n, *words) for n, words in ((single, ("batch", "batches")), (reviews, ("review", "reviews"))) if n]
     return " and ".join(named) or "nothing"

@@ -1,4 +1,4 @@
-"""`tamis results` and `tamis export`: write what the ledger holds of a batch's records."""
+"""`tamis results` and `tamis export`: write the records of a batch from the ledger."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
@@ -85,7 +85,7 @@ def export(
     label: Label = None,
 ) -> Iterator[object]:
     """Write the records back, each with its decision, as reference managers read them."""
-    from tamis_review.intake import write_records  # all formats of files, of which only this command knows
+    from tamis_review.intake import write_records  # loads all file formats, which only this command needs
 
     with Client() as client:
         batch = client.first_batch(of)
@@ -98,9 +98,9 @@ def export(
 
 
 def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:
-    """The format to write where none is named: the one in which all records came, else as the file's name ends.
+    """Return the default format: that of all records' files, else that of the file's suffix.
 
-    Raises `InvalidRequest`: the two are not the same, or the records came in several and the name says none.
+    Raises `InvalidRequest` if the two differ, or the records came in several formats and the suffix shows none.
     """
     ending = format_named(output.suffix.removeprefix("."))
     if len(came_as) > 1:
@@ -120,7 +120,7 @@ def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None
 
 
 def _labelled(batch: Batch, label: str | None) -> list[int] | None:
-    """The places of the records with a label; None: all are wanted. Raises `InvalidRequest` where none bears it."""
+    """Return the places of the records with a label; None: all. Raise `InvalidRequest` if no record has it."""
     if label is None:
         return None
     words = " ".join(label.split())

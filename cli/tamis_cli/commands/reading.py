@@ -1,4 +1,4 @@
-"""`tamis next` and `tamis stop`: which records a person should read next, and whether people may stop reading."""
+"""`tamis next` and `tamis stop`: the next records for a person, and when people may stop reading."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -169,7 +169,7 @@ def stop(
 def _write(batch: Batch, sample: StopSample | None, path: Path) -> None:
     if sample is None:
         raise InvalidRequest(f"no sample is open, so there is nothing to write to {path}: say --draw")
-    rows = batch.results([one.index for one in sample.waiting])
+    rows = batch.results([record.index for record in sample.waiting])
     with replacing(path) as stream:
         write_stop_sample(sample, rows, stream)
 
@@ -177,7 +177,7 @@ def _write(batch: Batch, sample: StopSample | None, path: Path) -> None:
 def _print_answer(answer: StopAnswer) -> None:
     colour = {StopVerdict.ENOUGH: "green", StopVerdict.IMPOSSIBLE: "red"}.get(answer.verdict, "yellow")
     out.say(f"[bold {colour}]{escape(answer.headline)}[/]")
-    figures = ((one.name, f"{escape(one.value)}\n[dim]{escape(one.meaning)}[/]") for one in answer.figures)
+    figures = ((figure.name, f"{escape(figure.value)}\n[dim]{escape(figure.meaning)}[/]") for figure in answer.figures)
     out.print(facts_by_name(figures))
     if answer.verdict is StopVerdict.NOT_YET:
         _print_waiting(answer)
@@ -188,11 +188,11 @@ def _print_answer(answer: StopAnswer) -> None:
 
 
 def _print_waiting(answer: StopAnswer) -> None:
-    """Say which records are next, and which command draws the ones that are missing."""
+    """Print the next records, and the command that draws the missing ones."""
     draw = f"[bold]tamis stop {short(answer.batch_id)} --draw -o FILE[/]"
     waiting = () if answer.sample is None else answer.sample.waiting
     if waiting:
-        first = ", ".join(escape(record_words(one.index, one.item_id)) for one in waiting[:5])
+        first = ", ".join(escape(record_words(record.index, record.item_id)) for record in waiting[:5])
         more = f" and {len(waiting) - 5:,} more" if len(waiting) > 5 else ""
         out.say(f"To read next, in this order: {first}{more}. -o FILE writes them as a table.")
     if answer.sample is None:
@@ -204,10 +204,10 @@ def _print_waiting(answer: StopAnswer) -> None:
 def _print_prices(answer: StopAnswer) -> None:
     if not answer.unread:
         return
-    by_confidence = sorted({one.confidence for one in answer.prices})
-    of = {(one.recall, one.confidence): one for one in answer.prices}
+    by_confidence = sorted({price.confidence for price in answer.prices})
+    of = {(price.recall, price.confidence): price for price in answer.prices}
     table = listing("recall", numbers=tuple(f"{confidence:.0%} sure" for confidence in by_confidence))
-    for recall in sorted({one.recall for one in answer.prices}):
+    for recall in sorted({price.recall for price in answer.prices}):
         table.add_row(f"{recall:.0%}", *(_price(of[recall, confidence]) for confidence in by_confidence))
     out.say(
         "The price list: records of the sample to read from here for each promise if none of them is an include; in "

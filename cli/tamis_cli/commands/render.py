@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def percent(share: Proportion) -> str:
-    """A proportion as a reader wants it: 12 of 24 (50.0 %, 95 % interval 31.4 % to 68.6 %)."""
+    """Return a proportion for people: 12 of 24 (50.0 %, 95 % interval 31.4 % to 68.6 %)."""
     if share.estimate is None or share.low is None or share.high is None:
         return "none decided"
     return (
@@ -40,8 +40,8 @@ def percent(share: Proportion) -> str:
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """A round in a few lines."""
-    # The operations and the prices, of which only a batch that has ended needs something.
+    """Print a round in a few lines."""
+    # Imports operations and prices, needed only for a finished batch.
     from tamis_schemas import Inclusion, InclusionStatus, tier_name
     from tamis_schemas.answers.evaluation import metric_rank
     from tamis_schemas.operations import kind_of, operation_name
@@ -49,7 +49,7 @@ def print_summary(summary: Summary, console: Console) -> None:
     screening = summary.operation == operation_name(Inclusion)
     to_humans = summary.values.get(InclusionStatus.UNCERTAIN.value, 0) + summary.counts.failed
     spread = ", ".join(f"{name} {n}" for name, n in summary.confidence.bands.items() if n)
-    median, asked = summary.confidence.median, summary.recall_escalations
+    median, recall = summary.confidence.median, summary.recall_escalations
     tiered = len(summary.tiers) > 1 or any(tier_name(tier) is not None for tier in summary.tiers)
     rows: list[tuple[str, str | None]] = [
         ("items", _counts(summary.counts)),
@@ -70,8 +70,8 @@ def print_summary(summary: Summary, console: Console) -> None:
     ]
     for number, label in enumerate(sorted(summary.evaluations, key=metric_rank)):
         rows.append(("" if number else "metrics", escape(f"{label}: {metric_words(summary.evaluations[label])}")))
-    if asked is not None:
-        rows.append(("recall", f"a model was asked about that of {asked.count:,} of {asked.total:,} items"))
+    if recall is not None:
+        rows.append(("recall", f"a model was asked about that of {recall.count:,} of {recall.total:,} items"))
     calls = f"{summary.calls:,} calls, {summary.prompt_tokens:,} + {summary.completion_tokens:,} tokens"
     cached = f"; {summary.cached:,} from the cache" if summary.cached else ""
     rows += [
@@ -85,7 +85,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def metric_words(figures: MetricFigures) -> str:
-    """One metric as a reader wants it: mean 0.82, least 0.40 (24 values, 2 without)."""
+    """Return a metric for people: mean 0.82, least 0.40 (24 values, 2 without)."""
     parts = [f"{name} {n:,}" for name, n in figures.categories.items()]
     if figures.mean is not None and figures.minimum is not None:
         parts.append(f"mean {figures.mean:.2f}, least {figures.minimum:.2f}")
@@ -95,7 +95,7 @@ def metric_words(figures: MetricFigures) -> str:
 
 
 def paid(cost: Decimal, unpriced: int) -> str:
-    """Return what was paid; where no price is known, how to name one."""
+    """Return the amount paid; without a known price, how to set one."""
     if unpriced and not cost:
         return "not known: state the model's price in a file, and name that in TAMIS_PRICES"
     return cost_words(cost, unpriced)
@@ -118,7 +118,7 @@ def _counts(counts: Counts) -> str:
 
 
 def print_view(view: BatchView, console: Console) -> None:
-    """Print how one batch stands."""
+    """Print the state of a batch."""
     by = "" if view.submitted_by is None else f" by {escape(view.submitted_by)}"
     rows = (
         ("batch", view.id),
@@ -138,18 +138,18 @@ def print_view(view: BatchView, console: Console) -> None:
 
 
 def state_words(view: BatchView) -> str:
-    """Return, with markup, the state of a batch; of one that ended without all of its decisions, how many failed."""
+    """Return, with markup, a batch's state; for a batch without all of its decisions, the number failed."""
     return f"[yellow]ended, {view.counts.failed:,} failed[/]" if view.lacks_decisions else view.state.value
 
 
 def paused(batch_id: str, pause: Pause) -> str:
-    """Return, with markup, that a batch is paused, why, and the command that goes on."""
+    """Return, with markup, that a batch is paused, the reason, and the command that resumes it."""
     reason = f": {pause.reason}" if pause.by_itself else ""
     return f"[yellow]paused{escape(reason)}[/]. {escape(pause.remedy(batch_id))}"
 
 
 def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None:
-    """A line about what people decided beside the software, of which a summary says nothing."""
+    """Print a line about people's decisions, which a summary omits."""
     conflicts = f", {humans.conflicts:,} in conflict" if humans.conflicts else ""
     console.print(
         f"[dim]humans[/]      {humans.records:,} records decided, {humans.overridden:,} of them overridden, "
@@ -159,22 +159,22 @@ def print_humans(batch_id: str, humans: "HumanCounts", console: Console) -> None
 
 
 def print_traffic(traffic: list[ServiceTraffic], console: Console) -> None:
-    """Calls of services, a line for each service and hour."""
+    """Print calls of services, a line per service and hour."""
     table = listing("service", "hour", numbers=("calls", "failed", "open", "cost"))
-    for one in traffic:
+    for row in traffic:
         table.add_row(
-            escape(one.service),
-            f"{one.hour:%Y-%m-%d %H:00}",
-            f"{one.calls:,}",
-            f"[red]{one.failed:,}[/]" if one.failed else "0",
-            f"{one.open:,}",
-            one.paid,
+            escape(row.service),
+            f"{row.hour:%Y-%m-%d %H:00}",
+            f"{row.calls:,}",
+            f"[red]{row.failed:,}[/]" if row.failed else "0",
+            f"{row.open:,}",
+            row.paid,
         )
     console.print(table)
 
 
 def print_views(views: list[BatchView], console: Console) -> None:
-    """Batches, a line each."""
+    """Print batches, a line each."""
     by_keys = any(view.submitted_by is not None for view in views)
     names = ("batch", "submitted", *(["by"] if by_keys else []), "what", "state")
     table = listing(*names, numbers=("items", "done", "failed"))
@@ -193,13 +193,13 @@ def print_views(views: list[BatchView], console: Console) -> None:
 
 
 def kinds_words(kinds: Mapping[ErrorKind, int]) -> str:
-    """`timeout 12, connection 1`: the most frequent first."""
+    """Return `timeout 12, connection 1`, most frequent first."""
     ordered = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))
     return ", ".join(f"{kind.value} {n:,}" for kind, n in ordered)
 
 
 def print_rounds(summaries: Sequence[Summary], view: BatchView, console: Console) -> None:
-    """A line a round, where there is more than one."""
+    """Print a line per round, if there are several."""
     if view.round == 1:
         return
     rows = []
@@ -219,7 +219,7 @@ def print_rounds(summaries: Sequence[Summary], view: BatchView, console: Console
 
 
 def say_failed(batch_id: str, console: Console) -> None:
-    """Say what to do about the failed items of a batch that has ended."""
+    """Print the next step for the failed items of a finished batch."""
     console.print(
         f"[dim]tamis failures {batch_id}[/] shows what failed; [dim]tamis retry {batch_id}[/] asks about it again.",
         soft_wrap=True,
@@ -227,7 +227,7 @@ def say_failed(batch_id: str, console: Console) -> None:
 
 
 def print_failures(bias: "RetryBias", console: Console) -> None:
-    """Print what failed in each round, and by which traits."""
+    """Print the failures of each round, by trait."""
     for failures in bias.rounds:
         kinds = f": [red]{kinds_words(failures.kinds)}[/]" if failures.kinds else ""
         counts = f"{failures.failed:,} of {failures.evaluated:,} records failed"
@@ -239,7 +239,7 @@ def print_failures(bias: "RetryBias", console: Console) -> None:
 
 
 def _print_comparison(comparison: "Comparison", console: Console) -> None:
-    groups = ((escape(one.label), f"{one.failed:,}", f"{one.n:,}", f"{one.rate:.1%}") for one in comparison.groups)
+    groups = ((escape(row.label), f"{row.failed:,}", f"{row.n:,}", f"{row.rate:.1%}") for row in comparison.groups)
     console.print(listing(f"by {comparison.trait.words}", numbers=("failed", "of", "rate"), rows=groups))
     tested = f" [dim]({comparison.tested})[/]" if comparison.tested else ""
     console.print(f"{escape(comparison.sentence)}{tested}")

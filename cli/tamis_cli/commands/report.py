@@ -1,4 +1,4 @@
-"""`tamis report`: what a screening came to, as a file that can stand in a review's appendix."""
+"""`tamis report`: the result of a screening, as a file for a review's appendix."""
 
 import sys
 from pathlib import Path

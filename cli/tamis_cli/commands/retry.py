@@ -1,4 +1,4 @@
-"""`tamis retry` and `tamis failures`: ask about failed items again, and see what failed."""
+"""`tamis retry` and `tamis failures`: ask about failed items again, and list failures."""
 
 import sys
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def retry(
 ) -> None:
     """Ask about the failed items of a batch once more, in a new round; nothing that is decided changes."""
     kinds = None if kind is None else [name.strip() for listed in kind for name in listed.split(",") if name.strip()]
-    rounds.kinds_of(kinds)  # a wrong name is told before anything is looked up
+    rounds.kinds_of(kinds)  # reports a wrong name before any look-up
     amount = None if max_cost is None else amount_of(max_cost)
     if (batch_id is None) != all_failed:
         raise InvalidRequest("name one batch, or say --all-failed: `tamis retry ID` or `tamis retry --all-failed`")
@@ -82,28 +82,28 @@ def failures(batch_id: BatchId) -> Iterator[object]:
 
 
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:
-    """Whoever sits at the terminal is asked first, on standard error: `--json` pays for nothing that it does not."""
+    """Ask at a terminal first, on standard error, so that `--json` also confirms payment."""
     retryable = client.retryable(kinds)
     ask = ask and bool(retryable) and sys.stdin.isatty() and err.is_terminal
     agreed = not ask or typer.confirm(f"Retry {_measure(retryable)}?", err=True)
-    each = client.retry_all_failed(kinds) if retryable and agreed else []
+    retried = client.retry_all_failed(kinds) if retryable and agreed else []
     if as_json:
-        print_json([{"id": one.batch.id, "retried": one.items, "refused": one.refused} for one in each])
+        print_json([{"id": batch.batch.id, "retried": batch.items, "refused": batch.refused} for batch in retried])
     elif not retryable:
         out.print("no completed batch has failed items" + (" of this kind" if kinds else ""))
     else:
-        for one in each:
-            line = f"batch {one.batch.id}: {counted(one.items, 'item')} again"
-            if one.refused is not None:
-                line = f"[red]not retried:[/] {escape(one.refused)}"
+        for batch in retried:
+            line = f"batch {batch.batch.id}: {counted(batch.items, 'item')} again"
+            if batch.refused is not None:
+                line = f"[red]not retried:[/] {escape(batch.refused)}"
             out.say(line)
-    return EXIT_OK if agreed and all(one.refused is None for one in each) else EXIT_FAILED
+    return EXIT_OK if agreed and all(batch.refused is None for batch in retried) else EXIT_FAILED
 
 
 def _measure(retryable: list[Retryable]) -> str:
-    """`12 items of 2 batches, about $0.04`."""
-    items, many = sum(one.items for one in retryable), len(retryable)
-    costs = [one.likely_cost for one in retryable if one.likely_cost is not None]
+    """Return `12 items of 2 batches, about $0.04`."""
+    items, many = sum(batch.items for batch in retryable), len(retryable)
+    costs = [batch.likely_cost for batch in retryable if batch.likely_cost is not None]
     cost = f"about {dollars(sum(costs[1:], costs[0]))}" if costs else "at a cost that is not known"
     if costs and len(costs) < many:
         cost += ", and more for batches whose prices are not known"

@@ -1,4 +1,4 @@
-"""`tamis review`: a whole review after a plan, stage by stage."""
+"""`tamis review`: a whole review by a plan, stage by stage."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -111,7 +111,7 @@ def list_(
 
 
 def _rehearse(plan: ReviewPlan, records: Sequence[Item], submission: SubmissionOptions) -> None:
-    """Print each stage that can be rehearsed, as if every record passed the stages before it."""
+    """Print each stage that can be rehearsed, as if every record passed the earlier stages."""
     batches = [(stage, Planned.of_stage(stage, records, use_cache=submission.use_cache)) for stage in plan.stages]
     if submission.as_json:
         rehearsals = [

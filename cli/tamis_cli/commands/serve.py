@@ -1,4 +1,4 @@
-"""`tamis serve` and `tamis keys`: the HTTP gateway and who may use it."""
+"""`tamis serve` and `tamis keys`: the HTTP gateway and its keys."""
 
 from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any
@@ -61,7 +61,7 @@ def serve(
 
 
 def _rehearsed(planned: Planned) -> Rehearsal:
-    from .dry_run import rehearsed  # loads what workers load: a gateway that nobody asks for it goes without
+    from .dry_run import rehearsed  # imports the workers' modules, which only a rehearsing gateway needs
 
     return rehearsed(planned)
 
@@ -143,7 +143,7 @@ def _restrictions(
     callback: str | None,
     dropped: Sequence[str] = (),
 ) -> Restrictions:
-    """Return the restrictions that were chosen, and None for those that are dropped."""
+    """Return the chosen restrictions, with None for dropped ones."""
     chosen: dict[str, Any] = {}
     if models:
         chosen["models"] = tuple(models)

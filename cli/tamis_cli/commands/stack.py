@@ -1,4 +1,4 @@
-"""`tamis up`, `tamis demo` and `tamis flower`: the embedded stack, and what is shown with it."""
+"""`tamis up`, `tamis demo` and `tamis flower`: the embedded stack, and programs on it."""
 
 from pathlib import Path
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""`tamis batches`, `status` and `workers`: how batches and workers stand, without importing what submitting needs."""
+"""`tamis batches`, `status` and `workers`: the state of batches and workers, without imports for submitting."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from .json_document import AsJson, print_json
 from .render import print_humans, print_rounds, print_summary, print_traffic, print_view, print_views, say_failed
 from .tables import listing
 
-OPEN_AMONG = 200  # the latest batches, of which the open ones are shown
+OPEN_AMONG = 200  # latest batches to search for open ones
 DAY = timedelta(days=1)
 
 
@@ -77,7 +77,7 @@ def status(
         view, summaries, humans = batch.status(), batch.summaries(), human_counts(batch)
         print_view(view, out)
         print_rounds(summaries, view, out)
-        if summaries and summaries[-1].round == view.round:  # those of earlier rounds are no longer how it stands
+        if summaries and summaries[-1].round == view.round:  # summaries of earlier rounds are outdated
             print_summary(summaries[-1], out)
         if humans is not None:
             print_humans(batch.id, humans, out)
@@ -97,7 +97,7 @@ def workers() -> Iterator[object]:
 
 
 def _overview(*, as_json: bool) -> NoReturn:
-    """Workers and open batches; the workers even while the ledger is away, which ends with the code of that."""
+    """Print workers and open batches; without the ledger only workers, and exit with its code."""
     away: LedgerUnavailable | None = None
     batches: list[BatchView] = []
     try:
@@ -105,7 +105,7 @@ def _overview(*, as_json: bool) -> NoReturn:
             views = ledger.workers()
             batches = [view for view in ledger.batches(OPEN_AMONG) if not view.finished]
     except LedgerUnavailable as error:
-        from tamis_producer.client.client import Client  # which asks Redis, too
+        from tamis_producer.client.client import Client  # also asks Redis
 
         away = error
         with Client() as client:
@@ -127,7 +127,7 @@ def _overview(*, as_json: bool) -> NoReturn:
 
 
 def print_workers(views: list[WorkerView], console: Console, now: datetime) -> None:
-    """Workers, a line each."""
+    """Print workers, a line each."""
     if not views:
         console.print(f"[yellow]{NO_WORKER}[/]")
         return
@@ -157,7 +157,7 @@ def _state(view: WorkerView, now: datetime) -> str:
 
 
 def _moment(at: datetime, now: datetime) -> str:
-    """By the reader's own clock; with the day where it was another one."""
+    """Return a time on the reader's clock, with the date after half a day."""
     local = at.astimezone()
     return f"{local:%H:%M}" if now - at < DAY / 2 else f"{local:%Y-%m-%d %H:%M}"
 

@@ -1,4 +1,4 @@
-"""The options that every submitting command has, written once: how to submit, whatever is submitted."""
+"""The options of every submitting command."""
 
 import inspect
 import json
@@ -26,7 +26,7 @@ from .json_document import AsJson
 
 P = ParamSpec("P")
 
-SHOWN = 80  # characters of what is wrong
+SHOWN = 80  # characters of an error
 
 
 def _dollars(text: str) -> Decimal:
@@ -50,7 +50,7 @@ def _headers(lines: Sequence[str]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon:  # the whole may be a secret: it is not repeated
+        if not colon:  # it may all be a secret, so it is not repeated
             raise InvalidParameters("--extra-header: write 'Name: value', with a colon between the two")
         if name.strip() in headers:
             raise InvalidParameters(f"--extra-header: {name.strip()!r} is given twice")
@@ -124,34 +124,34 @@ class SubmissionOptions:
 
     @property
     def use_cache(self) -> bool:
-        """True where a kept answer may be taken."""
+        """Return whether a cached answer may be used."""
         return not self.no_cache
 
     @property
     def options(self) -> dict[str, Any]:
-        """The keyword arguments of `Client.submit`."""
+        """Return the keyword arguments of `Client.submit`."""
         same = ("model", "idempotency_key", "use_cache", "priority", "callback", "max_cost", "steering", "updates")
         return {name: getattr(self, name) for name in same}
 
     def known(self) -> KnownRecords | None:
-        """Return what the search that this one brings up to date gave; None: it brings none."""
+        """Return the records of the search that this search updates; None: no update."""
         if self.updates is None:
             return None
         with Client() as client:
             return known_records(client, self.updates)
 
     def planned(self, operation: Operation, items: Sequence[Item]) -> Planned:
-        """The batch that would be submitted, for a dry run."""
+        """Return the batch to submit, for a dry run."""
         return Planned(operation, items, self.model, use_cache=self.use_cache, steering=self.steering)
 
     @cached_property
     def callback(self) -> Callback | None:
-        """The callback of the batch. Raises `InvalidParameters` where the URL cannot be called."""
+        """Return the callback of the batch. Raise `InvalidParameters` for an unusable URL."""
         return None if self.callback_url is None else callback_of(self.callback_url)
 
     @cached_property
     def steering(self) -> Steering:
-        """The steering of the model. Raises `InvalidParameters` naming the option that is wrong."""
+        """Return the steering of the model. Raise `InvalidParameters` naming the invalid option."""
         same = ("reasoning_effort", "extra_body", "tier", "tier_patience", "tier_fallback")
         values = {name: getattr(self, name) for name in same}
         values["extra_headers"] = _headers(self.extra_header) if self.extra_header else None
@@ -164,7 +164,7 @@ class SubmissionOptions:
 
 
 def with_examples(operation: Operation) -> Operation:
-    """Choose examples as `Client.with_examples` does; where there are none to choose, no ledger is needed."""
+    """Choose examples as `Client.with_examples`; without examples to choose, no ledger is needed."""
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation
     with Client() as client:
@@ -172,9 +172,9 @@ def with_examples(operation: Operation) -> Operation:
 
 
 def submitting(*without: str) -> Callable[[Callable[Concatenate[SubmissionOptions, P], None]], Callable[..., None]]:
-    """A command that takes a `SubmissionOptions` first, with the options of one after its own.
+    """Return a decorator for commands that take a `SubmissionOptions` first; its options follow the command's own.
 
-    `without` names those that it does not have; they stay at their defaults.
+    Options in `without` are omitted; they keep their defaults.
     """
     options = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -183,16 +183,14 @@ def submitting(*without: str) -> Callable[[Callable[Concatenate[SubmissionOption
     }
 
     def decorate(command: Callable[Concatenate[SubmissionOptions, P], None]) -> Callable[..., None]:
-        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        taken = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
 
         @wraps(command)
         def run(**arguments: Any) -> None:
             submission = SubmissionOptions(**{name: arguments.pop(name) for name in options})
-            _ = submission.steering, submission.callback  # what is wrong there is said before anything is read
+            _ = submission.steering, submission.callback  # raises for invalid options before anything is read
             command(submission, **arguments)  # type: ignore[call-arg]  # by name, as Typer calls it
 
-        return signed(
-            run, [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + [*options.values()]
-        )
+        return signed(run, [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in taken] + [*options.values()])
 
     return decorate

@@ -1,4 +1,4 @@
-"""The commands that submit: read files, submit their records as a batch of one operation, watch it."""
+"""The commands that submit: read files, submit their records as a batch of an operation, watch it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -38,7 +38,7 @@ from .intake import say_what_was_read, sources_of
 from .progress import attend
 from .submission import SubmissionOptions, submitting, with_examples
 
-ONE_ANSWER = ({"id": "answer"},)  # where there are no records
+ONE_ANSWER = ({"id": "answer"},)  # for a batch without records
 
 Sources = Annotated[
     list[str] | None,
@@ -283,7 +283,7 @@ def submit(
 
 
 def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
-    """Submit one empty item, follow the batch, say its answer, and end the command."""
+    """Submit an empty item, follow the batch, print its answer, and end the command."""
     if submission.dry_run:
         dry_run(submission.planned(operation, ONE_ANSWER), max_cost=submission.max_cost, as_json=submission.as_json)
         return
@@ -294,7 +294,7 @@ def _submit_alone(operation: Answer, submission: SubmissionOptions) -> None:
 
 
 def _answer(batch: Batch) -> str | None:
-    """The one answer of a batch without records; None where there is none."""
+    """Return the single answer of a batch without records, or None."""
     result = next(batch.results()).result
     return str(result.value) if isinstance(result, EvaluationResult) and result.error is None else None
 
@@ -305,9 +305,9 @@ def _say_answer(batch: Batch) -> None:
 
 
 def panel_of_options(models: str | None, policy: PanelPolicy | None) -> Panel | None:
-    """Return the panel of a command line, or None where it names none.
+    """Return the panel of a command line, or None.
 
-    Raises `InvalidParameters` for models that make no panel, and for a policy without models.
+    Raises `InvalidParameters` for models that form no panel, and for a policy without models.
     """
     if models is None:
         if policy is not None:

@@ -8,7 +8,7 @@ from tamis_schemas.batches.wire import SHORT_ID
 
 
 def short(id: object) -> str:  # noqa: A002 - as everywhere
-    """Return the beginning of an id, by which people name what it belongs to."""
+    """Return the beginning of an id, which people use as a name."""
     return str(id)[:SHORT_ID]
 
 
@@ -18,7 +18,7 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[str]] = ()) -> Table:
-    """Return a list without lines, one of its rows for each thing; columns of numbers come last, and to the right."""
+    """Return a list without lines, a row per element; columns of numbers are last and right-aligned."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in names:
         table.add_column(name)
@@ -30,7 +30,7 @@ def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[st
 
 
 def facts_by_name(rows: Iterable[tuple[str, str | None]]) -> Table:
-    """Return a table of two columns: a name, and what is said of it; None leaves the row out."""
+    """Return a table of two columns, name and fact; None skips the row."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()

@@ -1,4 +1,4 @@
-"""`tamis webhooks`: what was told to whom, tell it again, and try a receiver."""
+"""`tamis webhooks`: list deliveries, repeat them, and try a receiver."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""`tamis worker` and `tamis health`: one worker process, and the probe of it."""
+"""`tamis worker` and `tamis health`: a worker process, and its probe."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The doctor: looks at everything that Tamis needs, and says how to mend what is wrong.
+"""The doctor: examines everything that Tamis needs, with a remedy for each fault.
 
-Each part reads first and judges then; what judges is pure.
+Each part reads first and judges then; the judging functions are pure.
 """

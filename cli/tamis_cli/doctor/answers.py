@@ -1,4 +1,4 @@
-"""The answers of an interview: can they be used, how the model had to be asked for them, and what they cost."""
+"""The answers of an interview: whether they are usable, the dialect of the questions, and their cost."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -19,9 +19,9 @@ from .interview import AskedQuestion, Call
 
 Key = TypeVar("Key", bound=Hashable)
 LONGEST_SHOWN = 120  # characters of an answer
-ANY_TIER = frozenset({"auto"})  # asks for none in particular
+ANY_TIER = frozenset({"auto"})  # no particular tier
 
-# How the model is told the shape of an answer, by rung.
+# How the model gets the shape of an answer, by rung.
 SHAPE_BY_RUNG = {
     Rung.STRICT: "by a strict schema",
     Rung.BOUNDED: "by a strict schema with every bound written out",
@@ -30,10 +30,10 @@ SHAPE_BY_RUNG = {
     Rung.REMINDED: "in the messages, and their last words say that it counts",
 }
 
-# Parameters that are sent without having been asked for, and what becomes of answers without them.
+# Parameters sent by default, with the effect of omitting them on answers.
 OWN = {"temperature": " (answers vary as the model likes)", KEY: "", **dict.fromkeys(OF_TOKENS, "")}
 
-# Of a harmless question: how bad it is, and what to do.
+# For a harmless question: the severity, and the remedy.
 OF_ONE_QUESTION = {
     ErrorKind.TRUNCATED: (
         warning,
@@ -51,7 +51,7 @@ OF_ONE_QUESTION = {
 
 
 def judge_answers(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
-    """Return what to say of the answers; only why there are none where no question was answered."""
+    """Return the findings about the answers; only the reason if there are none."""
     findings = [*_used(questions), *_unusable(questions), *_unanswered(endpoint, questions)]
     answers = [call for question in questions for call in question.calls if isinstance(call.reply, ChatAnswer)]
     if not answers:
@@ -76,7 +76,7 @@ def _used(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 
 def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
-    """One finding for all answers that cannot be used for the same reason, with the first of them."""
+    """Yield a finding per reason for unusable answers, with the first such answer."""
     for problem, same in _alike(questions, lambda call: call.problem).items():
         first = same[0].last.reply
         content = " ".join(first.content.split()) if isinstance(first, ChatAnswer) else ""
@@ -87,7 +87,7 @@ def _unusable(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
 
 
 def _unanswered(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> Iterator[Finding]:
-    """One finding for all questions that ended alike."""
+    """Yield a finding per kind of failure of unanswered questions."""
     alike = _alike(questions, lambda call: call.reply.kind if isinstance(call.reply, CallError) else None)
     answers = any(isinstance(question.last.reply, ChatAnswer) for question in questions)
     for kind, same in alike.items():
@@ -101,11 +101,11 @@ def _unanswered(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) 
 
 
 def _alike(questions: Iterable[AskedQuestion], key: Callable[[Call], Key | None]) -> dict[Key, list[AskedQuestion]]:
-    """Return the questions by a key of the call that decides; those without one are left out."""
+    """Return the questions by a key of the deciding call, without questions that lack the key."""
     groups: dict[Key, list[AskedQuestion]] = defaultdict(list)
     for question in questions:
-        if (found := key(question.last)) is not None:
-            groups[found].append(question)
+        if (value := key(question.last)) is not None:
+            groups[value].append(question)
     return groups
 
 
@@ -141,16 +141,16 @@ def _parameters(questions: Iterable[AskedQuestion], answers: Sequence[Call]) -> 
 
 
 def _probabilities(questions: Iterable[AskedQuestion]) -> Iterator[Finding]:
-    """What the tokens of the decisions say, where their probabilities were asked for."""
-    deciding = [one for one in questions if one.last.read and one.decision and OF_TOKENS[0] in one.optional]
+    """Yield the findings about token probabilities of decisions, if they were requested."""
+    deciding = [entry for entry in questions if entry.last.read and entry.decision and OF_TOKENS[0] in entry.optional]
     if not deciding:
         return
-    weighed = [one for one in deciding if one.probability is not None]
+    weighed = [entry for entry in deciding if entry.probability is not None]
     if weighed:
         yield ok("probability", f"{_named(weighed)}: the tokens of the answer give the decision a probability")
         return
-    refused = any(OF_TOKENS[0] in one.last.dialect.left_out for one in deciding)
-    came = any(isinstance(one.last.reply, ChatAnswer) and one.last.reply.tokens for one in deciding)
+    refused = any(OF_TOKENS[0] in entry.last.dialect.left_out for entry in deciding)
+    came = any(isinstance(entry.last.reply, ChatAnswer) and entry.last.reply.tokens for entry in deciding)
     why = "it refuses those of tokens" if refused else "those of its tokens are no use" if came else "it gives none"
     yield ok("probability", f"none: {why}; records are put in order by the stated confidence, or by a grade (--graded)")
 
@@ -168,7 +168,7 @@ def _model(endpoint: ExaminedEndpoint, answers: Sequence[Call]) -> Finding:
 
 
 def _is_of(model: str, answering: str) -> bool:
-    """True for the model itself, a snapshot of it, and the same under a provider's or a folder's name."""
+    """Return whether it is the model itself, a snapshot of it, or the same under a provider's or a folder's name."""
     short, named = model.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
     return named == short or named.startswith((f"{short}-", f"{short}:", f"{short}@")) or short.startswith(f"{named}:")
 
@@ -178,12 +178,12 @@ def _limits(questions: Iterable[AskedQuestion]) -> Finding:
     if not rates:
         return ok("limits", "the endpoint says nothing of its limits: those of TAMIS_LIMIT_* hold")
     latest = rates[-1]
-    known = [
+    parts = [
         f"{limit:,} {of}"
         for limit, of in ((latest.limit_requests, "requests"), (latest.limit_tokens, "tokens"))
         if limit is not None
     ]
-    return ok("limits", f"the endpoint says its limits, which workers keep to: {' and '.join(known) or 'what is left'}")
+    return ok("limits", f"the endpoint says its limits, which workers keep to: {' and '.join(parts) or 'what is left'}")
 
 
 def _named(questions: Iterable[AskedQuestion]) -> str:
@@ -191,7 +191,7 @@ def _named(questions: Iterable[AskedQuestion]) -> str:
 
 
 def judge_bill(model: str, questions: Sequence[AskedQuestion], prices: Prices) -> list[Finding]:
-    """Return what these questions cost, and what of a bill cannot be known; nothing where nothing was paid."""
+    """Return the cost of these questions, with its unknown parts; empty if nothing was paid."""
     calls = [call for question in questions for call in question.calls]
     paid = [call for call in calls if isinstance(call.reply, ChatAnswer) or call.reply.usage != Usage()]
     return [*_bill(model, questions, paid, prices), *_uncounted(paid), *_other_tier(questions)] if paid else []

@@ -1,4 +1,4 @@
-"""The LLM endpoint: is it there, does it take the key, does it know the model; and what is wrong where it does not."""
+"""The LLM endpoint: whether it answers, accepts the key and has the model; else the fault."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -19,21 +19,21 @@ ASKS_IT = "`tamis doctor` without --no-call asks the model, which is paid for"
 
 @dataclass(frozen=True)
 class ExaminedEndpoint:
-    """Which endpoint is looked at, and on whose word."""
+    """An endpoint to examine, with the source of its setting."""
 
     base_url: str  # without user and password
     model: str
-    has_key: bool = True  # one is set here
-    of_stack: bool = False  # named by the stack that runs in another terminal, not here
+    has_key: bool = True  # a key is set here
+    of_stack: bool = False  # set by the stack in another terminal, not here
 
 
 def out_of_reach(error: CallError) -> bool:
-    """True where no other request would be answered either: there is no way there, or the key is refused."""
+    """Return whether every other request would fail too: no connection, or the key is refused."""
     return not error.sent or error.kind is ErrorKind.AUTHENTICATION or _redirects(error)
 
 
 def judge_list(endpoint: ExaminedEndpoint, listed: ModelList | CallError, *, asking: bool) -> list[Finding]:
-    """Return what to say of the list of models; a missing one is no fault where the model itself is asked."""
+    """Return the findings about the list of models; a missing list is no fault if the model itself is asked."""
     url, model = endpoint.base_url, endpoint.model
     if isinstance(listed, CallError):
         return _unlisted(endpoint, listed, asking=asking)
@@ -59,7 +59,7 @@ def _unlisted(endpoint: ExaminedEndpoint, error: CallError, *, asking: bool) -> 
 
 
 def judge_error(endpoint: ExaminedEndpoint, error: CallError) -> Finding:
-    """Return what to say of an endpoint that gave no answer."""
+    """Return the finding about an endpoint without an answer."""
     url = endpoint.base_url
     if error.obstacle is not None:
         return _no_way(url, error)

@@ -1,4 +1,4 @@
-"""The whole examination, part by part; what one part cannot say keeps none of the others from it."""
+"""The whole examination, part by part; a failed part does not stop the others."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -27,30 +27,30 @@ from .finding import Finding, failure, ok, ok_if, warning
 from .redis_server import RedisReading, judge_redis_server, read_redis_server
 from .surroundings import judge_clocks, judge_disk, judge_repairs, judge_times, judge_workers, read_clock
 
-DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # so that a pooler that is not named lets it in
-SLOW = 0.05  # s for one answer
-# 8 for its ledger, 6 for what it writes in groups, and one or two for dispatch.
+DOCTOR = PoolKind("tamis doctor", statement_within=0, idle_within=0)  # so that an unnamed pooler accepts it
+SLOW = 0.05  # s for an answer
+# 8 for its ledger, 6 for grouped writes, and one or two for dispatch.
 CONNECTIONS_OF_A_WORKER = 16
 
 
 @dataclass(frozen=True)
 class LedgerReading:
-    """The answers of the ledger's server about itself."""
+    """The state of the ledger's server."""
 
     version: str
-    latency: float  # s, of the fastest of a few answers
-    ahead: float  # s that its clock is ahead of this machine's
-    revision: str | None  # of the tables; None: there are none
+    latency: float  # s, fastest of a few answers
+    ahead: float  # s of lead over this machine's clock
+    revision: str | None  # of the tables; None: no tables
     size: int  # bytes
     connections: int  # in use
     connections_at_most: int  # for ordinary users
     read_only: bool
-    pooler: bool = False  # something stands before it that gives sessions of its own, as PgBouncer does
-    pooled: bool = False  # and the URL says that transactions are pooled
+    pooler: bool = False  # a pooler such as PgBouncer is in front
+    pooled: bool = False  # the URL declares pooled transactions
 
 
 def read_ledger_server(url: str) -> LedgerReading | TamisError:
-    """Return what the server says of itself, or why it does not answer."""
+    """Return the server's state, or why it does not answer."""
     try:
         with single_connection(url, DOCTOR) as connection:
 
@@ -77,14 +77,14 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Return whether the session is another one than the driver was told when it connected."""
+    """Return whether the session differs from the one that the driver got when connecting."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
 
 
 def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Sequence[str]) -> list[Finding]:
-    """Return what to say of the ledger; `revisions`: those that this release knows, its own last."""
+    """Return the findings about the ledger; `revisions`: those known to this release, its own last."""
     subject = "ledger"
     if isinstance(reading, TamisError):
         return [failure(subject, str(reading), "start Postgres, or put TAMIS_DATABASE_URL right")]
@@ -106,15 +106,15 @@ def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Sequence
 
 
 def _tables(subject: str, revision: str | None, revisions: Sequence[str]) -> Finding:
-    *older, own = revisions
-    if revision == own:
+    *older, newest = revisions
+    if revision == newest:
         return ok(subject, f"its tables are those of this release (revision {revision})")
     if revision is None:
         return failure(subject, "it has no tables yet", "run `tamis migrate`")
     if revision in older:
-        what = f"its tables are older (revision {revision}) than this release's ({own})"
+        what = f"its tables are older (revision {revision}) than this release's ({newest})"
         return failure(subject, what, "run `tamis migrate`; workers of the older release go on meanwhile")
-    what = f"its tables are newer (revision {revision}) than this release's ({own})"
+    what = f"its tables are newer (revision {revision}) than this release's ({newest})"
     return failure(subject, what, "install the newer release of Tamis on this machine")
 
 
@@ -134,18 +134,18 @@ NEWEST = 5  # endpoints and models
 
 @dataclass(frozen=True)
 class Learned:
-    """The way in which workers ask one model of one endpoint."""
+    """The learned dialect of a model at an endpoint."""
 
     endpoint: str
     model: str
     rung: str
     proven: bool
-    unusable: int  # answers in a row on the lowest rung
+    unusable: int  # consecutive answers on the lowest rung
     since: datetime
 
 
 def read_learned(engine: Engine) -> tuple[Learned, ...]:
-    """Return what was learned last. Raises `LedgerUnavailable` where the ledger does not answer."""
+    """Return the newest learned dialects. Raise `LedgerUnavailable` if the ledger does not answer."""
     columns = dialects.c
     latest = select(
         columns.endpoint, columns.model, columns.rung, columns.proven, columns.unusable, columns.changed_at
@@ -155,7 +155,7 @@ def read_learned(engine: Engine) -> tuple[Learned, ...]:
 
 
 def judge_learned(row: Learned) -> Finding:
-    """Return what to say of one of them."""
+    """Return the finding about a learned dialect."""
     what = f"workers ask {row.model} at {row.endpoint} on rung {row.rung} since {row.since:%Y-%m-%d %H:%M} UTC"
     if row.unusable:
         plural = "" if row.unusable == 1 else "s"
@@ -164,7 +164,7 @@ def judge_learned(row: Learned) -> Finding:
     return ok("learned", what if row.proven else f"{what}, which no answer has proven yet")
 
 
-LATE = 60  # s behind its time: workers look every two
+LATE = 60  # s of delay: workers look every two
 
 _READ = text("""
 SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :tasks) AS waiting,
@@ -180,23 +180,23 @@ SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :
 
 @dataclass(frozen=True)
 class WebhookBacklog:
-    """The counts of a ledger's webhooks that wait or have failed."""
+    """The counts of a ledger's waiting or failed webhooks."""
 
-    waiting: int  # to be signed, as no task is
-    failing: int  # were tried already, tasks too
-    late: int  # should have been sent, and nobody does
+    waiting: int  # to be signed; tasks are not
+    failing: int  # tried already, with tasks
+    late: int  # overdue, and not sent by any worker
     given_up: int  # within a day
-    batches: int  # that are to tell somebody by what is signed, and have not ended
+    batches: int  # unfinished batches with signed notifications
 
 
 def read_backlog(engine: Engine) -> WebhookBacklog:
-    """Return how many there are. Raises `LedgerUnavailable`."""
+    """Return the counts. Raise `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         return WebhookBacklog(**connection.execute(_READ, {"late": LATE, "tasks": TASKS}).mappings().one())
 
 
 def judge_backlog(backlog: WebhookBacklog, *, secret: bool) -> list[Finding]:
-    """Return what to say of them; `secret`: whether there is one to sign with, in the environment that is examined."""
+    """Return the findings about the backlog; `secret`: whether the examined environment has a signing secret."""
     subject = "webhooks"
     findings = []
     if not secret and (backlog.waiting or backlog.batches):
@@ -224,13 +224,13 @@ def examine(
     endpoint_only: bool = False,
     tell: Callable[[str], object] = lambda _: None,
 ) -> Iterator[Finding]:
-    """Everything that Tamis needs, a finding after the other, without secrets.
+    """Yield findings about everything that Tamis needs, without secrets.
 
     Args:
         settings: of this process.
-        call: put one question of each operation to the model, which is paid for.
-        endpoint_only: look at nothing but the LLM, which needs no servers.
-        tell: takes what is being done where that takes its time.
+        call: put a question of each operation to the model, which costs money.
+        endpoint_only: examine only the LLM, which needs no servers.
+        tell: receives the current step, if it takes time.
     """
     redact = Redaction.of(settings)
     llm = _llm(settings, call, tell, redact.learn)
@@ -282,7 +282,7 @@ def _servers(settings: WorkerSettings) -> Iterator[Finding]:
 
 
 def _other_broker(settings: WorkerSettings) -> Finding:
-    """Find out whether a broker that is no Redis answers; no more is asked of it."""
+    """Return the finding about a broker other than Redis: whether it answers, and nothing more."""
     try:
         with closing(make_app(settings)) as app:
             waiting_messages(app, within=ANSWER_WITHIN)
@@ -293,7 +293,7 @@ def _other_broker(settings: WorkerSettings) -> Finding:
 
 
 def _redis_servers(settings: WorkerSettings) -> dict[str, str]:
-    """The Redis servers by what they are for; each server once."""
+    """Return the Redis servers by purpose; each server once."""
     servers: dict[str, str] = {}
     urls = {"broker": settings.broker, "result backend": settings.result_backend, "limiter": settings.limiter}
     for subject, url in urls.items():

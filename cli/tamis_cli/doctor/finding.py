@@ -1,4 +1,4 @@
-"""What the doctor finds."""
+"""The findings of the doctor."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,35 +8,35 @@ class Level(StrEnum):
     """The severity of a finding."""
 
     OK = "ok"
-    WARNING = "warning"  # it works, and something may come of it
+    WARNING = "warning"  # it works, with a risk
     FAILURE = "failure"  # it does not work
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """A checked thing and its result."""
 
     subject: str
     level: Level
     what: str  # one line
-    mend: str | None = None  # one line; None where there is nothing to mend
+    mend: str | None = None  # one line; None if nothing needs mending
 
 
 def ok(subject: str, what: str) -> Finding:
-    """All is well."""
+    """Return a finding without a fault."""
     return Finding(subject, Level.OK, what)
 
 
 def warning(subject: str, what: str, mend: str) -> Finding:
-    """It works, and something may come of it."""
+    """Return a warning: it works, with a risk."""
     return Finding(subject, Level.WARNING, what, mend)
 
 
 def ok_if(well: bool, subject: str, what: str, mend: str) -> Finding:
-    """All is well, or something may come of it."""
+    """Return `ok` if all is well, else a warning."""
     return ok(subject, what) if well else warning(subject, what, mend)
 
 
 def failure(subject: str, what: str, mend: str) -> Finding:
-    """It does not work."""
+    """Return a failure: it does not work."""
     return Finding(subject, Level.FAILURE, what, mend)

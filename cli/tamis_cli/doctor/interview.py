@@ -1,7 +1,7 @@
-"""An interview: one real question of each operation, put to the endpoint over the workers' own seam.
+"""An interview: a real question of each operation, put to the endpoint with the workers' own client.
 
-The first question finds out, alone, how the model wants to be asked; the others are then asked side by side. An answer
-is read as the engine reads it, and teaches how to ask as it teaches the workers; nobody but this process learns of it.
+The first question, alone, learns the endpoint's dialect; the others then run concurrently. Answers are parsed and
+learned from as in the engine, but only within this process.
 """
 
 import asyncio
@@ -27,21 +27,21 @@ from tamis_worker.operations import InvalidAnswer
 
 from .endpoint import out_of_reach
 
-# After these no other question is answered either, or it would only wait as long again.
+# After these, other questions would fail as well, or time out.
 HOPELESS = frozenset({ErrorKind.CONNECTION, ErrorKind.TIMEOUT, ErrorKind.RATE_LIMITED})
 
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """The question of one operation, and how its answer is read."""
+    """The question of an operation, with the parser of its answer."""
 
     operation: str
     request: ChatRequest
-    parse: Callable[[object], Any]  # of decoded JSON; each operation reads a type of its own
+    parse: Callable[[object], Any]  # of decoded JSON; each operation has its own type
 
 
 def sample_questions(model: str, patience: CallPolicy, steering: Steering = NO_STEERING) -> tuple[SampleQuestion, ...]:
-    """One question of each operation's shape, a short one first. The records are made up."""
+    """Return a question of each operation's shape, a short one first. The records are made up."""
     questions = []
     for operation, item in _samples():
         program = operations.program_of(operation, item)
@@ -62,37 +62,37 @@ def _samples() -> Iterator[tuple[Operation, Item]]:
         "batch_size": 1,
     }
     for kind in sorted(OPERATIONS, key=lambda kind: kind in (Inclusion, AnswerOperation)):  # the long questions last
-        own = {"criteria": read_criteria(CRITERIA)} if kind is Inclusion else {}
-        operation = parse_operation({"operation": operation_name(kind), **kind.example, **own})
+        criteria = {"criteria": read_criteria(CRITERIA)} if kind is Inclusion else {}
+        operation = parse_operation({"operation": operation_name(kind), **kind.example, **criteria})
         yield operation, classified if kind is Judge else record
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One paid call: in which dialect it was made, and what came."""
+    """A paid call: its dialect, and the reply."""
 
     dialect: Dialect
     reply: Reply
-    problem: str | None = None  # why an answer cannot be read
+    problem: str | None = None  # why an answer is unusable
 
     @property
     def read(self) -> bool:
-        """True where there is an answer, and it can be used."""
+        """Return whether there is a usable answer."""
         return isinstance(self.reply, ChatAnswer) and self.problem is None
 
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """One operation's question, and the calls that it took; at least one."""
+    """An operation's question with its calls; at least one call."""
 
     operation: str
     calls: tuple[Call, ...]
-    optional: Mapping[str, Any] = field(default_factory=dict)  # parameters that the request can do without
-    decision: DecisionField | None = None  # of its answer; None: it includes and excludes nothing
+    optional: Mapping[str, Any] = field(default_factory=dict)  # parameters that the request can omit
+    decision: DecisionField | None = None  # of its answer; None: it does not include or exclude
 
     @property
     def probability(self) -> float | None:
-        """The probability that the tokens of the answer give its decision; None: they give none."""
+        """Return the probability of the decision from the answer's tokens, or None."""
         reply = self.last.reply
         if self.decision is None or not isinstance(reply, ChatAnswer):
             return None
@@ -100,14 +100,14 @@ class AskedQuestion:
 
     @property
     def last(self) -> Call:
-        """The call that decides."""
+        """Return the call that decides."""
         return self.calls[-1]
 
 
 async def interview(llm: LlmClient, questions: Sequence[SampleQuestion], *, within: float) -> tuple[AskedQuestion, ...]:
-    """Return what became of the questions, in their order; only the first where that shows that none is answered.
+    """Return the results of the questions, in order; only the first if it shows that none is answered.
 
-    `within`: seconds for all of them; a question that takes longer counts as not answered.
+    `within`: seconds for all of them; a slower question counts as not answered.
     """
     until = asyncio.get_running_loop().time() + within
     first = await _asked(llm, questions[0], until)
@@ -141,7 +141,7 @@ async def _asked(llm: LlmClient, question: SampleQuestion, until: float) -> Aske
 
 
 def _problem(question: SampleQuestion, reply: Reply) -> str | None:
-    """Return why the engine could not use an answer; None where it could, or where there is none."""
+    """Return why the engine could not use an answer; None if it could, or there is none."""
     if isinstance(reply, CallError):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The LLM as the workers would ask it: its list of models, one question of each operation, its key, its bill."""
+"""The LLM from the workers' side: its list of models, a question of each operation, its key, its bill."""
 
 import asyncio
 import base64
@@ -24,22 +24,22 @@ from .endpoint import SUBJECT, ExaminedEndpoint, judge_list, out_of_reach
 from .finding import Finding, failure, ok, warning
 from .interview import AskedQuestion, SampleQuestion, interview, sample_questions
 
-LISTS_WITHIN = 15.0  # s; longer than the wait for a connection, so that it is known that there was none
-ANSWERS_WITHIN = 120.0  # s for one question, or TAMIS_CALL_TIMEOUT where that is shorter
+LISTS_WITHIN = 15.0  # s; longer than the connection timeout, so that its error is reported
+ANSWERS_WITHIN = 120.0  # s per question, or TAMIS_CALL_TIMEOUT if that is shorter
 ALL_ANSWER_WITHIN = 300.0  # s for all questions; a small model on a busy CPU takes a minute for each
 
-# The client sends a key, and takes no second way of saying who it is.
+# The client sends a key, and accepts no second credential.
 NO_USER = "take them out of TAMIS_LLM_BASE_URL: an endpoint is told who asks by TAMIS_LLM_API_KEY"
 KEY_SUBJECT = "LLM key"
-SOON = timedelta(hours=24)  # a batch may run for as long
+SOON = timedelta(hours=24)  # a possible duration of a batch
 
 
 def examine_llm(
     settings: WorkerSettings, *, call: bool, tell: Callable[[str], object], learn: Callable[[str], object]
 ) -> Iterator[Finding]:
-    """Yield what is found of the LLM; `call`: it is asked, which is paid for.
+    """Yield the findings about the LLM; `call`: ask it, which costs money.
 
-    `tell` takes what is being done; `learn` is told of each key before it is used, so that nothing says it.
+    `tell` gets the current step; `learn` gets each key before its use, so that outputs can redact it.
     """
     try:
         url = _url_of(settings)
@@ -79,9 +79,9 @@ async def _ask(
     tell: Callable[[str], object],
     learn: Callable[[str], object],
 ) -> tuple[ModelList | CallError, tuple[AskedQuestion, ...], datetime | None]:
-    """Return the list of models, the answered questions, and when the key expires.
+    """Return the list of models, the answered questions, and the key's expiry.
 
-    No question is asked unless `call`, nor where the endpoint cannot be reached.
+    No question is asked without `call`, or if the endpoint is unreachable.
     """
     keys = key_source(
         settings.llm_api_key.get_secret_value() if settings.llm_api_key else "",
@@ -113,9 +113,9 @@ async def _ask(
 
 
 def _url_of(settings: WorkerSettings) -> str:
-    """The endpoint of this terminal; where it names none, that of the stack in another one.
+    """Return this terminal's endpoint; if it has none, that of the stack in another terminal.
 
-    Only then: a key of this terminal is sent nowhere but to the endpoint that it names itself.
+    Otherwise not: this terminal's key goes only to its own endpoint.
     """
     stack = settings.stack
     if not settings.names_an_llm and stack is not None and stack.llm_base_url is not None:
@@ -140,14 +140,14 @@ def _has_key(settings: WorkerSettings) -> bool:
 
 
 def _renewal_of(settings: WorkerSettings) -> str | None:
-    """Return how a fresh key comes about; None for a key that is read once, when a process starts."""
+    """Return the source of fresh keys; None for a key that is read once, at process start."""
     if settings.llm_api_key_file is not None:
         return "the file of TAMIS_LLM_API_KEY_FILE is read again when it changes"
     return None if settings.llm_api_key is not None else "TAMIS_LLM_API_KEY_COMMAND prints a fresh one"
 
 
 def expiry_of(key: str) -> datetime | None:
-    """When a key that is a JSON web token expires (its claim `exp`); None where it is none, or does not say."""
+    """Return the expiry of a key that is a JSON web token (its claim `exp`), or None."""
     parts = key.split(".")
     if len(parts) != 3:
         return None
@@ -159,7 +159,7 @@ def expiry_of(key: str) -> datetime | None:
 
 
 def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -> Finding:
-    """Return what to say of the key; `renewed`: how a fresh one comes about."""
+    """Return the finding about the key; `renewed`: the source of fresh keys."""
     how = f"; {renewed}" if renewed else ""
     if expires is None:
         return ok(KEY_SUBJECT, f"it does not say when it expires{how}")
@@ -176,7 +176,7 @@ def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -
 
 
 def _words(left: timedelta) -> str:
-    """`3 days`, `5 hours`, `58 minutes`: the largest unit that there are two of."""
+    """Return `3 days`, `5 hours`, `58 minutes`: in the largest unit with at least two."""
     seconds = left.total_seconds()
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:

@@ -1,4 +1,4 @@
-"""A Redis server: does it answer, does it keep what it is given, has it room."""
+"""A Redis server: whether it answers, keeps its data, and has room."""
 
 from dataclasses import dataclass
 
@@ -9,24 +9,24 @@ from .finding import Finding, failure, ok, ok_if, warning
 from .surroundings import read_clock
 
 ANSWER_WITHIN = 5.0  # s
-SLOW = 0.05  # s for one answer; each claim of a rate limit waits for one
+SLOW = 0.05  # s per answer; each claim of a rate limit waits for an answer
 FULL = 0.8  # of maxmemory
 KEEP_ALL = "redis-cli CONFIG SET maxmemory-policy noeviction, and the same in redis.conf"
 
 
 @dataclass(frozen=True)
 class RedisReading:
-    """The answers of a server about itself; None where it does not say."""
+    """The state of a server; None for unreported values."""
 
     version: str
-    latency: float  # s, of the fastest of a few answers
-    ahead: float  # s that its clock is ahead of this machine's
-    policy: str | None = None  # what it evicts when it is full
+    latency: float  # s, fastest of a few answers
+    ahead: float  # s of lead over this machine's clock
+    policy: str | None = None  # eviction policy when full
     append_only: bool | None = None
     last_write_ok: bool | None = None
     used: int | None = None  # bytes
     maxmemory: int | None = None  # bytes; 0: no bound
-    evicted: int | None = None  # keys, since it was started
+    evicted: int | None = None  # keys, since its start
     replica: bool | None = None
 
 
@@ -35,18 +35,18 @@ class Unreachable:
     """A server that did not answer."""
 
     why: str
-    refused: bool = False  # it answered, and took no password or none of ours
+    refused: bool = False  # it answered, but refused the password or its absence
 
 
 def read_redis_server(url: str) -> RedisReading | Unreachable:
-    """Return what the server at `url` says of itself."""
+    """Return the state of the server at `url`."""
     try:
         with redis.Redis.from_url(url, socket_timeout=ANSWER_WITHIN, socket_connect_timeout=ANSWER_WITHIN) as client:
             client.ping()
             latency, ahead = read_clock(lambda: _time(client))
             try:
                 info = client.info()
-            except redis.ResponseError:  # this user may not ask, or some servers give it to administrators only
+            except redis.ResponseError:  # forbidden for this user, or for all but administrators
                 return RedisReading("of unknown version", latency, ahead)
     except (redis.AuthenticationError, NoPermissionError) as error:
         return Unreachable(str(error).splitlines()[0], refused=True)
@@ -74,7 +74,7 @@ def _time(client: "redis.Redis") -> float:
 
 
 def judge_redis_server(subject: str, where: str, reading: RedisReading | Unreachable) -> list[Finding]:
-    """Return what to say of a server."""
+    """Return the findings about a server."""
     if isinstance(reading, Unreachable):
         if reading.refused:
             mend = "put user and password into the URL of TAMIS_BROKER_URL: redis://user:password@host:6379/0"

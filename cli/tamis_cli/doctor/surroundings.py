@@ -1,4 +1,4 @@
-"""What lies between the parts: clocks, time limits, workers and what waits for them, the disk."""
+"""The surroundings of the parts: clocks, time limits, workers with their queues, the disk."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from tamis_producer.runs.workers import Repairs
 from .finding import Finding, failure, ok, ok_if, warning
 
 SKEW = 30.0  # s
-JOINS = 60  # s that a chord's join may take; a message delivered again meanwhile would run it twice
+JOINS = 60  # s for a chord's join; a message redelivered before would run it twice
 REPAIRED = {
     "released": "items of dead workers taken back",
     "lost": "lost messages replaced",
@@ -22,7 +22,7 @@ DISK_LEFT = 2_000_000_000  # bytes
 
 
 def read_clock(ask: Callable[[], float]) -> tuple[float, float]:
-    """Return the seconds of the fastest of three answers, and those that the server's clock is ahead."""
+    """Return the seconds of the fastest of three answers, and the lead of the server's clock."""
     best = (float("inf"), 0.0)
     for _ in range(3):
         wall, began = time.time(), time.perf_counter()
@@ -33,7 +33,7 @@ def read_clock(ask: Callable[[], float]) -> tuple[float, float]:
 
 
 def judge_clocks(ahead: Mapping[str, float]) -> Finding:
-    """`ahead`: seconds that each server's clock is ahead of this machine's."""
+    """Return the finding about clocks; `ahead`: seconds of each server's lead over this machine."""
     subject = "clocks"
     if not ahead:
         return warning(subject, "no server said what time it is", "see above")
@@ -65,7 +65,7 @@ def judge_times(*, visibility: float, item_deadline: float, call_timeout: float)
 
 
 def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | None, *, version: str) -> list[Finding]:
-    """`waiting`: messages in each queue, None where the broker does not say; `version`: of this Tamis."""
+    """Return findings about workers. `waiting`: messages per queue, None if unknown; `version`: of this Tamis."""
     subject = "workers"
     messages = sum((waiting or {}).values())
     if not workers:
@@ -88,7 +88,7 @@ def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | No
 
 
 def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
-    """Return what the reconciler set going again, which is no trouble by itself: it is there for that."""
+    """Return the finding about the reconciler's repairs, which are normal work for it."""
     subject = "reconciler"
     done = [f"{REPAIRED[repair.kind]} {repair.total:,}" for repair in repairs if repair.kind in REPAIRED]
     if not done:
@@ -97,6 +97,6 @@ def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
 
 
 def judge_disk(where: str, left: int) -> Finding:
-    """`left`: bytes."""
+    """Return the finding about the disk; `left`: bytes."""
     line = f"{left / 1e9:,.1f} GB are left for {where}"
     return ok_if(left >= DISK_LEFT, "disk", line, "make room: Postgres stops when it is full")

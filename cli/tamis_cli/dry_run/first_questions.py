@@ -1,4 +1,4 @@
-"""A rehearsal of a batch: its first questions rendered as they would be sent, looked up in the cache, and counted."""
+"""A rehearsal of a batch: its first questions, rendered as they would be sent, looked up in the cache, and counted."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -37,15 +37,15 @@ from .prompt_beginning import beginning_of
 
 SAMPLES = 3
 KEYS_AT_ONCE = 1000
-ASSUMED_CALL = 2.0  # s, where no earlier call of the model says better
+ASSUMED_CALL = 2.0  # s, without earlier calls of the model
 LATEST_BATCHES = 5
-ENOUGH = 20  # results from which an average is taken
-STANDARD, FLEX = "standard", "flex"  # tiers whose costs are told side by side
+ENOUGH = 20  # results for an average
+STANDARD, FLEX = "standard", "flex"  # tiers whose costs are compared
 
 
 @dataclass(frozen=True)
 class _FirstQuestion:
-    """One question of an item's first round."""
+    """A question of an item's first round."""
 
     item_id: str
     request: ChatRequest
@@ -54,7 +54,7 @@ class _FirstQuestion:
 
     @property
     def prompt_tokens(self) -> int:
-        """The schema of the answer is part of what is sent."""
+        """Return the prompt's tokens, with the answer's schema, which is sent too."""
         characters = sum(len(message.content) for message in self.request.messages)
         return (characters + len(json.dumps(self.request.schema))) // CHARACTERS_PER_TOKEN
 
@@ -64,19 +64,18 @@ class _Experience:
     """The ledger's experience with batches like this one."""
 
     cached: frozenset[str] = frozenset()
-    answer_tokens: float | None = None  # of one call
-    seconds: float | None = None  # of one call
+    answer_tokens: float | None = None  # per call
+    seconds: float | None = None  # per call
 
 
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
-    """Return what the workers would ask with these settings; nothing is submitted and no model is asked.
+    """Return the workers' questions with these settings; nothing is submitted and no model is asked.
 
-    The model is the one that the workers will ask, which may be known to the running stack or to the ledger alone;
-    where nobody here knows it, there is no price. Where the ledger does not answer, nothing is taken for cached, and
-    `unseen` says why.
+    The model is that of the workers, perhaps known only to the running stack or the ledger; if it is unknown, there
+    is no price. If the ledger does not answer, nothing counts as cached, and `unseen` gives the reason.
 
     Raises:
-        InputError: TAMIS_PRICES names a file that cannot be read.
+        InputError: TAMIS_PRICES names an unreadable file.
     """
     known_model, model_note = workers_model(planned.model, settings, lambda: _latest_model(settings))
     model = known_model or ""
@@ -125,7 +124,7 @@ def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
 
 
 def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> dict[str, Decimal]:
-    """Return what it would cost about at the tiers that are not asked for."""
+    """Return the approximate cost at the other tiers."""
     others = [other for other in (STANDARD, FLEX) if tier_name(other) != tier_name(tier) and prices.knows(model, other)]
     return {other: cost for other in others if (cost := prices.cost(model, usage, other)) is not None}
 
@@ -133,7 +132,7 @@ def _other_tiers(prices: Prices, model: str, usage: Usage, tier: str | None) -> 
 def _first_round(
     operation: Operation, item: Item, model: str, patience: CallPolicy, steering: Steering
 ) -> Iterator[_FirstQuestion]:
-    """Nothing where the item has nothing to ask about, or is decided without a call."""
+    """Yield an item's first questions; none for an item without a question, or decided without a call."""
     if operations.lacks_content(operation, item):
         return
     fitted = operations.fitted(operation, item, patience.max_prompt_chars)
@@ -148,24 +147,24 @@ def _first_round(
 
 
 def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
-    of_items = {question.item_id: question for question in reversed(questions)}  # the first question of each
+    of_items = {question.item_id: question for question in reversed(questions)}  # first question of each item
     for question in islice(reversed(of_items.values()), SAMPLES):
         messages = tuple(RehearsedMessage(message.role, message.content) for message in question.request.messages)
         yield Sample(question.item_id, messages)
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
-    """Return what the cache answers, and how long the answers of the latest batches like this one were and took."""
+    """Return the cache's answers, with length and duration of answers in the latest similar batches."""
     keys = [question.key for question in questions] if planned.use_cache else []
     cached: set[str] = set()
     days = settings.cache_days
     young = true() if days is None else llm_cache.c.created_at > func.now() - timedelta(days=days)
     stack = None if settings.stack is None else settings.stack.model
-    own = stack or settings.model or (None if planned.model else model)  # the model of batches that name none
+    default = stack or settings.model or (None if planned.model else model)  # model of batches without a model
     operation = planned.operation.operation
     like = (
         select(batches.c.id)
-        .where(batches.c.operation == operation, func.coalesce(batches.c.model, own) == model)
+        .where(batches.c.operation == operation, func.coalesce(batches.c.model, default) == model)
         .order_by(batches.c.created_at.desc())
         .limit(LATEST_BATCHES)
     )
@@ -186,12 +185,12 @@ def _look(settings: WorkerSettings, planned: Planned, model: str, questions: lis
 
 
 def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:
-    """The longest of what each limit makes of it: calls / rpm, tokens / tpm, calls x seconds / calls in flight."""
-    each = seconds or ASSUMED_CALL
+    """Return the longest of the limits' durations: calls / rpm, tokens / tpm, calls x seconds / calls in flight."""
+    call = seconds or ASSUMED_CALL
     taken = "as the latest ones took" if seconds else "assumed"
     flight = settings.limit_concurrency
-    longest = 0.0 if calls == 0 else max(each, calls * each / flight)
-    durations = [Duration(longest, f"{flight:,} calls in flight, {each:.1f} s each ({taken})")]
+    longest = 0.0 if calls == 0 else max(call, calls * call / flight)
+    durations = [Duration(longest, f"{flight:,} calls in flight, {call:.1f} s each ({taken})")]
     if settings.limit_rpm is not None:
         durations.append(Duration(60 * calls / settings.limit_rpm, f"{settings.limit_rpm:,} requests a minute"))
     if settings.limit_tpm is not None:
@@ -202,29 +201,29 @@ def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float 
 def workers_model(
     named: str | None, settings: WorkerSettings, latest: Callable[[], str | None]
 ) -> tuple[str | None, str | None]:
-    """Return the model of a batch, and a note on how it is known; None for the model where nobody here can know it.
+    """Return the model of a batch, and a note on its source; None for an unknown model.
 
-    `named` is the model of the command line.
-    `latest` looks into the ledger for the model of the latest answers; it is called only where nothing else says so.
+    `named` is the model of the command line. `latest` returns the model of the ledger's latest answers; it is
+    called only without another source.
     """
-    own = None if settings.stack is None else settings.stack.model
+    theirs = None if settings.stack is None else settings.stack.model
     if named is not None:
         return named, None
     if (here := settings.batch_model) is not None:
-        differs = own is not None and own != here
-        note = f"TAMIS_MODEL of this terminal goes with the batch; the workers' own model is {own}"
+        differs = theirs is not None and theirs != here
+        note = f"TAMIS_MODEL of this terminal goes with the batch; the workers' own model is {theirs}"
         return here, note if differs else None
-    if own is not None:
-        ignored = settings.model is not None and settings.model != own
+    if theirs is not None:
+        ignored = settings.model is not None and settings.model != theirs
         note = f"the model that `tamis up` serves counts, not TAMIS_MODEL of this terminal: {settings.model}"
-        return own, note if ignored else None
+        return theirs, note if ignored else None
     if (seen := latest()) is not None:
         return seen, "as the workers' latest answers name it: TAMIS_MODEL is not set here"
     return None, "only the workers know it: say --model, or set TAMIS_MODEL here as it is set there"
 
 
 def _latest_model(settings: WorkerSettings) -> str | None:
-    """Return the model that answered last in batches that left it to the workers; None where no answer is known."""
+    """Return the model of the last answer in batches that left it to the workers, or None."""
     like = select(batches.c.id).where(batches.c.model.is_(None)).order_by(batches.c.created_at.desc())
     latest_answer = (
         select(results.c.model)

@@ -1,4 +1,4 @@
-"""How much of a prompt is the same for every record: an estimate, and whether an endpoint would keep it."""
+"""The part of a prompt that is equal for every record: an estimate, and whether an endpoint would cache it."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from tamis_worker.operations.program import Question
 
 
 def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
-    """Return what a question has in common with those about other records."""
+    """Return the beginning that a question shares with those about other records."""
     return Beginning(characters_in_common(asked.messages, asked.schema) // CHARACTERS_PER_TOKEN, MINIMUM)
 
 
 def beginning_of_all(operation: Operation) -> Beginning:
-    """Return the same of an operation that asks about any record with a title."""
+    """Return the same for an operation, with a question about any record with a title."""
     (question, *_) = next(operations.program_of(operation, {"title": "any"}))
     return beginning_of(question)

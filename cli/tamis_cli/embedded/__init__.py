@@ -1,1 +1,1 @@
-"""The embedded stack: real servers, a small model and workers under one supervising process, for one machine."""
+"""The embedded stack: real servers, a small model and workers under a supervising process, for a single machine."""

@@ -1,4 +1,4 @@
-"""What `tamis up` does, without the command line around it."""
+"""The work of `tamis up`, without the command line around it."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -23,14 +23,14 @@ USUAL_PORTS = {11434: "Ollama", 8080: "llama-server", 8000: "vLLM"}
 
 
 def local_endpoints(ports: Mapping[int, str] = USUAL_PORTS) -> Iterator[str]:
-    """Yield the settings that name each endpoint on this machine that lists models now. No model is asked."""
+    """Yield the settings for each endpoint on this machine that lists models now. No model is asked."""
     for port, program in ports.items():
         with suppress(ValueError):  # an empty answer is no list of models either
             model = next(iter(names_in(get(port, "/v1/models", most=LONGEST) or b"")), "...")
             yield f"TAMIS_LLM_BASE_URL=http://{HOST}:{port}/v1 TAMIS_MODEL={model} ({program}'s usual port)"
 
 
-INTERRUPTED = 130  # as shells count it: 128 + SIGINT
+INTERRUPTED = 130  # shells' code: 128 + SIGINT
 
 
 def up(
@@ -42,13 +42,13 @@ def up(
     page: bool,
     console: Console,
 ) -> int:
-    """Run the stack in the foreground until a signal stops it; the process's exit status.
+    """Run the stack in the foreground until a signal stops it; return the process's exit status.
 
-    `auto` serves the small model where the environment names no LLM. Where that cannot be served either, everything
-    but the workers runs, and the settings that name an LLM are printed.
+    `auto` serves the small model if the environment names no LLM. If that is impossible too, everything but the
+    workers runs, and the settings for an LLM are printed.
 
     Raises:
-        ConfigurationError, OperationFailed: as `Stack.start` does.
+        ConfigurationError, OperationFailed: as in `Stack.start`.
     """
     choice = _choice(settings, llm)
 
@@ -68,7 +68,7 @@ def up(
         with progress, stack:
             progress.stop()
             for name, place in _places(stack, console).items():
-                # Never wrapped or cut: it is there to be copied.
+                # Unwrapped and uncut, for copying.
                 console.print(f"[bold]{name:<9}[/] {escape(place)}", soft_wrap=True)
             if choice == "local":
                 console.print(
@@ -106,12 +106,12 @@ def _say_how_to_name_one(console: Console) -> None:
 
 
 def _places(stack: Stack, console: Console) -> dict[str, str]:
-    """Return where each part listens."""
+    """Return the address of each part."""
     places = {
         "Postgres": f"{stack.database_url} ({stack.postgres.program})"
         if stack.postgres
         else "the one of TAMIS_DATABASE_URL",
-        # Shown without its password: that is for programs, which read it in the stack file.
+        # Without its password, which programs read in the stack file.
         "Redis": f"redis://{HOST}:{stack.valkey.port}/0 ({stack.valkey.program})"
         if stack.valkey
         else "the one of TAMIS_BROKER_URL",
@@ -126,17 +126,17 @@ def _places(stack: Stack, console: Console) -> dict[str, str]:
 
 
 def flower_place(flower: Flower, stack: Stack, console: Console) -> str:
-    """Return where Flower is and who enters: to copy where `console` is a terminal, else without the password.
+    """Return Flower's address and login: with the password if `console` is a terminal, else without it.
 
-    A terminal is its reader's own; what else is written to may be kept, and read by others.
+    Only the reader sees a terminal; other outputs may be stored, and read by others.
     """
-    own = stack.settings.flower_password is not None
-    if console.is_terminal and not own:
+    chosen = stack.settings.flower_password is not None
+    if console.is_terminal and not chosen:
         return flower.url
-    where = "TAMIS_FLOWER_PASSWORD" if own else stack.home / PASSWORD_FILE
+    where = "TAMIS_FLOWER_PASSWORD" if chosen else stack.home / PASSWORD_FILE
     return f"http://{flower.place} (user {USER}, password in {where})"
 
 
 def page_place(gateway: Gateway, stack: Stack, console: Console) -> str:
-    """Return where the page is: with the key where `console` is a terminal, else without, for the same reason."""
+    """Return the page's address: with the key if `console` is a terminal, else without it."""
     return gateway.sign_in_url if console.is_terminal else f"{gateway.url} (key in {stack.home / KEY_FILE})"

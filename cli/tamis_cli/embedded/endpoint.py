@@ -1,4 +1,4 @@
-"""The embedded endpoints, which speak as OpenAI's API does: the small model, and the example's recorded answers."""
+"""The embedded endpoints with OpenAI's API: the small model, and the example's recorded answers."""
 
 import subprocess
 import sys
@@ -19,17 +19,17 @@ from .process import ChildrenFile, Command, ask_program, why_not_run
 MODEL_NAME = "SmolLM2-135M-Instruct"
 PACKAGE = "xllamacpp"
 IMPORT_WITHIN = 60.0  # seconds; a cold disk and two busy cores
-AT_ONCE = 3  # calls for recorded answers in flight: with more, nobody would see the progress of two dozen records
+AT_ONCE = 3  # calls for recorded answers in flight; more would hide the progress of two dozen records
 
 
 class Endpoint(WebPart):
-    """Answers about the records that the stack's workers send it; needs no key."""
+    """An endpoint for the records of the stack's workers; needs no key."""
 
     health_path: ClassVar[str] = "/health"
-    server: ClassVar[str]  # the module that serves it
+    server: ClassVar[str]  # module that serves it
     arguments: tuple[str, ...]  # of that module, without its port
     model: ClassVar[str]
-    worker_settings: ClassVar[Mapping[str, str]]  # besides those that name the endpoint
+    worker_settings: ClassVar[Mapping[str, str]]  # besides the endpoint's own
 
     def __init__(self, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__("llm", log, children=children)
@@ -39,15 +39,15 @@ class Endpoint(WebPart):
 
     @property
     def base_url(self) -> str:
-        """The base URL for an OpenAI client. Raises `RuntimeError` where the server was never started."""
+        """Return the base URL for an OpenAI client. Raise `RuntimeError` if the server was never started."""
         return f"http://{HOST}:{self.port}/v1"
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The settings of a worker that asks this endpoint."""
+        """Return the settings of a worker that uses this endpoint."""
         return {
             "TAMIS_LLM_BASE_URL": self.base_url,
-            "TAMIS_LLM_API_KEY": "local",  # the server asks for none, the client for any
+            "TAMIS_LLM_API_KEY": "local",  # the server needs none, the client any
             "TAMIS_MODEL": self.model,
             **self.worker_settings,
         }
@@ -55,7 +55,7 @@ class Endpoint(WebPart):
 
 @cache
 def why_no_server() -> str | None:
-    """Why no model can be served on this machine; None where one can. Asks a process, which may die of the answer."""
+    """Return why no model can be served here, or None. Asks a child process, because the check may crash."""
     if find_spec(PACKAGE) is None:
         return f"the package {PACKAGE} is not installed: pip install 'tamis[local]'"
     try:
@@ -68,7 +68,7 @@ def why_no_server() -> str | None:
 
 
 def need_server() -> None:
-    """Raise `ConfigurationError` where no model can be served on this machine."""
+    """Raise `ConfigurationError` if no model can be served on this machine."""
     if (why := why_no_server()) is not None:
         raise ConfigurationError(
             f"the small model cannot be served here: {why}. Or name an LLM with TAMIS_LLM_BASE_URL and "
@@ -77,16 +77,16 @@ def need_server() -> None:
 
 
 class LlmServer(Endpoint):
-    """Serves the model in `file`; answers `PARALLEL` requests at once, and more of them one after the other."""
+    """The server of the model in `file`, with `PARALLEL` requests at a time; further requests queue."""
 
     start_within: ClassVar[float] = 120.0  # a cold disk and two busy cores
     title: ClassVar[str] = "the small model"
     server: ClassVar[str] = llm_server.__name__
     model: ClassVar[str] = MODEL_NAME
     worker_settings: ClassVar[Mapping[str, str]] = {
-        "TAMIS_BOUNDED_SCHEMA": "true",  # the model knows no bound that is not in its grammar
+        "TAMIS_BOUNDED_SCHEMA": "true",  # the model follows only bounds in its grammar
         "TAMIS_LIMIT_CONCURRENCY": str(llm_server.PARALLEL),
-        # One item waits behind each that is being answered; more claims would only be given back at a stop.
+        # An item waits behind each running call; more claims would only be released at a stop.
         "TAMIS_CONCURRENCY": str(2 * llm_server.PARALLEL),
     }
 
@@ -96,7 +96,7 @@ class LlmServer(Endpoint):
 
 
 class RecordedAnswers(Endpoint):
-    """Serves `tamis_review/example/answers.json`: no model is asked."""
+    """The server of `tamis_review/example/answers.json`: no model is asked."""
 
     title: ClassVar[str] = "the recorded answers"
     server: ClassVar[str] = recorded_server.__name__

@@ -1,6 +1,6 @@
-"""The Celery app that Flower is started with; imported by nothing else.
+"""The Celery app for Flower; only Flower's command line imports it.
 
-It is built at import because Celery's command line takes the name of an app that exists: this module runs in Flower's
+It is built at import, because Celery's command line takes the name of an existing app. This module runs in Flower's
 own process, whose environment names the servers.
 """
 
@@ -11,7 +11,7 @@ from tamis_producer.transport.broker import make_app
 from tamis_schemas import ConfigurationError
 
 if not (os.environ.get("FLOWER_BASIC_AUTH") or os.environ.get("FLOWER_AUTH")):
-    # By itself Flower listens on every address, and asks nobody who they are.
+    # By default Flower listens on every address, without a login.
     raise ConfigurationError("Flower is not started without a password: set FLOWER_BASIC_AUTH to user:password")
 
 app = make_app(ProducerSettings.load())

@@ -1,6 +1,6 @@
-"""How Flower is run: behind a password, read-only, with a history that outlives it.
+"""The options of Flower: behind a password, read-only, with a history that survives restarts.
 
-Whatever it is to be told stands in its environment, as a command line is everybody's to read.
+All options are in its environment, because any user can read a command line.
 """
 
 import os
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 USER = "tamis"
 FLOWER_PORT = 5555
 PASSWORD_FILE = "flower.password"  # noqa: S105 - the name of a file
-SAVE_EVERY = 60_000  # milliseconds: what a killed Flower forgets
+SAVE_EVERY = 60_000  # milliseconds: history that a killed Flower loses
 FLOWER = ("celery", "--app", "tamis_cli.embedded.flower_app:app", "flower")  # after `python -m`
 
 
 def flower_environment(
     home: Path, environment: Mapping[str, str], *, address: str, port: int, password: str | None
 ) -> dict[str, str]:
-    """The environment that Flower is started with; its history and its secrets are kept under `home`.
+    """Return the environment of Flower; its history and its secrets are kept under `home`.
 
     Without a `password` it is the random one in `PASSWORD_FILE`.
     """
-    # Other commands need not wait for what this imports.
+    # Other commands avoid this import.
     from tamis_producer.config.private_file import kept_secret
 
     inherited = {name: value for name, value in environment.items() if not name.startswith("FLOWER_")}
@@ -41,21 +41,21 @@ def flower_environment(
         "FLOWER_READ_ONLY": "true",
         # The arguments name the item.
         "FLOWER_TASKS_COLUMNS": "name,args,state,result,exception,received,runtime,worker",
-        # Otherwise a flowerconfig.py in the folder where we stand would be run.
+        # Otherwise Flower would run a flowerconfig.py in the current folder.
         "FLOWER_CONF": os.devnull,
     }
 
 
 def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
-    """Flower in the place of this process, for the servers of `settings`; signals reach it directly.
+    """Replace this process by Flower, for the servers of `settings`; signals reach it directly.
 
-    The password is that of the settings, else the random one that is kept in `flower.password`.
+    The password is that of the settings, else the random one in `flower.password`.
 
     Raises:
         ConfigurationError: no servers are named and no stack runs.
     """
     home = settings.home.absolute()
-    _ = settings.broker  # said here, in one line, where there is none
+    _ = settings.broker  # raises a one-line error if no broker is set
     password = settings.flower_password.get_secret_value() if settings.flower_password else None
     environment = flower_environment(
         home,

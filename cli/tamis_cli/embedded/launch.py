@@ -1,8 +1,8 @@
-"""Becomes the program of a child process, after tying its life to its parent's.
+"""The start of a child process: ties its life to its parent's, then becomes its program.
 
-Run by path, with the standard library alone (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`): on Linux the
-kernel sends SIGNAL when the process PARENT is gone, however it went. A program of its own instead of `preexec_fn`,
-because Python code between fork and exec may deadlock where the parent has threads, and the supervisor has.
+Run by path, with only the standard library (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`). On Linux the
+kernel sends SIGNAL when the process PARENT ends in any way. This is a program instead of `preexec_fn`, because
+Python code between fork and exec may deadlock if the parent has threads, and the supervisor has.
 """
 
 import ctypes
@@ -14,16 +14,16 @@ PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 def main(parent: int, death_signal: int, user: str, command: list[str]) -> None:
-    """Replace this process by `command`, as `user` unless that is empty. Does not return."""
+    """Replace this process by `command`, run as `user` unless that is empty. Does not return."""
     if user:
         _become(user)
-    os.umask(0o077)  # what a server writes is for its own eyes
+    os.umask(0o077)  # only the server's user may read its files
     if sys.platform == "linux":
-        # After the change of user, which would clear it again; it outlives exec.
+        # After the change of user, which would clear it; it survives exec.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, death_signal)
     if os.getppid() != parent:
         sys.exit(f"the process {parent} that wanted {command[0]} is gone")
-    # Python ignores these two, and what is ignored stays so after exec.
+    # Python ignores these two, and exec keeps ignored signals ignored.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     try:
@@ -33,7 +33,7 @@ def main(parent: int, death_signal: int, user: str, command: list[str]) -> None:
 
 
 def _become(user: str) -> None:
-    import pwd  # only where a user changes
+    import pwd  # only for a change of user
 
     account = pwd.getpwnam(user)
     os.setgroups([])

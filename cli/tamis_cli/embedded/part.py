@@ -1,4 +1,4 @@
-"""A part of the stack: a process together with the question whether it does its work."""
+"""A part of the stack: a process with a check of its health."""
 
 import threading
 import time
@@ -18,29 +18,29 @@ WITHIN = 2.0  # seconds
 
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
-    """Return the first `most` bytes of what a GET of `path` is answered with; None for any status but 200, or none."""
+    """Return the first `most` bytes of the response to a GET of `path`; None without a status 200."""
     try:
         with closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.read(most) if answer.status == 200 else None
     except (OSError, HTTPException):
-        return None  # nobody listens yet, or it is busy starting
+        return None  # nothing listens yet, or it is still starting
 
 
 def answers(port: int, path: str, *, host: str = HOST) -> bool:
-    """True where a GET of `path` is answered with status 200; False for any other answer, and for none."""
+    """Return whether a GET of `path` gets status 200."""
     return get(port, path, host=host) is not None
 
 
-FIRST_LOOK = 0.02  # seconds; the time between two looks doubles up to LAST_LOOK
+FIRST_LOOK = 0.02  # seconds; the interval between two checks doubles up to LAST_LOOK
 LAST_LOOK = 0.3
 
 
 class Part(ABC):
-    """Start it, stop it, start it again; `process` is the child that runs now.
+    """A supervised process that can be started, stopped and restarted; `process` is the running child.
 
-    A part's `start_within` bounds the time from its start until it is healthy, in seconds; people read its `title`.
+    `start_within` bounds the seconds from its start until it is healthy; `title` is its name for people.
     """
 
     start_within: ClassVar[float] = 60.0
@@ -53,7 +53,7 @@ class Part(ABC):
         environment: Mapping[str, str] | None = None,
         children: ChildrenFile | None = None,
     ) -> None:
-        """`log` gets what the process writes; `environment` is its whole environment, by default that of a server."""
+        """Take `log` for the process's output, and `environment`, its whole environment (default: a server's)."""
         self.name = name
         self._log = log
         self._environment = server_environment() if environment is None else environment
@@ -63,26 +63,26 @@ class Part(ABC):
 
     @property
     def port(self) -> int:
-        """The port that the part listens on. Raises `RuntimeError` where it has none, or was never started."""
+        """Return the part's port. Raise `RuntimeError` if it has none, or was never started."""
         if self._port is None:
             raise RuntimeError(f"{self.name} was not started: it has no port yet")
         return self._port
 
     @property
     def process(self) -> Process:
-        """The child process. Raises `RuntimeError` where the part was never started."""
+        """Return the child process. Raise `RuntimeError` if the part was never started."""
         if self._process is None:
             raise RuntimeError(f"{self.name} was not started")
         return self._process
 
     @property
     def launched(self) -> bool:
-        """True where there is a process to watch or to stop."""
+        """Return whether there is a process to watch or to stop."""
         return self._process is not None
 
     @abstractmethod
     def prepare(self) -> Command:
-        """Put files in place, and say what to run."""
+        """Put files in place, and return the command to run."""
 
     def command(self, *argv: str) -> Command:
         """Return the command that runs a program, the first of `argv`, with the arguments after it."""
@@ -90,17 +90,17 @@ class Part(ABC):
 
     @abstractmethod
     def healthy(self) -> bool:
-        """One quick look at whether the part does its work; False as well where nothing answers."""
+        """Check quickly whether the part works; False if nothing answers."""
 
     def launch(self) -> None:
         """Start the process without waiting for it."""
         self._process = Process(self.prepare(), self._children)
 
     def wait_until_healthy(self) -> None:
-        """Return when the part does its work.
+        """Wait until the part works.
 
         Raises:
-            OperationFailed: where it ended or did not get so far in time; quotes the last lines of its log.
+            OperationFailed: it ended or was too slow; quotes the last lines of its log.
         """
         deadline = time.monotonic() + self.start_within
         pause = FIRST_LOOK
@@ -113,16 +113,16 @@ class Part(ABC):
             pause = min(2 * pause, LAST_LOOK)
 
     def start(self) -> None:
-        """Start the part and return when it does its work. Raises `OperationFailed` where it does not."""
+        """Start the part and wait until it works. Raise `OperationFailed` if it does not."""
         self.launch()
         self.wait_until_healthy()
 
     def stop(self, hurry: threading.Event | None = None) -> bool:
-        """Stop the part, if it runs; False where it had to be killed."""
+        """Stop the part, if it runs; return False if it was killed."""
         return self._process is None or self._process.stop(hurry)
 
     def how_it_ended(self) -> str:
-        """The end of a process that has ended, in words that follow the part's name."""
+        """Return the end of an ended process, in words that follow the part's name."""
         return how_it_ended(self.process.returncode or 0)
 
     def __enter__(self) -> Self:
@@ -140,14 +140,14 @@ class Part(ABC):
 
 
 class WebPart(Part):
-    """A part that answers HTTP, on 127.0.0.1 unless it says otherwise; it keeps its port when it starts again."""
+    """A part that answers HTTP, on 127.0.0.1 by default; it keeps its port across restarts."""
 
     health_path: ClassVar[str]
     host: str = HOST
-    usual_port: int | None = None  # which it gets where that is free; None: any
+    usual_port: int | None = None  # used if it is free; None: any
 
     def choose_port(self) -> int:
-        """Return the port of last time, else the usual one, else a free one."""
+        """Return the last port, else the usual one, else a free one."""
         self._port = self._port or free_port(self.usual_port)
         return self._port
 

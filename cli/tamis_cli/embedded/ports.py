@@ -6,9 +6,9 @@ HOST = "127.0.0.1"
 
 
 def is_free(port: int) -> bool:
-    """True where nobody listens on `port` now; the next moment may be another's."""
+    """Return whether `port` is unused now; it may be taken the next moment."""
     with socket.socket() as probe:
-        # As the servers do: a port whose last connections are still being forgotten counts as free.
+        # As the servers do: a port with closing connections counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -18,7 +18,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port(wish: int | None = None) -> int:
-    """`wish` where it is free, else any free port."""
+    """Return `wish` if it is free, else any free port."""
     if wish is not None and is_free(wish):
         return wish
     with socket.socket() as probe:

@@ -1,4 +1,4 @@
-"""An embedded Postgres for the ledger: durable, reachable through a Unix socket alone.
+"""An embedded Postgres for the ledger: durable, reachable only through a Unix socket.
 
 Usable alone: `with Postgres(folder) as postgres: ... postgres.url`.
 """
@@ -29,11 +29,11 @@ from .server_program import SYSTEM, ProgramCandidate, ServerKind, ServerProgram,
 
 DATABASE = "tamis"
 SUPERUSER = "postgres"
-PORT = 5432  # names the socket's file; nothing listens on TCP
-SOCKET_PATH_LIMIT = 103  # bytes, of the shortest limit among the systems (macOS; Linux has 107)
+PORT = 5432  # part of the socket's file name; nothing listens on TCP
+SOCKET_PATH_LIMIT = 103  # bytes, the shortest limit of the systems (macOS; Linux has 107)
 CONNECT_WITHIN = 5  # seconds
-SYSTEM_USER = "embedded_postgres"  # who runs the server where we are root, which Postgres refuses to be
-DEBIAN_USER = "postgres"  # whom the distribution's package makes; used where no other can be made
+SYSTEM_USER = "embedded_postgres"  # runs the server for root, because Postgres refuses to run as root
+DEBIAN_USER = "postgres"  # made by the distribution's package; used if no other can be made
 POSTGRES = ServerKind(
     name="Postgres",
     package="embedded-postgres",
@@ -41,18 +41,18 @@ POSTGRES = ServerKind(
     debian="postgresql",
     at_least=(15,),  # docs/operations.md
 )
-# Where distributions keep their releases side by side: Debian's, and those of the Postgres project for Red Hat's.
+# Folders of installed releases: Debian's, and the Postgres project's for Red Hat.
 SYSTEM_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
 ASK_WITHIN = 10.0  # seconds
 
-# Durable as it comes (fsync and synchronous_commit stay on).
+# Durable by default (fsync and synchronous_commit stay on).
 PARAMETERS = {
     "listen_addresses": "",
     "port": str(PORT),
-    "max_connections": "200",  # a pool per worker process, the producers, and room
+    "max_connections": "200",  # a pool per worker process, the producers, and reserve
     "shared_buffers": "128MB",
     "max_wal_size": "2GB",  # a large COPY does not wait for checkpoints
-    "jit": "off",  # the package's binaries have no compiler, and the system's are to serve as they do
+    "jit": "off",  # the package's binaries have no compiler; the system's should behave alike
     "log_min_duration_statement": "5s",
     "timezone": "UTC",
     "log_timezone": "UTC",
@@ -60,14 +60,14 @@ PARAMETERS = {
 
 
 class Postgres(Part):
-    """A server whose data are in `folder`, which is made where it does not exist. `log` lies in it unless named."""
+    """A server with its data in `folder`, created if missing. `log` is inside by default."""
 
     title: ClassVar[str] = "Postgres"
 
     def __init__(
         self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None, patience: float = 10.0
     ) -> None:
-        """`patience`: seconds for the processes of a server that was killed to notice, and to end."""
+        """Take `patience`: seconds for the processes of a killed server to notice and end."""
         self.folder = folder.absolute()
         self.data = self.folder / "data"
         self._patience = patience
@@ -75,19 +75,19 @@ class Postgres(Part):
 
     @cached_property
     def program(self) -> ServerProgram:
-        """The program that serves. Raises `ConfigurationError` where there is none, or none that reads the data."""
+        """Return the server program. Raise `ConfigurationError` if there is none, or none reads the data."""
         return server_program(self.data)
 
     @property
     def url(self) -> str:
-        """For SQLAlchemy, with the psycopg driver."""
+        """Return the URL for SQLAlchemy, with the psycopg driver."""
         socket = quote(str(self.socket_folder), safe="/")
-        # The port stands here because PGPORT in the environment would name another.
+        # With a port, because PGPORT in the environment would name another.
         return f"postgresql+psycopg://{SUPERUSER}@/{DATABASE}?host={socket}&port={PORT}"
 
     @cached_property
     def socket_folder(self) -> Path:
-        """The folder of the socket: beside the data, or in a short place where that path is too long for a socket."""
+        """Return the socket's folder: beside the data, or in a short path if that is too long for a socket."""
         beside = self.folder / "run"
         if len(os.fsencode(beside / f".s.PGSQL.{PORT}.lock")) <= SOCKET_PATH_LIMIT:
             return beside
@@ -105,9 +105,9 @@ class Postgres(Part):
         return replace(
             self.command(str(self.program.path), *folders, *parameters),
             user=self._account.pw_name if self._account else None,
-            stop_signal=signal.SIGINT,  # fast: rolls back what is open, writes a checkpoint
+            stop_signal=signal.SIGINT,  # fast: rolls back open transactions, writes a checkpoint
             stop_within=30.0,
-            death_signal=signal.SIGQUIT,  # immediate: takes its own children along
+            death_signal=signal.SIGQUIT,  # immediate: ends its own children too
         )
 
     def healthy(self) -> bool:
@@ -119,7 +119,7 @@ class Postgres(Part):
         return True
 
     def wait_until_healthy(self) -> None:
-        """Return when the server answers and the database exists."""
+        """Wait until the server answers and the database exists."""
         super().wait_until_healthy()
         with self._connect() as connection:
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
@@ -148,7 +148,7 @@ class Postgres(Part):
         return False
 
     def _make_cluster(self) -> None:
-        """Make the data folder in one step: an initdb that was interrupted leaves a draft, never half a cluster."""
+        """Create the data folder in one step: an interrupted initdb leaves a draft, never half a cluster."""
         draft = self.folder / "data.draft"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
@@ -164,7 +164,7 @@ class Postgres(Part):
                 capture_output=True,
                 text=True,
                 check=False,
-                cwd="/",  # initdb may not enter the folder that we stand in
+                cwd="/",  # initdb may have no access to the current folder
                 user=self._account.pw_uid if self._account else None,
                 group=self._account.pw_gid if self._account else None,
                 extra_groups=[] if self._account else None,
@@ -176,14 +176,14 @@ class Postgres(Part):
         draft.replace(self.data)
 
     def _make_reachable(self) -> None:
-        """Let the server's own user, where we are root, pass through to its binaries and data."""
+        """As root, let the server's own user reach its binaries and data."""
         if self._account is not None:
             if not self.program.of_system:
                 open_binaries(self.program.path)
             allow_passage(self.data)
 
     def _make_socket_folder(self) -> None:
-        """A folder that only the server's user can enter (and root): whoever reaches the socket is let in."""
+        """Create a folder for only the server's user (and root): the socket needs no login."""
         with contextlib.suppress(FileExistsError):
             self.socket_folder.mkdir(mode=0o700)
             self._give(self.socket_folder)
@@ -196,16 +196,16 @@ class Postgres(Part):
         self.socket_folder.chmod(0o700)
 
     def _clear_stale_pid_file(self) -> None:
-        """Remove the pid file of a server that was killed: its pid may by now be that of any process.
+        """Remove the pid file of a killed server: another process may have its pid by now.
 
         Raises:
-            ConfigurationError: where a server runs on these data.
+            ConfigurationError: a server runs on these data.
         """
         pid_file = self.data / "postmaster.pid"
         if not pid_file.exists():
             return
         server = {"name": "postgres", "cwd": str(self.data.resolve())}
-        # No process that is gone meanwhile is listed; of another user's the folder is not known.
+        # Processes that ended are not listed; another user's have an unknown folder.
         processes = [process for process in psutil.process_iter(list(server)) if process.info == server]
         _, alive = psutil.wait_procs(processes, timeout=self._patience)
         if alive:
@@ -229,20 +229,20 @@ class Postgres(Part):
 
 
 def _case_rules(version: Version) -> tuple[str, ...]:
-    """The options of `initdb` for the same order and case rules on every machine, whatever locales it has."""
+    """Return the options of `initdb` for equal order and case rules on every machine, with any locales."""
     if version >= (17,):
         return "--locale-provider=builtin", "--builtin-locale=C.UTF-8"
-    return ("--lc-ctype=C.UTF-8",)  # from the C library; the order is that of the bytes in either case
+    return ("--lc-ctype=C.UTF-8",)  # from the C library; the order is by bytes in either case
 
 
 def server_program(data: Path) -> ServerProgram:
-    """The program `postgres` for a data folder, with `initdb` beside it; releases read only the data of their own.
+    """Return the program `postgres` for a data folder, with `initdb` beside it; releases read only their own data.
 
     Raises:
-        ConfigurationError: where there is none; says what to install.
+        ConfigurationError: there is none; the message names packages to install.
     """
     release = release_of(data)
-    runs: list[Version] = []  # none of which reads the data
+    runs: list[Version] = []  # that do not read the data
 
     def unfit(version: Version) -> str | None:
         if release in (None, version[0]):
@@ -263,15 +263,15 @@ def server_program(data: Path) -> ServerProgram:
 
 
 def release_of(data: Path) -> int | None:
-    """The major release that made a data folder; None where there is no data folder, or it does not say."""
+    """Return the major release that made a data folder; None if unknown."""
     try:
         return int((data / "PG_VERSION").read_text("ascii").partition(".")[0])
-    except (OSError, ValueError):  # where it is another user's, that is said with the folder's owner
+    except (OSError, ValueError):  # another user's folder: reported with its owner
         return None
 
 
 def candidates() -> Iterator[ProgramCandidate]:
-    """The programs that may be there, each once: the package's, then the system's, the newest release first."""
+    """Yield possible programs, each once: the package's, then the system's, newest release first."""
     yield from brought_along(POSTGRES, "pginstall/bin/postgres")
     seen: set[Path] = set()
     for folder in _system_folders():
@@ -291,7 +291,7 @@ def _system_folders() -> Iterator[Path]:
 
 
 def _named_by_pg_config() -> Path | None:
-    """The folder that `pg_config` names; it may belong to a client's package, and hold no server."""
+    """Return the folder that `pg_config` names; a client's package may have no server there."""
     try:
         done = ask_program("pg_config", "--bindir", within=ASK_WITHIN)
     except (OSError, subprocess.TimeoutExpired):
@@ -304,7 +304,7 @@ def _release_in_path(folder: Path) -> int:
 
 
 def server_account() -> pwd.struct_passwd | None:
-    """The account that must run the server: None for our own; where we are root one that is made for it."""
+    """Return the account that must run the server: for root a separate account, else None (ours)."""
     if os.geteuid() != 0:
         return None
     with contextlib.suppress(KeyError):
@@ -322,7 +322,7 @@ def server_account() -> pwd.struct_passwd | None:
 
 
 def open_binaries(program: Path) -> None:
-    """Let every user run a package's binaries, where an installation under a strict umask has closed them."""
+    """Let every user run a package's binaries, if an installation under a strict umask has closed them."""
     binaries = program.parent
     allow_passage(binaries)
     closed = [file for file in (program, binaries, binaries.parent) if not file.stat().st_mode & stat.S_IXOTH]
@@ -337,7 +337,7 @@ def open_binaries(program: Path) -> None:
 
 
 def allow_passage(path: Path) -> None:
-    """Let every user pass through the folders above `path`: pass, not read, and only where they could not."""
+    """Let every user pass through the folders above `path`, without reading, if they could not."""
     for folder in path.resolve().parents:
         mode = stat.S_IMODE(folder.stat().st_mode)
         if not mode & stat.S_IXOTH:

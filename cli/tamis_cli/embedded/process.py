@@ -1,8 +1,8 @@
-"""One supervised child process: started, watched, stopped within a bound, never left behind.
+"""A supervised child process: started, watched, stopped within a bound, never left behind.
 
-`children.json` says which processes a supervisor has started, so that the next one can end what is left of them. The
-kernel ends the children of a killed supervisor (see `launch`); the file is for where it cannot: other systems than
-Linux, and the moments between.
+`children.json` lists the processes of a supervisor, so that the next supervisor can end any survivors. The kernel
+ends the children of a killed supervisor (see `launch`). The file covers other systems than Linux, and the moments
+before the kernel's tie.
 """
 
 import os
@@ -25,11 +25,11 @@ from tamis_worker.liveness.watchdog import EXIT_STALLED
 
 from . import launch
 
-SLICE = 0.05  # seconds between two looks at a wish to hurry
-LOG_LIMIT = 20_000_000  # bytes: a longer log is put aside at the next start, in place of the one before
-KILL_WITHIN = 10.0  # seconds for the kernel to take down what was killed
-SAME_START = 1.0  # seconds: the same start read twice differs by as much as the system clock was set meanwhile
-GRACE = 10.0  # seconds for a left-over process to end on its own signal
+SLICE = 0.05  # seconds between two checks of `hurry`
+LOG_LIMIT = 20_000_000  # bytes: a longer log replaces the previous old log at the next start
+KILL_WITHIN = 10.0  # seconds for the kernel to end a killed process
+SAME_START = 1.0  # seconds: two readings of a start time differ by changes of the system clock
+GRACE = 10.0  # seconds for a left-over process to end after its own signal
 
 
 class ChildRecord(BaseModel):
@@ -43,7 +43,7 @@ class ChildRecord(BaseModel):
     stop_signal: int
 
     def find(self) -> psutil.Process | None:
-        """The process, where it still runs; None where it is gone or its pid now belongs to another."""
+        """Return the process if it still runs; None if it is gone or its pid belongs to another."""
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.create_time) < SAME_START
@@ -56,15 +56,15 @@ _RECORDS = TypeAdapter(list[ChildRecord])
 
 
 class ChildrenFile:
-    """The children of one supervisor, written through to `path` at every change."""
+    """The children of a supervisor, written to `path` at every change."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._records: dict[int, ChildRecord] = {}
-        self._lock = threading.Lock()  # parts start and stop from more than one thread
+        self._lock = threading.Lock()  # several threads start and stop parts
 
     def add(self, name: str, pid: int, stop_signal: int) -> None:
-        """Record a child that has just been started; one that has ended already is not recorded."""
+        """Record a child that has just started; skip it if it has ended already."""
         try:
             create_time = psutil.Process(pid).create_time()
         except psutil.NoSuchProcess:
@@ -74,19 +74,19 @@ class ChildrenFile:
             self._write()
 
     def remove(self, pid: int) -> None:
-        """Forget a child that has ended."""
+        """Remove a child that has ended."""
         with self._lock:
             if self._records.pop(pid, None) is not None:
                 self._write()
 
     def end_survivors(self, grace: float = GRACE) -> list[str]:
-        """End what an earlier supervisor left running, forget the file; the names of what was ended.
+        """End the processes that an earlier supervisor left, and remove the file; return their names.
 
         Each gets its own stop signal first, and is killed after `grace` seconds.
         """
         survivors = {record: process for record in self._read() if (process := record.find())}
         for record, process in survivors.items():
-            with suppress(psutil.NoSuchProcess):  # it ended in the meantime, which is what was wanted
+            with suppress(psutil.NoSuchProcess):  # it has ended already
                 process.send_signal(record.stop_signal)
         _, stubborn = psutil.wait_procs(list(survivors.values()), timeout=grace)
         for process in stubborn:
@@ -100,7 +100,7 @@ class ChildrenFile:
         try:
             return _RECORDS.validate_json(self.path.read_bytes())
         except (FileNotFoundError, ValidationError):
-            return []  # a damaged file names nobody whom it would be safe to end
+            return []  # a damaged file names no process that is safe to end
 
     def _write(self) -> None:
         draft = self.path.with_suffix(".draft")
@@ -110,22 +110,22 @@ class ChildrenFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A program with its arguments, and how it wants to be ended."""
+    """A program with its arguments, and how to end it."""
 
     name: str
-    argv: tuple[str, ...]  # the program by its full path
+    argv: tuple[str, ...]  # program by its full path, then arguments
     log: Path  # gets both output streams, appended
     env: Mapping[str, str]
-    user: str | None = None  # the system user to run as; None: ours
+    user: str | None = None  # system user to run as; None: ours
     stop_signal: signal.Signals = signal.SIGTERM
     stop_within: float = 10.0  # seconds from the stop signal to SIGKILL
     death_signal: signal.Signals = signal.SIGKILL  # sent by the kernel when our thread or process dies (Linux)
 
 
 class Process:
-    """A running child. It has a session of its own: a terminal's Ctrl-C reaches the supervisor alone.
+    """A running child in a session of its own: a terminal's Ctrl-C reaches only the supervisor.
 
-    The kernel ties a child to the *thread* that started it: a thread that starts one must outlive it.
+    The kernel ties a child to the *thread* that started it, so that thread must outlive the child.
     """
 
     def __init__(self, command: Command, children: ChildrenFile | None = None) -> None:
@@ -160,11 +160,11 @@ class Process:
 
     @property
     def returncode(self) -> int | None:
-        """None while it runs; minus the signal's number where a signal ended it."""
+        """Return None while it runs; minus the signal's number if a signal ended it."""
         return self._popen.returncode
 
     def wait(self, timeout: float) -> bool:
-        """True as soon as the process has ended, False where it still runs after `timeout` seconds."""
+        """Return True as soon as the process has ended, False if it still runs after `timeout` seconds."""
         try:
             self._popen.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -174,14 +174,14 @@ class Process:
         return True
 
     def ask_to_stop(self) -> None:
-        """Send the stop signal and return at once. It is sent once: some servers take a second one as impatience."""
+        """Send the stop signal once and return: some servers treat a second signal as a forced stop."""
         if self._asked_at is None:
             self._asked_at = time.monotonic()
-            if not self.wait(0):  # reaped by us alone: until then the pid cannot belong to another
+            if not self.wait(0):  # only this process reaps it: until then no other process gets its pid
                 self._popen.send_signal(self.command.stop_signal)
 
     def stop(self, hurry: threading.Event | None = None) -> bool:
-        """End the process; False where it had to be killed: out of time, or `hurry` was set."""
+        """End the process; return False if it was killed: out of time, or `hurry` was set."""
         self.ask_to_stop()
         deadline = (self._asked_at or time.monotonic()) + self.command.stop_within
         while not (hurry is not None and hurry.is_set()) and time.monotonic() < deadline:
@@ -193,17 +193,17 @@ class Process:
         return False
 
     def kill(self) -> None:
-        """End the process and its process group by SIGKILL; returns when it is gone."""
+        """End the process and its process group by SIGKILL; return when it is gone."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
-            pass  # gone already, and waited for below
+            pass  # gone already; the code below waits for it
         except PermissionError:
-            self._popen.kill()  # the group is not the child's yet: it has not got as far as its own session
+            self._popen.kill()  # it has no session and group of its own yet
         self.wait(KILL_WITHIN)
 
     def tail(self, lines: int = 12) -> str:
-        """The last lines that the process wrote since it was started."""
+        """Return the last lines that the process wrote since its start."""
         with self.command.log.open("rb") as log:
             log.seek(self._log_start)
             text = log.read().decode("utf-8", "replace")
@@ -211,13 +211,13 @@ class Process:
 
 
 def launcher(death_signal: signal.Signals = signal.SIGKILL, user: str | None = None) -> tuple[str, ...]:
-    """Return the words before a command by which the kernel ends it with this process (Linux); `user`: runs it."""
+    """Return the command prefix by which the kernel ends a command with this process (Linux); `user` runs it."""
     words = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
     return (*words, str(os.getpid()), str(int(death_signal)), user or "")
 
 
 def how_it_ended(returncode: int) -> str:
-    """A process's end in words."""
+    """Return a process's end in words."""
     if returncode == EXIT_STALLED:
         return f"made no progress and ended itself with status {EXIT_STALLED}"
     if returncode >= 0:
@@ -229,19 +229,19 @@ def how_it_ended(returncode: int) -> str:
 
 
 def why_not_run(written: str, returncode: int) -> str:
-    """The reason why a program ended at once: the library that it lacks, else its last line, else how it ended."""
+    """Return why a program ended at once: a missing library, else its last line, else its exit status."""
     lines = written.strip().splitlines()
     return missing_library(written) or (lines[-1] if lines else f"it {how_it_ended(returncode)}")
 
 
 def server_environment() -> dict[str, str]:
-    """Return what a server gets of our environment: no keys, and nothing that changes what it does."""
+    """Return a server's part of our environment: no keys, and nothing that changes its behaviour."""
     kept = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "TMPDIR", "TZ")
     return {name: os.environ[name] for name in kept if name in os.environ}
 
 
 def ask_program(*command: str, within: float) -> subprocess.CompletedProcess[str]:
-    """Return what a program said, and how it ended. Raises `OSError`, or `TimeoutExpired` after `within` seconds."""
+    """Return a program's output and exit status. Raise `OSError`, or `TimeoutExpired` after `within` seconds."""
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

@@ -19,14 +19,14 @@ from .part import Part, WebPart
 from .ports import HOST
 from .process import ChildrenFile, Command
 
-STOP_WITHIN = 30.0  # seconds for calls in flight to come back
+STOP_WITHIN = 30.0  # seconds for calls in flight to return
 EVERYWHERE = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - told apart, not listened on
 PAGE_PORT = 8080
 KEY_FILE = "page.key"
 
 
 class WorkerProgram(Part):
-    """`python -m tamis_cli worker`; it does its work once it has made its ready file."""
+    """`python -m tamis_cli worker`; it is healthy once its ready file exists."""
 
     title: ClassVar[str] = "a worker"
 
@@ -61,9 +61,9 @@ class WorkerProgram(Part):
 
 
 class Flower(WebPart):
-    """Flower behind a password, on 127.0.0.1 unless the settings say otherwise.
+    """Flower behind a password, on 127.0.0.1 by default.
 
-    It shows, and changes nothing: what is to happen with a batch is said to Tamis, whose ledger is the truth.
+    It is read-only: commands for batches go to Tamis, whose ledger is authoritative.
     """
 
     title: ClassVar[str] = "Flower"
@@ -79,7 +79,7 @@ class Flower(WebPart):
         address: str = HOST,
         password: str | None = None,
     ) -> None:
-        """`password`: None: a random one, kept under `home`. For another address than 127.0.0.1 one must be given."""
+        """Take `password` (None: a random one, kept under `home`); another address than 127.0.0.1 needs one."""
         super().__init__("flower", home / "log" / "flower.log", environment, children)
         self._home = home
         self.usual_port = usual_port
@@ -95,12 +95,12 @@ class Flower(WebPart):
 
     @property
     def url(self) -> str:
-        """The URL with user and password. Raises `RuntimeError` where Flower was never started."""
+        """Return the URL with user and password. Raise `RuntimeError` if Flower was never started."""
         return f"http://{USER}:{self.password}@{self.place}"
 
     @property
     def place(self) -> str:
-        """Address and port, for a browser on this machine where it listens on all."""
+        """Return address and port, for a browser on this machine if it listens on all."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def prepare(self) -> Command:
@@ -114,7 +114,7 @@ class Flower(WebPart):
 class Gateway(WebPart):
     """The HTTP gateway with its page, on 127.0.0.1: `python -m tamis_cli serve`.
 
-    Whoever runs the stack has a key of all scopes, in `KEY_FILE` (`keep_key`).
+    The stack's user has a key of all scopes, in `KEY_FILE` (`keep_key`).
     """
 
     title: ClassVar[str] = "the gateway and its page"
@@ -134,12 +134,12 @@ class Gateway(WebPart):
 
     @property
     def url(self) -> str:
-        """For a browser on this machine. Raises `RuntimeError` where the gateway was never started."""
+        """Return the URL for a browser on this machine. Raise `RuntimeError` if the gateway was never started."""
         return f"http://{HOST}:{self.port}/"
 
     @property
     def sign_in_url(self) -> str:
-        """The URL with the key, as the page takes it: behind the `#`, which browsers send to nobody."""
+        """Return the URL with the key, in the form for the page: after the `#`, which browsers do not send."""
         return f"{self.url}#key={read_private(self._home / KEY_FILE).strip()}"
 
     def prepare(self) -> Command:
@@ -148,7 +148,7 @@ class Gateway(WebPart):
 
 
 def keep_key(database_url: str, path: Path) -> None:
-    """Have `path` hold a valid key of all scopes, under the name of this machine's user: the one there, else a new one.
+    """Write a valid key of all scopes to `path`, under this machine's user name, unless a valid key is there.
 
     Raises:
         LedgerUnavailable: the ledger does not answer.
@@ -165,6 +165,6 @@ def keep_key(database_url: str, path: Path) -> None:
 def _user() -> str:
     try:
         name = getpass.getuser()
-    except (KeyError, OSError):  # a container's user need not have a name
+    except (KeyError, OSError):  # a container's user may have no name
         name = ""
     return name if name.strip() and name.isprintable() else "this machine"

@@ -2,8 +2,8 @@
 
 `python -m tamis_cli.embedded.recorded_server --answers PATH --port PORT`
 
-The record is recognised by its title in the prompt; any other record is answered with status 400. The first `cut_off`
-answers about a record end in the middle, where its recording says so. Usage is counted as four characters a token.
+It recognises a record by its title in the prompt; an unknown record gets status 400. The first `cut_off` answers
+about a record are truncated. Usage is four characters a token.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from .ports import HOST
 
 MODEL_NAME = "recorded-answers"
-LATENCY = 0.7  # seconds that an answer takes: progress is visible, and nobody waits for long
+LATENCY = 0.7  # seconds per answer: progress is visible, without a long wait
 CHARACTERS_OF_A_TOKEN = 4
 Body: TypeAlias = dict[str, Any]
 READABLE: dict[str, Body] = {  # by GET
@@ -33,7 +33,7 @@ _TITLE = re.compile(r"^title: (.+)$", re.MULTILINE)  # as `source_data` shows a 
 
 
 class Recordings:
-    """The answers by title, and how often each was given; `rows` are those of `tamis_review/example/answers.json`."""
+    """The answers by title, with the times each was given; `rows` come from `tamis_review/example/answers.json`."""
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         self._rows = {row["title"]: row for row in rows}
@@ -41,7 +41,7 @@ class Recordings:
         self._counting = threading.Lock()
 
     def answer(self, prompt: str) -> str | None:
-        """Return the next answer about the record of a prompt; None where none is recorded."""
+        """Return the next answer about the record of a prompt, or None."""
         title = match[1] if (match := _TITLE.search(prompt)) else ""
         row = self._rows.get(title)
         if row is None:
@@ -54,7 +54,7 @@ class Recordings:
 
 
 def completion(recordings: Recordings, request: Any) -> tuple[HTTPStatus, Body]:
-    """Return status and body of the response to a request for a chat completion."""
+    """Return status and body of the response to a chat completion request."""
     try:
         prompt = "\n".join(message["content"] for message in request["messages"])
     except (KeyError, TypeError):
@@ -74,7 +74,7 @@ def completion(recordings: Recordings, request: Any) -> tuple[HTTPStatus, Body]:
 
 
 def serve(recordings: Recordings, port: int, *, latency: float = LATENCY) -> ThreadingHTTPServer:
-    """Return a server that listens on 127.0.0.1 and answers once it is run; `latency` in seconds."""
+    """Return a server on 127.0.0.1, ready to run; `latency` in seconds."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"  # connections stay open

@@ -1,6 +1,6 @@
-"""Which program serves: the one that a package brings along, else one that the system has.
+"""The server program to run: a package's, else the system's.
 
-A program counts where it runs here (it is asked for its version) and is not too old for what is wanted of it.
+A program is suitable if it runs here (it reports its version) and is new enough.
 """
 
 import re
@@ -15,7 +15,7 @@ from tamis_schemas import ConfigurationError
 
 from .process import ask_program, why_not_run
 
-VERSION_WITHIN = 20.0  # seconds for a program to say its version; a cold disk reads 10 MB first
+VERSION_WITHIN = 20.0  # seconds for a program to report its version; a cold disk reads 10 MB first
 SYSTEM = "this system"
 
 Version: TypeAlias = tuple[int, ...]
@@ -24,26 +24,26 @@ _VERSION = re.compile(r"\d+(?:\.\d+)*")
 
 @dataclass(frozen=True)
 class ServerKind:
-    """A kind of server, and where it comes from."""
+    """A kind of server, with its packages."""
 
     name: str  # in messages
-    package: str  # that brings it along
+    package: str  # Python package with the program
     module: str  # of that package
-    debian: str  # the package of Debian
+    debian: str  # Debian's package
     at_least: Version
 
 
 @dataclass(frozen=True)
 class ProgramCandidate:
-    """A program that may be there."""
+    """A program that may exist."""
 
-    origin: str  # the package that brings it, or `SYSTEM`
+    origin: str  # package of the program, or `SYSTEM`
     path: Path
 
 
 @dataclass(frozen=True)
 class ServerProgram:
-    """A program that runs on this machine, and why those before it do not serve."""
+    """A program that runs on this machine, with the reasons against earlier candidates."""
 
     path: Path
     version: Version
@@ -52,7 +52,7 @@ class ServerProgram:
 
     @property
     def of_system(self) -> bool:
-        """True where it came with the system, and its files are not ours to open to others."""
+        """Return whether it belongs to the system, so that we must not open its files to others."""
         return self.origin == SYSTEM
 
     def __str__(self) -> str:
@@ -61,12 +61,12 @@ class ServerProgram:
 
     @property
     def told(self) -> str:
-        """The program and the reasons for it, in one line."""
+        """Return the program and the reasons for it, in one line."""
         return "; ".join((str(self), *self.passed_over))
 
 
 def shown(version: Version) -> str:
-    """A version as people write it."""
+    """Return a version as people write it."""
     return ".".join(map(str, version))
 
 
@@ -76,15 +76,15 @@ def choose(
     *,
     unfit: Callable[[Version], str | None] = lambda version: None,
 ) -> ServerProgram:
-    """The first of the candidates that runs, is new enough and not unfit.
+    """Return the first candidate that runs, is new enough and is not unfit.
 
     Args:
-        server: what is looked for.
-        candidates: in the order of preference.
-        unfit: says why a version does not do; None: it does.
+        server: the kind of server.
+        candidates: in order of preference.
+        unfit: returns why a version is unsuitable; None: it is suitable.
 
     Raises:
-        ConfigurationError: where none does; says why each does not, and what to install.
+        ConfigurationError: there is none; gives the reason for each, and packages to install.
     """
     reasons: list[str] = []
     remedies = [f"install Debian's package {server.debian}"]
@@ -109,8 +109,8 @@ def choose(
 
 
 def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
-    """The program at this path within the server's package, where that is installed."""
-    # Found without importing the package: what its import needs and does is not ours.
+    """Return the program at this path within the server's package, if that is installed."""
+    # Found without importing the package, whose import has its own needs and effects.
     spec = find_spec(server.module)
     if spec is None or spec.origin is None:
         return []
@@ -118,11 +118,11 @@ def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
 
 
 def ask_version(program: Path) -> Version | str:
-    """The version that a program says it has, or why it says none, in a few words."""
+    """Return a program's version, or why it reports none, in a few words."""
     try:
         done = ask_program(str(program), "--version", within=VERSION_WITHIN)
     except FileNotFoundError:
-        # The file may be there, and the loader that it names may not: that of another C library.
+        # The file may exist without its loader, which belongs to another C library.
         return "it was built for another system" if program.exists() else "it is missing"
     except OSError as error:
         return str(error.strerror)
@@ -130,5 +130,5 @@ def ask_version(program: Path) -> Version | str:
         return f"it did not say its version within {VERSION_WITHIN:.0f} s"
     if done.returncode != 0:
         return why_not_run(done.stderr, done.returncode)
-    found = _VERSION.search(done.stdout)
-    return tuple(int(part) for part in found[0].split(".")) if found else "it does not say its version"
+    match = _VERSION.search(done.stdout)
+    return tuple(int(part) for part in match[0].split(".")) if match else "it does not say its version"

@@ -1,4 +1,4 @@
-"""The embedded stack: servers, LLM, workers, Flower and gateway as children of one process."""
+"""The embedded stack: servers, LLM, workers, Flower and gateway as children of a process."""
 
 import fcntl
 import os
@@ -29,11 +29,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def lock_home(home: Path) -> IO[str]:
-    """Take the lock of a home folder: one stack at a time runs from it.
+    """Lock a home folder: a single stack at a time runs from it.
 
-    The lock is held by the open file that is returned, so that it vanishes with the process, however that ends. Closing
-    the file gives the lock back. The file itself stays: removing it would let two processes lock two files of one name.
-    Raises `ConfigurationError` naming the process that has the lock.
+    The returned open file has the lock, so it ends with the process in any case. Closing the file releases the
+    lock. The file itself stays: removing it would let two processes lock two files of the same name. Raises
+    `ConfigurationError` naming the process with the lock.
     """
     path = home / "lock"
     try:
@@ -59,11 +59,11 @@ def lock_home(home: Path) -> IO[str]:
 
 
 class StopSignals:
-    """SIGINT, SIGTERM and SIGHUP as a user means them: the first says stop, the next says at once.
+    """SIGINT, SIGTERM and SIGHUP from a user: the first means stop, the next means stop at once.
 
-    While entered, the first signal raises `KeyboardInterrupt`, later ones set `hurry`. Once `stopping()` was called,
-    the first one sets `hurry` as well: a stop is never interrupted half-way. Only the main thread gets signals; entered
-    elsewhere this does nothing.
+    While entered, the first signal raises `KeyboardInterrupt`, later ones set `hurry`. After `stopping()`, the
+    first sets `hurry` as well, so that a stop is never interrupted half-way. Only the main thread gets signals; in
+    other threads this does nothing.
     """
 
     def __init__(self) -> None:
@@ -72,12 +72,12 @@ class StopSignals:
         self._before: dict[signal.Signals, signal._HANDLER] = {}
 
     def stopping(self) -> None:
-        """Say that the stop has begun."""
+        """Mark the beginning of the stop."""
         self._asked = True
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # asked to outlive its terminal
+            nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # set to survive its terminal
             self._before = {
                 number: signal.signal(number, self._on_signal)
                 for number in SIGNALS
@@ -99,13 +99,14 @@ class StopSignals:
 
 
 class Stack:
-    """Everything that Tamis needs on one machine, with data and logs under `settings.home`.
+    """All parts of Tamis on a single machine, with data and logs under `settings.home`.
 
-    Where the settings name servers, those are used: then only workers, Flower and perhaps the model are started.
-    While it is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once, and make a stop that is under way
-    kill what still runs.
+    Servers in the settings are used: then only workers, Flower and perhaps the model are started. While it is
+    entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once. During a stop they kill the remaining
+    processes.
 
-    Use it in a thread that outlives it (the main thread): the kernel ends children with the thread that started them.
+    Use it in a thread that outlives it (the main thread): the kernel ends children with the thread that started
+    them.
     """
 
     def __init__(
@@ -122,20 +123,21 @@ class Stack:
         starting: Callable[[str], None] = lambda name: None,
         fetch: Callable[[], Path] = lambda: fetch_model(model_folder()),
     ) -> None:
-        """Nothing is started yet.
+        """Prepare the stack without starting it.
 
         Args:
-            settings: `home` is where data and logs are; with `broker_url` and `database_url` no server is started.
+            settings: `home` is the folder of data and logs; with `broker_url` and `database_url` no server is
+                started.
             workers: worker processes.
             llm: "local" serves the small model, "recorded" the recorded answers to the example's records, "remote"
-                insists on an LLM that the settings name.
+                requires an LLM in the settings.
             flower: whether Flower runs.
             page: whether the gateway runs, with its page; needs the extra `http`.
-            usual_ports: whether Flower and the gateway get their usual ports where these are free; else any.
-            worker_patience: seconds that calls in flight have to come back when the stack stops.
-            announce: told, line by line, what happens while the stack runs and stops.
-            starting: told the title of each part whose start is waited for.
-            fetch: brings the model's file; called for "local" only.
+            usual_ports: whether Flower and the gateway get their usual ports if these are free; else any.
+            worker_patience: seconds for calls in flight to return when the stack stops.
+            announce: gets a line for each event while the stack runs and stops.
+            starting: gets the title of each part whose start is awaited.
+            fetch: returns the model's file; called only for "local".
         """
         self.settings = settings
         self.home = settings.home.absolute()
@@ -148,7 +150,7 @@ class Stack:
         self._announce = announce
         self._starting = starting
         self._fetch = fetch
-        self._lock: IO[str] | None = None  # held while anything of this stack may run
+        self._lock: IO[str] | None = None  # held while any part of this stack may run
         self._children = ChildrenFile(self.home / "children.json")
         self._signals = StopSignals()
         self._watch: Watch | None = None
@@ -161,41 +163,41 @@ class Stack:
 
     @property
     def broker_url(self) -> str:
-        """The URL that workers and producers use."""
+        """Return the URL for workers and producers."""
         return self.valkey.url if self.valkey else self.settings.broker
 
     @property
     def database_url(self) -> str:
-        """The URL that workers and producers use."""
+        """Return the URL for workers and producers."""
         return self.postgres.url if self.postgres else self.settings.database
 
     @property
     def model(self) -> str | None:
-        """The model of batches that name none."""
+        """Return the model of batches without a model of their own."""
         return self.llm.model if self.llm else self.settings.model
 
     @property
     def llm_base_url(self) -> str | None:
-        """The endpoint that the workers ask, for everybody who may read the stack file; None where none is named."""
+        """Return the workers' endpoint, for every reader of the stack file; None if none is set."""
         if self.llm is not None:
             return self.llm.base_url
         return shown_url(self.settings.endpoint) if self.settings.names_an_llm else None
 
     def start(self) -> None:
-        """Start everything and return when all of it does its work.
+        """Start everything and wait until all parts work.
 
         Raises:
-            ConfigurationError: where another stack runs from this folder, or something is missing.
-            OperationFailed: where a part does not get ready; quotes its log. What was started is stopped again.
+            ConfigurationError: another stack runs from this folder, or something is missing.
+            OperationFailed: a part does not become ready; quotes its log. Started parts are stopped again.
         """
         if self._llm_choice == "remote":
-            _ = self.settings.endpoint  # raises where none is named: better now than in every worker
+            _ = self.settings.endpoint  # raises if none is set, before any worker does
         elif self._llm_choice == "local":
             need_server()
         make_home(self.home)
         self._lock = lock_home(self.home)
         try:
-            # We hold the lock: whatever an earlier supervisor left here belongs to nobody.
+            # We have the lock, so no other supervisor needs the processes left here.
             if ended := self._children.end_survivors():
                 self._announce(f"ended what a killed stack had left running: {', '.join(ended)}")
             StackFile.remove(self.home)
@@ -209,14 +211,14 @@ class Stack:
         self._watch.start()
 
     def run_until_stopped(self) -> None:
-        """Return at the first SIGINT, SIGTERM or SIGHUP; parts that end by themselves are started again meanwhile."""
+        """Return at the first SIGINT, SIGTERM or SIGHUP; until then, restart parts that end by themselves."""
         try:
             threading.Event().wait()
         except KeyboardInterrupt:
             self._announce("stopping; once more Ctrl-C stops at once")
 
     def stop(self) -> None:
-        """Stop everything, in an order that loses nothing: first who uses, then who serves."""
+        """Stop everything in a safe order: clients first, then servers."""
         if self._lock is None:
             return
         self._signals.stopping()
@@ -226,7 +228,7 @@ class Stack:
         parts = self._parts()
         for part in parts:
             if part in (self.flower, self.gateway, *self.workers):
-                part.process.ask_to_stop()  # all of them at once; each is waited for below
+                part.process.ask_to_stop()  # all at once; the code below waits for each
         for part in reversed(parts):
             if not part.stop(self._signals.hurry):
                 self._announce(f"{part.name} did not stop by itself and was killed")
@@ -253,7 +255,7 @@ class Stack:
             self._signals.__exit__(None, None, None)
 
     def _start_servers(self) -> None:
-        from tamis_schemas.ledger.migrate import upgrade  # alembic loads for a while
+        from tamis_schemas.ledger.migrate import upgrade  # alembic is slow to import
 
         logs = self.home / "log"
         if self.settings.broker_url is None:
@@ -283,14 +285,14 @@ class Stack:
             for number in range(1, self._wanted_workers + 1)
         ]
         if self._wants_flower:
-            own = self.settings.flower_password
+            password = self.settings.flower_password
             self.flower = Flower(
                 self.home,
                 environment,
                 self._children,
                 usual_port=FLOWER_PORT if self._usual_ports else None,
                 address=self.settings.flower_address,
-                password=None if own is None else own.get_secret_value(),
+                password=None if password is None else password.get_secret_value(),
             )
         users: list[Part] = [part for part in (*self.workers, self.flower) if part is not None]
         for part in users:
@@ -310,7 +312,7 @@ class Stack:
         part.wait_until_healthy()
 
     def _environment(self) -> Mapping[str, str]:
-        """Ours, and where everything is; an empty value counts as not set."""
+        """Return our environment with the addresses of all parts; an empty value counts as not set."""
         return {
             **os.environ,
             "TAMIS_HOME": str(self.home),
@@ -334,16 +336,16 @@ class Stack:
         )
 
     def _parts(self) -> list[Part]:
-        """Every part that has been launched, in the order of the start."""
+        """Return every launched part, in start order."""
         parts: list[Part | None] = [self.postgres, self.valkey, self.llm, *self.workers, self.flower, self.gateway]
         return [part for part in parts if part is not None and part.launched]
 
 
 def make_home(home: Path) -> None:
-    """Make the folder, its owner's alone; as root others may pass through, as Postgres runs as another user.
+    """Create the folder for its owner only; as root let others pass through, because Postgres runs as another user.
 
     Raises:
-        ConfigurationError: where it cannot be made, or not be written by us.
+        ConfigurationError: it cannot be created or written.
     """
     try:
         if not home.exists():

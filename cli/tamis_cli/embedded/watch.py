@@ -1,4 +1,4 @@
-"""Watches the parts of a running stack, and starts again what ends by itself."""
+"""The watch over a running stack, which restarts parts that end by themselves."""
 
 import threading
 import time
@@ -12,16 +12,16 @@ from .part import Part
 LOOK_EVERY = 0.25  # seconds
 FIRST_DELAY = 0.5  # seconds
 LONGEST_DELAY = 30.0  # seconds
-STEADY = 60.0  # seconds: whoever ran for so long is not counted as failing again and again
+STEADY = 60.0  # seconds of running after which earlier failures no longer count
 
 
 def restart_delay(failures: int) -> float:
-    """Seconds to wait after the given number of ends in a row: 0.5, 1, 2, 4, ... up to 30; 1 is the first end."""
+    """Return the seconds to wait after this many ends in a row: 0.5, 1, 2, 4, ... up to 30; 1 is the first end."""
     return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 16)))
 
 
 def failures_in_a_row(before: int, ran_for: float) -> int:
-    """The count after one more end: it begins anew where the part had run steadily."""
+    """Return the count after another end; it restarts at 1 if the part had run steadily."""
     return 1 if ran_for >= STEADY else before + 1
 
 
@@ -29,12 +29,12 @@ def failures_in_a_row(before: int, ran_for: float) -> int:
 class _Watched:
     part: Part
     failures: int = 0
-    due: float | None = None  # when it is started again
-    coming_back: bool = False  # started again, not healthy yet
+    due: float | None = None  # time of its restart
+    coming_back: bool = False  # restarted, not healthy yet
 
 
 class Watch(threading.Thread):
-    """Runs until `end()`; `announce` is told of each end and of each return.
+    """The thread that watches until `end()`; `announce` gets a line for each end and each return.
 
     The kernel ties a child to the thread that started it, so this thread stays until `release()`, after the stop.
     """
@@ -55,18 +55,18 @@ class Watch(threading.Thread):
         self._released.wait()
 
     def end(self) -> None:
-        """Start nothing any more; returns when a restart that was under way has been made."""
+        """Stop restarting; return when a running restart is done."""
         self._ended.set()
         with self._looking:
             pass
 
     def release(self) -> None:
-        """Let the thread go; the children that it started are gone by now."""
+        """End the thread, after the children that it started."""
         self._released.set()
         self.join()
 
     def look(self, now: float) -> None:
-        """One look at every part."""
+        """Check every part once."""
         for watched in self._watched:
             if watched.due is not None:
                 if now >= watched.due:

@@ -1,6 +1,6 @@
-"""Audits of exclusions: what a sample is drawn from, what a human says of it, and what was missed.
+"""Audits of exclusions: the population of a sample, people's decisions on it, and the records missed.
 
-The verdict is what an audit says of all exclusions: how many records were missed at most.
+The verdict bounds the missed records among all exclusions.
 """
 
 from collections.abc import Sequence
@@ -45,9 +45,9 @@ class AuditVerdict(Frozen):
     sample: int
     decided: int
     missed: int  # that a human would have included
-    most: int  # in the population, with probability `level`, at most; those found among them
+    most: int  # upper bound for the population, with probability `level`; includes the missed records found
     most_share: float  # of the population
-    binomial_share: float  # the bound of Clopper and Pearson on the share, which takes the population for endless
+    binomial_share: float  # bound of Clopper and Pearson on the share, for an infinite population
     level: float
 
     @property
@@ -56,7 +56,7 @@ class AuditVerdict(Frozen):
 
     @property
     def sentence(self) -> str:
-        """The meaning of the numbers, for people."""
+        """Return the meaning of the numbers, for people."""
         of = f"{self.population:,} {_DRAWN_FROM[self.stratum]}"
         if not self.decided:
             return f"Of {of}, {_were(self.sample)} drawn at random; no decision of a human is recorded yet."
@@ -70,8 +70,8 @@ class AuditVerdict(Frozen):
             if self.undecided
             else ""
         )
-        found = "that one" if self.missed == 1 else f"those {self.missed:,}"
-        besides = f", with {found} among them" if self.missed else ""
+        missed_words = "that one" if self.missed == 1 else f"those {self.missed:,}"
+        besides = f", with {missed_words} among them" if self.missed else ""
         return (
             f"{judged}: {missing}. With {self.level:.0%} confidence at most {self.most:,} of all {self.population:,} "
             f"({self.most_share:.1%}) should have been{besides}.{waiting}"
@@ -79,7 +79,7 @@ class AuditVerdict(Frozen):
 
 
 def verdict(audit: Audit, level: float = LEVEL) -> AuditVerdict:
-    """The numbers of an audit."""
+    """Return the numbers of an audit."""
     missed, undecided = len(audit.missed), audit.sample - audit.decided
     most = most_in_population(missed + undecided, audit.sample, audit.population, level)
     return AuditVerdict(
@@ -112,7 +112,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True)
 class AuditDecision:
-    """A human's decision on one record of a sample."""
+    """A human's decision on a record of a sample."""
 
     index: int
     include: bool
@@ -122,15 +122,15 @@ class AuditDecision:
 
 @dataclass(frozen=True)
 class Recorded:
-    """An audit after decisions were recorded."""
+    """An audit with newly recorded decisions."""
 
     audit: Audit
-    new: int  # decisions that were not there before
+    new: int  # decisions not recorded before
     overrides: tuple[Override, ...] = ()  # of the records that should have been included
 
 
 def include_missed_records(connection: Connection, audit: Audit) -> tuple[Override, ...]:
-    """Include what the audit missed, by an override of the same reviewer and note, where no human's decision stands."""
+    """Include the missed records by an override of the same reviewer and note, unless a human has decided."""
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
     value = kind_of(read_operation_name(connection, batch_id)).includes
@@ -145,7 +145,7 @@ def include_missed_records(connection: Connection, audit: Audit) -> tuple[Overri
 
 
 def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
-    """Return the records that an audit of this stratum is drawn from. Raises `InvalidRequest` where there is none."""
+    """Return the records that an audit of this stratum draws from. Raise `InvalidRequest` if there are none."""
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if not kind_of(batch.operation).decides():
         raise InvalidRequest(
@@ -169,20 +169,20 @@ def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) ->
 
 
 def may_be_drawn(connection: Connection, batch_id: UUID, operation: str, stratum: Stratum) -> bool:
-    """Return whether an audit of a completed batch has a record to draw."""
+    """Return whether an audit of a completed batch has records to draw."""
     return connection.execute(_excluded(batch_id, operation, stratum).limit(1)).first() is not None
 
 
 def _excluded(batch_id: UUID, operation: str, stratum: Stratum) -> Select[Any]:
-    """Return the records that were excluded and no human has decided about."""
-    each = outcomes(batch_id, operation).subquery("each")
-    return select(each.c.idx).where(each.c.outcome.in_(_OUTCOMES[stratum]), each.c.human.is_(None))
+    """Return the excluded records without a human decision."""
+    final = outcomes(batch_id, operation).subquery("each")
+    return select(final.c.idx).where(final.c.outcome.in_(_OUTCOMES[stratum]), final.c.human.is_(None))
 
 
 def write_decisions(
     connection: Connection, audit_id: UUID, decisions: Sequence[AuditDecision], *, correct: bool
 ) -> int:
-    """Write the decisions; return how many are new. Raises `RefusedDecision`."""
+    """Write the decisions; return how many are new. Raise `RefusedDecision`."""
     one_at_a_time(connection, audit_id)
     before = {item.index: item for item in read_audit(connection, audit_id).items}
     rows: list[dict[str, object]] = []

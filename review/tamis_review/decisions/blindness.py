@@ -1,4 +1,4 @@
-"""The screening mode of a batch in the ledger, and which records it hides from whom."""
+"""The screening mode of a batch in the ledger, and the records that it hides from each reviewer."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -13,18 +13,18 @@ from tamis_schemas.operations import kind_of
 
 from .record_overrides import checked_words
 
-READERS = 2  # people of an independent pair
+READERS = 2  # people in an independent pair
 
 
 def is_hidden(mode: ScreeningMode, decided: Collection[str], me: str, *, kept_out: bool = False) -> bool:
-    """Return whether the decisions on a record, people's and the model's, are hidden from a reviewer.
+    """Return whether the decisions on a record, of people and the model, are hidden from a reviewer.
 
     Args:
         mode: the screening mode of the batch.
-        decided: the names of those whose decision on the record stands, in the stage of the batch itself.
+        decided: the names of reviewers with a current decision on the record, in the stage of the batch itself.
         me: the reviewer's name.
-        kept_out: a rule took the record out before anybody read it (a copy, the initial filter): nobody is to decide on
-            it, so it is hidden only once somebody has.
+        kept_out: a rule removed the record before anyone read it (a copy, the initial filter). It needs no
+            decision, so it is hidden only once a person has decided.
     """
     if not mode.blind or (kept_out and not decided):
         return False
@@ -34,12 +34,12 @@ def is_hidden(mode: ScreeningMode, decided: Collection[str], me: str, *, kept_ou
 
 
 def read_mode(connection: Connection, batch_id: UUID) -> ScreeningMode:
-    """Return the screening mode of a batch; `single` where nobody has set one."""
+    """Return the screening mode of a batch; `single` by default."""
     return read_mode_set(connection, batch_id).mode
 
 
 def read_mode_set(connection: Connection, batch_id: UUID) -> ScreeningModeSet:
-    """Return the screening mode of a batch with who set it, and when."""
+    """Return the screening mode of a batch with its author and time."""
     table = screening_modes.c
     statement = select(table.mode, table.set_by, table.created_at.label("set_at")).where(table.batch_id == batch_id)
     row = connection.execute(statement.order_by(table.id.desc()).limit(1)).first()
@@ -47,11 +47,11 @@ def read_mode_set(connection: Connection, batch_id: UUID) -> ScreeningModeSet:
 
 
 def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set_by: str) -> ScreeningModeSet:
-    """Set the screening mode of a batch, in the caller's transaction; a mode that stands already adds nothing.
+    """Set the screening mode of a batch, in the caller's transaction; an unchanged mode adds nothing.
 
     Raises:
-        InvalidParameters: nobody is named.
-        InvalidRequest: the batch's operation decides nothing, so that nobody could decide blind, or audit it.
+        InvalidParameters: the name is missing.
+        InvalidRequest: the batch's operation decides nothing, so there is nothing to decide blind or audit.
     """
     name, _ = checked_words(set_by, None)
     one_at_a_time(connection, batch_id)
@@ -70,8 +70,8 @@ def hidden_from(
 ) -> set[int]:
     """Return the places of the records whose decisions this reviewer must not see yet; empty in the mode `single`.
 
-    In the mode `model_audited` they are those that were drawn and wait to be judged, the same for everybody.
-    `places`: of these alone; None: of the whole batch.
+    In the mode `model_audited` these are the drawn records not judged yet, the same for every reviewer. `places`:
+    only these; None: the whole batch.
     """
     mode = read_mode(connection, batch_id)
     if mode is ScreeningMode.MODEL_AUDITED:
@@ -92,5 +92,5 @@ def hidden_from(
     return {
         row.idx
         for row in connection.execute(statement)
-        if is_hidden(mode, [one["reviewer"] for one in row.decisions or ()], reviewer, kept_out=row.kept_out)
+        if is_hidden(mode, [decision["reviewer"] for decision in row.decisions or ()], reviewer, kept_out=row.kept_out)
     }

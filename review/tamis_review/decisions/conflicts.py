@@ -1,6 +1,6 @@
-"""Conflicts: records on which people decided differently, and nobody has settled it.
+"""Conflicts: records on which people decided differently, not settled yet.
 
-Where the model is the second reader, also those on which people decided otherwise than it did.
+If the model is the second reader, records on which people disagree with it are conflicts too.
 """
 
 from collections.abc import Sequence
@@ -26,21 +26,21 @@ class Conflict(Frozen):
     item_id: str
     title: str | None = None
     stage: HumanStage
-    decisions: tuple[Override, ...]  # each reviewer's, the oldest first
-    system_decided: bool  # the software has a decision of its own, of what the batch asks
+    decisions: tuple[Override, ...]  # of each reviewer, oldest first
+    system_decided: bool  # the software has its own decision on the batch's question
     system_value: Any = None
-    system_differs: bool = False  # the model is the second reader, and alone says otherwise: what people said counts
+    system_differs: bool = False  # only the model, as second reader, disagrees: people's decision counts
 
 
 def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
-    """The conflicts of a batch in all stages, in the order of its records."""
+    """Return the conflicts of a batch in all stages, in record order."""
     conflicts = connection.execute(_decisions(batch_id).where(standing_decisions.c.conflict))
     others = _differing(connection, batch_id)
     rows = sorted((*conflicts, *others), key=lambda row: (row.idx, row.stage))
     differing = {row.idx for row in others}
-    said: dict[tuple[int, str], list[Override]] = {}
-    for one in read_overrides(connection, batch_id, places=sorted({row.idx for row in rows})):
-        said.setdefault((one.index, one.stage.value), []).append(one)
+    by_record: dict[tuple[int, str], list[Override]] = {}
+    for decision in read_overrides(connection, batch_id, places=sorted({row.idx for row in rows})):
+        by_record.setdefault((decision.index, decision.stage.value), []).append(decision)
     return [
         Conflict(
             index=row.idx,
@@ -53,17 +53,17 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
             system_differs=row.stage == HumanStage.OWN and row.idx in differing,
         )
         for row in rows
-        if (decisions := said[row.idx, row.stage])
+        if (decisions := by_record[row.idx, row.stage])
     ]
 
 
 def read_differing(connection: Connection, batch_id: UUID) -> set[int]:
-    """The places of the records on which the model, the second reader, alone says otherwise; none in other modes."""
+    """Return the places of records on which only the model, as second reader, disagrees; empty in other modes."""
     return {row.idx for row in _differing(connection, batch_id)}
 
 
 def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
-    """Where the model is the second reader: records on which people agree, and have settled nothing, and it differs."""
+    """Return records on which people agree, unsettled, and the model disagrees, if it is the second reader."""
     if read_mode(connection, batch_id) is not ScreeningMode.MODEL_SECOND:
         return []
     view = standing_decisions.c
@@ -79,7 +79,7 @@ def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
 
 
 def _decisions(batch_id: UUID) -> Select[Any]:
-    """Return the records of a batch that people decided about, by stage, with their titles."""
+    """Return the records of a batch with human decisions, by stage, with their titles."""
     view = standing_decisions.c
     return (
         select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))

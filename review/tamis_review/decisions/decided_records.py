@@ -1,4 +1,4 @@
-"""The records of a batch with their decisions, as they are written back for reference managers."""
+"""The records of a batch with their decisions, for export to reference managers."""
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,14 +20,14 @@ from ..intake.decision import (
     REASON,
 )
 
-CONFLICT = "conflict"  # people decided differently, and nobody has settled it
-NOT_DECIDED = "not decided"  # failed, cancelled or still to do: never an exclusion
+CONFLICT = "conflict"  # people decided differently, not settled yet
+NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
 
 
 def decision_of(row: ItemResult) -> str:
-    """include, exclude, uncertain, duplicate, `not decided`, or the value of an operation that screens nothing.
+    """Return include, exclude, uncertain, duplicate, `not decided`, or the value of an operation that screens nothing.
 
-    What a human decided counts before what the software did; where people contradict each other it is `conflict`.
+    A human decision overrides the software's; contradicting human decisions give `conflict`.
     """
     if row.conflict:
         return CONFLICT
@@ -41,9 +41,9 @@ def decision_of(row: ItemResult) -> str:
 
 
 def with_decision(row: ItemResult) -> dict[str, Any]:
-    """The record of a result, with decision, confidence, reason and exclusion reason in the fields that writers add.
+    """Return the record of a result with decision, confidence, reason and exclusion reason in the writers' fields.
 
-    So too with its source, where the batch has several, and with the labels and notes that people put on it.
+    It also gets its source, if the batch has several, and people's labels and notes.
     """
     added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
     if row.conflict:
@@ -73,11 +73,11 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
 def decided_records(
     batch_id: str, rows: Iterable[ItemResult], only: Collection[str] | None = None
 ) -> Iterator[Spool[dict[str, Any]]]:
-    """Yield each record with its decision, in the order of the rows; they are kept until the end of `with`.
+    """Yield each record with its decision, in row order; they are kept until the end of `with`.
 
-    `only`: those of these decisions, as `decision_of` names them; None: all.
+    `only`: decisions to keep, as `decision_of` names them; None: all.
 
-    Raises `InvalidRequest` where there is none.
+    Raises `InvalidRequest` if no record remains.
     """
     with Spool[dict[str, Any]]() as records:
         for row in rows:

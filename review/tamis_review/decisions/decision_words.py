@@ -1,4 +1,4 @@
-"""The words of a file of decisions, and what each of them means: known, or said by the caller."""
+"""The words of a file of decisions with their meanings, built in or set by the caller."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -9,11 +9,11 @@ from tamis_schemas import HumanStage, InvalidParameters
 from tamis_schemas.values.frozen import Frozen
 
 SHOWN = 20  # words in a message
-LONGEST = 60  # characters of each
+LONGEST = 60  # characters of each word
 
 
 class Meaning(StrEnum):
-    """What a word decides."""
+    """The decision that a word means."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
@@ -39,13 +39,13 @@ _RETRIEVAL: Mapping[str, Meaning] = {
     **dict.fromkeys(_NOTHING, Meaning.NOTHING),
 }
 _FULL_TEXT = {**_DECISIONS, **dict.fromkeys(_ABSENT, Meaning.NOT_RETRIEVED)}
-# Forms that number their answers: 1 is the first one, include. With a 0 or a 3 beside them 2 may be anything.
+# Forms that number their answers: 1 means include. With a 0 or a 3 in the column, 2 is ambiguous.
 _ONE_AND_TWO = {"1": Meaning.INCLUDE, "2": Meaning.EXCLUDE}
 
 
 @dataclass(frozen=True)
 class NamedWords:
-    """Words whose meaning the caller says, in any case; they count before what is known."""
+    """Words with meanings set by the caller, in any case; they override the built-in meanings."""
 
     include: Collection[str] = ()
     exclude: Collection[str] = ()
@@ -53,7 +53,7 @@ class NamedWords:
 
     @property
     def meanings(self) -> dict[str, Meaning]:
-        """Word -> meaning. Raises `InvalidParameters` where one word is given two."""
+        """Return word -> meaning. Raise `InvalidParameters` if a word has two."""
         named: dict[str, Meaning] = {}
         for words, meaning in (
             (self.include, Meaning.INCLUDE),
@@ -75,38 +75,38 @@ class WordCount(Frozen):
 
     @property
     def shown(self) -> str:
-        """For people: `2 = exclude (1,481)`."""
+        """Return the text for people: `2 = exclude (1,481)`."""
         return f"{self.word[:LONGEST] or '(empty)'} = {self.meaning.value} ({self.n:,})"
 
 
 def meanings_of(words: Iterable[str], stage: HumanStage, named: NamedWords) -> tuple[WordCount, ...]:
-    """Each word with its meaning, the most frequent first. Raises `InvalidParameters` naming those without one."""
+    """Return each word with its meaning, most frequent first. Raise `InvalidParameters` naming words without one."""
     counts = Counter(word.strip() for word in words)
-    known = dict({HumanStage.RETRIEVAL: _RETRIEVAL, HumanStage.FULL_TEXT: _FULL_TEXT}.get(stage, _DECISIONS))
-    said = {_plain(word) for word in counts} - {word for word, meaning in known.items() if meaning is Meaning.NOTHING}
-    if stage is not HumanStage.RETRIEVAL and not named.meanings and said == set(_ONE_AND_TWO):
-        known |= _ONE_AND_TWO
-    known |= named.meanings
-    found = tuple(
-        WordCount(word=word, meaning=known[_plain(word)], n=n)
+    table = dict({HumanStage.RETRIEVAL: _RETRIEVAL, HumanStage.FULL_TEXT: _FULL_TEXT}.get(stage, _DECISIONS))
+    used = {_plain(word) for word in counts} - {word for word, meaning in table.items() if meaning is Meaning.NOTHING}
+    if stage is not HumanStage.RETRIEVAL and not named.meanings and used == set(_ONE_AND_TWO):
+        table |= _ONE_AND_TWO
+    table |= named.meanings
+    result = tuple(
+        WordCount(word=word, meaning=table[_plain(word)], n=n)
         for word, n in counts.most_common()
-        if _plain(word) in known
+        if _plain(word) in table
     )
-    unknown = [(word, n) for word, n in counts.most_common() if _plain(word) not in known]
+    unknown = [(word, n) for word, n in counts.most_common() if _plain(word) not in table]
     if unknown:
         listed = ", ".join(f"{word[:LONGEST]!r} ({n:,})" for word, n in unknown[:SHOWN])
         more = f" and {len(unknown) - SHOWN:,} more" if len(unknown) > SHOWN else ""
-        others = f"; known are {', '.join(one.shown for one in found)}" if found else ""
+        others = f"; known are {', '.join(word_count.shown for word_count in result)}" if result else ""
         raise InvalidParameters(
             f"what does this mean? {listed}{more}{others}: say it with --include VALUE, --exclude VALUE or --uncertain "
             "VALUE, or name another column with --decision-column"
         )
-    return found
+    return result
 
 
 def meaning_by_word(counts: Iterable[WordCount]) -> dict[str, Meaning]:
-    """Return the meaning of each word as it stands in the file."""
-    return {one.word: one.meaning for one in counts}
+    """Return the meaning of each word, as spelt in the file."""
+    return {count.word: count.meaning for count in counts}
 
 
 def _plain(word: str) -> str:

@@ -1,4 +1,4 @@
-"""The outcome of each item of a batch, as one SQL expression: every count of a report groups by it."""
+"""The outcome of each item of a batch, as an SQL expression that every count of a report groups by."""
 
 from enum import StrEnum
 from typing import Any
@@ -20,9 +20,9 @@ NO_REASON = "no reason recorded"
 
 
 class Outcome(StrEnum):
-    """The way that a record went."""
+    """The outcome of a record."""
 
-    DUPLICATE = "duplicate"  # these three: before any model was asked
+    DUPLICATE = "duplicate"  # these three: before any model
     INELIGIBLE = "ineligible"
     REMOVED = "removed"
     PASSED = "passed"
@@ -31,7 +31,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     OPEN = "open"
-    CONFLICT = "conflict"  # people decided differently, and nobody has settled it
+    CONFLICT = "conflict"  # people decided differently, not settled yet
 
 
 CHANGED, CONFIRMED = "changed", "confirmed"
@@ -39,14 +39,13 @@ BEFORE_SCREENING = (Outcome.DUPLICATE, Outcome.INELIGIBLE, Outcome.REMOVED)
 
 
 def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
-    """A row per item, with the columns below; every one of them also where a human has decided otherwise.
+    """Return a row per item with the columns below, also for items that people decided differently.
 
-    `idx`: its place in the batch. `record`: its place in the review's first batch. `system`: what became of it before
-    any human decided. `outcome`: what became of it in the end. `human`: `changed` where a human's decision counts that
-    is not the software's, `confirmed` where one counts that is, `conflict` where people's contradict each other; else
-    NULL. `reason`: the software's rule, exclusion
-    reason or kind of error; NULL where there is none to give. `unverified`: the model excluded it, and no verified
-    quote bears that. `marked`, `confidence`: of the model's result.
+    `idx`: the place in the batch. `record`: the place in the review's first batch. `system`: the outcome before any
+    human decision. `outcome`: the final outcome. `human`: `changed` if a human decision counts and differs from the
+    software's, `confirmed` if it agrees, `conflict` if people contradict each other; else NULL. `reason`: the
+    software's rule, exclusion reason or kind of error; NULL without any. `unverified`: the model excluded it
+    without a verified supporting quote. `marked`, `confidence`: from the model's result.
     """
     state = items.c.state
     kind = kind_of(operation)
@@ -82,9 +81,9 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 
 
 def software_outcomes(batch_id: UUID, operation: str) -> Select[Any]:
-    """A row per item with `idx`, `system` and `reason` of `outcomes`: no person changes them, and they are read sooner.
+    """Return a row per item with `idx`, `system` and `reason` of `outcomes`; without human decisions, so faster.
 
-    `state` and `detail` stand beside them, for conditions that are cheap to try first.
+    `state` and `detail` come too, for conditions that are cheap to try first.
     """
     system, why = _by_software(batch_id, kind_of(operation))
     return (
@@ -96,7 +95,7 @@ def software_outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 
 
 def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], ColumnElement[str | None]]:
-    """Return what became of an item before any human decided, and why."""
+    """Return an item's outcome before any human decision, with the reason."""
     state, rule = items.c.state, exclusions.c.rule
     decision, reason = _decision(batch_id, kind)
     system = case(
@@ -120,14 +119,14 @@ def _by_software(batch_id: UUID, kind: type[OperationKind]) -> tuple[Case[Any], 
 def _by_human(
     kind: type[OperationKind], human: FromClause, system: Case[Any]
 ) -> tuple[ColumnElement[Any], ColumnElement[bool]]:
-    """Return the outcome of a human's decision, and whether it is another one than the software's."""
+    """Return the outcome of a human decision, and whether it differs from the software's."""
     if not kind.decides():
         same = (items.c.state == ItemStatus.DECIDED.value) & (
             cast(results.c.value, JSONB) == cast(human.c.value, JSONB)
         )
         return literal(Outcome.PASSED.value), ~func.coalesce(same, False)
     passes, excludes = (is_value(human.c.value, value) for value in (kind.includes, kind.excludes))
-    # Whom a human too leaves out before screening was left out before screening.
+    # If a human confirms an exclusion before screening, it remains one before screening.
     final = case(
         (passes, Outcome.PASSED.value),
         (~excludes, Outcome.UNCERTAIN.value),
@@ -138,7 +137,7 @@ def _by_human(
 
 
 def by_human(operation: str, value: object, system: Outcome) -> Outcome:
-    """Return the outcome of a human's decision over the software's, as `outcomes` has it."""
+    """Return the outcome of a human decision over the software's, as in `outcomes`."""
     kind = kind_of(operation)
     if not kind.decides() or kind.verdict(value):
         return Outcome.PASSED
@@ -148,7 +147,7 @@ def by_human(operation: str, value: object, system: Outcome) -> Outcome:
 
 
 def _decision(batch_id: UUID, kind: type[OperationKind]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
-    """Return the outcome of a decided item, and the reason of an exclusion."""
+    """Return the outcome of a decided item, with the reason of an exclusion."""
     if not kind.decides():
         return literal(Outcome.PASSED.value), literal(None, Text)
     includes, excludes = (is_value(results.c.value, value) for value in (kind.includes, kind.excludes))

@@ -1,7 +1,7 @@
-"""A file of decisions made elsewhere: a table, or an export of Rayyan, Covidence or ASReview; of references, too.
+"""A file of decisions from elsewhere: a table, an export of Rayyan, Covidence or ASReview, or references.
 
-It is read into rows, each with what is known of its record and what people said of it, in the file's own words. The
-columns of a table are named by the caller, or guessed from what people and programs call them.
+Each row holds a record's identifiers and people's decisions, in the file's own words. The caller names a table's
+columns, or they are guessed from usual names.
 """
 
 import json
@@ -28,10 +28,10 @@ from ..intake.record import LINE
 from ..plans.spreadsheet import rows_of_table
 
 DECISION, REVIEWER, REASON, NOTE, RETRIEVAL = "decision", "reviewer", "reason", "note", "retrieval"
-RECORD = ("id", "title", "doi", "pmid")  # by which a record is found
+RECORD = ("id", "title", "doi", "pmid")  # fields that identify a record
 LISTED = 30  # column names in a message
 
-# What people and programs call them; a table may have one of each.
+# Usual names in programs and tables; a table may have a column for each.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     DECISION: (
         *("decision", "response", "vote", "verdict", "label", "included", "include", "screening decision"),
@@ -42,12 +42,12 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     NOTE: ("note", "notes", "comment", "comments", "asreview note"),
     RETRIEVAL: ("retrieved", "retrieval", "full text retrieved"),
 }
-_ASREVIEW = "asreview label"  # the data set's own labels, which were known before, stand beside it as `included`
+_ASREVIEW = "asreview label"  # the data set's earlier labels are in `included`
 
 
 @dataclass(frozen=True)
 class TableColumns:
-    """Names of columns; None: to be guessed. An empty name: the table has none."""
+    """Names of columns; None: guess. An empty name: the table has no such column."""
 
     id: str | None = None
     decision: str | None = None
@@ -59,18 +59,18 @@ class TableColumns:
 
 @dataclass(frozen=True)
 class Header:
-    """The row that names the columns."""
+    """The row with the column names."""
 
     cells: Sequence[str]
 
     @cached_property
     def plain(self) -> list[str]:
-        """The names without case, underscores and blanks around them."""
+        """Return the names in lower case, without underscores and surrounding blanks."""
         return [_plain(cell) for cell in self.cells]
 
     @property
     def known(self) -> int:
-        """How many of the columns have a name that says what they hold."""
+        """Return how many columns have a recognised name."""
         ours = {name for names in _NAMES.values() for name in names} | {_ASREVIEW}
         return sum(
             canonical_name(cell) is not None or plain in ours
@@ -78,18 +78,18 @@ class Header:
         )
 
     def record_places(self, named: TableColumns, path: Path) -> dict[str, int]:
-        """The columns by which a row's record is found: id, title, doi, pmid. Raises `InputError` as `places`."""
-        found: dict[str, int] = {}
+        """Return the columns that identify a row's record: id, title, doi, pmid. Raise `InputError` as `places`."""
+        columns: dict[str, int] = {}
         for place, cell in enumerate(self.cells):
             role = canonical_name(cell)
             if role in RECORD:
-                found.setdefault(role, place)
-        return found | ({"id": self._named(named.id, path)} if named.id else {})
+                columns.setdefault(role, place)
+        return columns | ({"id": self._named(named.id, path)} if named.id else {})
 
     def places(self, named: TableColumns, path: Path, *, decision: bool) -> dict[str, int]:
-        """The columns of what was said. `decision`: whether there must be one of decisions.
+        """Return the columns of decisions. `decision`: whether a decision column is required.
 
-        Raises `InputError`: a named column is not there, several could hold the decision, or none does.
+        Raises `InputError` if a named column is missing, or not exactly one column can hold the decision.
         """
         places = {}
         for role in _NAMES:
@@ -105,7 +105,7 @@ class Header:
         return places
 
     def shown(self, places: Mapping[str, int]) -> dict[str, str]:
-        """What is read -> the column's own name, for people."""
+        """Return field -> the file's column name, for people."""
         return {role: self.cells[place].strip() for role, place in places.items()}
 
     def _named(self, name: str, path: Path) -> int:
@@ -140,21 +140,21 @@ def _plain(name: str) -> str:
 
 @dataclass(frozen=True)
 class ForeignWord:
-    """What one person said, in the file's own words."""
+    """A person's decision, in the file's own words."""
 
-    word: str  # empty: nothing
-    reviewer: str | None = None  # None: the file does not say
-    reason: str | None = None  # why it is excluded, or could not be got
+    word: str  # empty: no decision
+    reviewer: str | None = None  # None: not in the file
+    reason: str | None = None  # for exclusion, or for not getting the report
     note: str | None = None
-    retrieval: str | None = None  # whether the report could be got, where the file says so apart
+    retrieval: str | None = None  # whether the report was retrieved, if the file has it separately
 
 
 @dataclass(frozen=True)
 class ForeignRow:
-    """One record."""
+    """A record's row."""
 
     place: str  # in the file: line 12
-    record: Mapping[str, str]  # id, title, doi, pmid: what the row has of them
+    record: Mapping[str, str]  # id, title, doi, pmid, as far as the row has them
     said: tuple[ForeignWord, ...]
 
 
@@ -169,8 +169,8 @@ _OLD = (
 
 
 def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[ForeignRow]:
-    """The records of a project that have a label. Raises `InputError` where it is none that is read here."""
-    import sqlite3  # a megabyte of memory, which who reads no project does not take
+    """Yield a project's labelled records. Raise `InputError` if the project cannot be read."""
+    import sqlite3  # a megabyte of memory, needed only for projects
 
     try:
         project: Any = json.loads(archive.read(PROJECT))
@@ -188,9 +188,9 @@ def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[Forei
             labels = _query(archive, members[1], Path(folder) / RESULTS, _LABELS, max_bytes)
         except (KeyError, ValueError, sqlite3.Error) as error:
             raise InputError(f"its databases are not those of a project: {error}", path=path) from error
-    known = {record_id: {"title": title, "doi": doi} for record_id, title, doi in records}
+    by_id = {record_id: {"title": title, "doi": doi} for record_id, title, doi in records}
     for record_id, label, note in labels:
-        record = {name: str(value) for name, value in known.get(record_id, {}).items() if value}
+        record = {name: str(value) for name, value in by_id.get(record_id, {}).items() if value}
         yield ForeignRow(f"record {record_id}", record, (ForeignWord(str(label), note=note or None),))
 
 
@@ -214,12 +214,12 @@ _EXCLUDED = "excluded"
 
 
 def is_rayyan(notes: Iterable[str]) -> bool:
-    """True where notes of a file are Rayyan's."""
+    """Return whether notes of a file come from Rayyan."""
     return any(f"{INCLUSION}:" in note for note in notes)
 
 
 def read_notes(note: str) -> tuple[ForeignWord, ...]:
-    """What each member decided; nothing of a record on which nobody has."""
+    """Return each member's decision; empty if there are none."""
     parts = dict(part.split(":", 1) for part in _PARTS.split(note) if ":" in part)
     reasons = parts.get(REASONS, "").strip(" |") or None
     notes = {
@@ -241,20 +241,20 @@ def _unquoted(quoted: str) -> str:
     return re.sub(r"\\(.)", r"\1", quoted).strip()
 
 
-COVIDENCE = "covidence #"  # a column of every export of Covidence
-# What `zipfile` raises of an archive that is damaged, encrypted, or packed in a way that it does not know.
+COVIDENCE = "covidence #"  # a column of every Covidence export
+# Errors of `zipfile` for a damaged, encrypted or unsupported archive.
 _UNREADABLE = (BadZipFile, OSError, EOFError, RuntimeError, zlib.error)
-_NOTHING = ("na", "n/a", "none", "nan", "null", "-")  # as programs write an empty reason or note
+_NOTHING = ("na", "n/a", "none", "nan", "null", "-")  # empty reasons or notes in exports
 _EXCLUSION_REASON = "Exclusion reason:"  # in the notes of Covidence
 
 
 @dataclass(frozen=True)
 class ForeignFile:
-    """The rows of a file, and how they were found."""
+    """The rows of a file, and its columns."""
 
     kind: str  # CSV, Rayyan, Covidence, ASReview
     rows: tuple[ForeignRow, ...]
-    columns: Mapping[str, str] = field(default_factory=dict)  # what was read -> the file's own name of the column
+    columns: Mapping[str, str] = field(default_factory=dict)  # field -> the file's column name
 
 
 def read_foreign(
@@ -264,15 +264,15 @@ def read_foreign(
     everything: str | None = None,
     max_bytes: int = MAX_FILE_BYTES,
 ) -> ForeignFile:
-    """The rows of a file of decisions, whichever program wrote it.
+    """Return the rows of a file of decisions from any supported program.
 
     Args:
-        path: the file; an export of Rayyan may still be in its archive.
-        columns: names of columns, where they are not to be guessed.
-        everything: the word that counts for every record, of a file that lists those of one decision.
-        max_bytes: a larger file is not read.
+        path: the file; a Rayyan export may still be in its archive.
+        columns: names of columns that are not to be guessed.
+        everything: the decision on every record, for a file that lists a single decision.
+        max_bytes: the largest file to read.
 
-    Raises `InputError`: it cannot be read, or does not say where its decisions stand.
+    Raises `InputError` if it is unreadable, or its decisions are not found.
     """
     path = Path(path)
     if not is_zipfile(path):
@@ -282,8 +282,8 @@ def read_foreign(
         with ZipFile(path) as archive:
             if PROJECT in archive.namelist():
                 return ForeignFile("ASReview", tuple(read_project(archive, path, max_bytes)))
-            tables = [one for one in archive.infolist() if one.filename.lower().endswith(".csv")]
-            articles = [one for one in tables if "customizations_log" not in one.filename.lower()]
+            tables = [member for member in archive.infolist() if member.filename.lower().endswith(".csv")]
+            articles = [member for member in tables if "customizations_log" not in member.filename.lower()]
             if len(articles) != 1 or articles[0].file_size > max_bytes:
                 raise InputError("an archive, and no export of Rayyan or ASReview: take the table out of it", path=path)
             with TemporaryDirectory(prefix="tamis-decisions-") as folder:
@@ -302,58 +302,58 @@ def _read(text: str, path: Path, named: TableColumns, everything: str | None, ma
     header, rows = _rows(text, path)
     record = header.record_places(named, path)
 
-    def row_of(row: CellRow, said: tuple[ForeignWord, ...]) -> ForeignRow:
+    def row_of(row: CellRow, decisions: tuple[ForeignWord, ...]) -> ForeignRow:
         cells = {role: row.cells[place].strip() for role, place in record.items()}
-        return ForeignRow(f"line {row.line}", {role: cell for role, cell in cells.items() if cell}, said)
+        return ForeignRow(f"line {row.line}", {role: cell for role, cell in cells.items() if cell}, decisions)
 
-    # The column in which Rayyan keeps decisions.
+    # Rayyan's column of decisions.
     notes = next((place for place, name in enumerate(header.plain) if name in ("notes", "note")), None)
     if named.decision is None and notes is not None and is_rayyan(row.cells[notes] for row in rows):
-        found = tuple(row_of(row, read_notes(row.cells[notes])) for row in rows)
-        return ForeignFile("Rayyan", found, header.shown(record | {DECISION: notes}))
+        foreign_rows = tuple(row_of(row, read_notes(row.cells[notes])) for row in rows)
+        return ForeignFile("Rayyan", foreign_rows, header.shown(record | {DECISION: notes}))
     covidence = COVIDENCE in header.plain
     places = header.places(named, path, decision=everything is None)
-    found = tuple(row_of(row, (_word(row.cells, places, everything, covidence=covidence),)) for row in rows)
-    return ForeignFile("Covidence" if covidence else "CSV", found, header.shown(record | places))
+    foreign_rows = tuple(row_of(row, (_word(row.cells, places, everything, covidence=covidence),)) for row in rows)
+    return ForeignFile("Covidence" if covidence else "CSV", foreign_rows, header.shown(record | places))
 
 
 def _references(form: Format, path: Path, everything: str | None, max_bytes: int) -> ForeignFile:
-    """Decisions in a file of references: in Rayyan's notes, or the one decision on all of them."""
-    found = []
+    """Return the decisions in a file of references: from Rayyan's notes, or a single decision for all."""
+    foreign_rows = []
     for record in read_records(path, max_bytes=max_bytes):
         fields = {name: str(record[name]) for name in RECORD if record.get(name)}
         texts = [text for value in record.values() for text in (value if isinstance(value, list) else [value])]
         note = next((text for text in texts if isinstance(text, str) and is_rayyan([text])), "")
-        said = read_notes(note) if everything is None else (ForeignWord(everything),)
-        found.append(ForeignRow(f"line {record[LINE]}", fields, said))
-    if not any(row.said for row in found):
+        decisions = read_notes(note) if everything is None else (ForeignWord(everything),)
+        foreign_rows.append(ForeignRow(f"line {record[LINE]}", fields, decisions))
+    if not any(row.said for row in foreign_rows):
         raise InputError(
             f"{form.value}, and nothing in it says what was decided: decisions are read from tables, and from the "
             "notes that Rayyan writes. Of a file that lists the records of one decision, say which: --all include, or "
             "--all exclude",
             path=path,
         )
-    return ForeignFile(f"Rayyan, {form.value}" if everything is None else form.value, tuple(found))
+    return ForeignFile(f"Rayyan, {form.value}" if everything is None else form.value, tuple(foreign_rows))
 
 
 def _word(cells: Sequence[str], places: Mapping[str, int], everything: str | None, *, covidence: bool) -> ForeignWord:
-    said = {role: cells[place].strip() or None for role, place in places.items()}
-    reason, note = (None if str(said.get(role)).casefold() in _NOTHING else said[role] for role in (REASON, NOTE))
+    texts = {role: cells[place].strip() or None for role, place in places.items()}
+    reason, note = (None if str(texts.get(role)).casefold() in _NOTHING else texts[role] for role in (REASON, NOTE))
     if covidence and reason is None and note is not None:
         reason, note = _covidence(note)
     return ForeignWord(
-        word=(said[DECISION] or "") if everything is None else everything,
-        reviewer=said.get(REVIEWER),
+        word=(texts[DECISION] or "") if everything is None else everything,
+        reviewer=texts.get(REVIEWER),
         reason=reason,
         note=note,
-        retrieval=said.get(RETRIEVAL),
+        retrieval=texts.get(RETRIEVAL),
     )
 
 
 def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
-    """The header, and the rows below it, each as wide as the header."""
+    """Return the header and the rows below it, each padded to the header's width."""
     first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(DELIMITERS, key=lambda one: (Header(first.split(one)).known, first.count(one)))
+    delimiter = max(DELIMITERS, key=lambda separator: (Header(first.split(separator)).known, first.count(separator)))
     table = rows_of_table(text, delimiter, path)
     top = next(table)
     header = Header(top.cells)
@@ -367,7 +367,7 @@ def _rows(text: str, path: Path) -> tuple[Header, list[CellRow]]:
 
 
 def _covidence(note: str) -> tuple[str | None, str | None]:
-    """The reason of an exclusion, and the rest of the notes: `Exclusion reason: Wrong population; `."""
+    """Return the reason of an exclusion and the other notes, from `Exclusion reason: Wrong population; `."""
     parts = [part.strip() for part in note.split(";") if part.strip()]
     reasons = [part.removeprefix(_EXCLUSION_REASON).strip() for part in parts if part.startswith(_EXCLUSION_REASON)]
     others = [part for part in parts if not part.startswith(_EXCLUSION_REASON)]

@@ -1,6 +1,6 @@
-"""Agreement of the software's decisions with those of humans, on the records that both decided.
+"""Agreement of the software with humans, on the records that both decided.
 
-Of a table of agreement, the records behind a cell; of a panel of models, its figures beside what people decided.
+It also gives the records behind a cell of a table, and a panel's figures by people's decisions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ from ..quality.panel_figures import PanelFigures, panel_figures
 from ..quality.panel_record import read_panel_records
 from .final_outcome import Outcome, outcomes
 
-MOST = 500  # records of one page
+MOST = 500  # records on a page
 INCLUDE, EXCLUDE = InclusionStatus.INCLUDE.value, InclusionStatus.EXCLUDE.value
 _SAID = {Outcome.PASSED: INCLUDE, Outcome.EXCLUDED: EXCLUDE, Outcome.INELIGIBLE: EXCLUDE}
 
@@ -39,7 +39,7 @@ DRAWN = (
 
 
 class AgreementAmong(StrEnum):
-    """The table that a cell is of: the name of a figure of `AgreementFigures`."""
+    """The table of a cell: the name of a figure of `AgreementFigures`."""
 
     OVERRIDES = "overrides"
     AUDITS = "audits"
@@ -59,17 +59,17 @@ class PairAgreement(Frozen):
 class AgreementFigures(Frozen):
     """The agreement of software and humans, apart for records that people chose and records that were drawn."""
 
-    overrides: Agreement  # on records with a standing human decision, confirmations among them
+    overrides: Agreement  # on records with a current human decision, confirmations included
     audits: Agreement  # on records of the samples of exclusions
-    together: Agreement  # each record once; the override counts where there are both
-    undecided: int = 0  # left out: the software had no decision (uncertain, failed, cancelled, a duplicate)
-    people: tuple[PairAgreement, ...] = ()  # of each two people; decisions that settle others' are left out
+    together: Agreement  # each record once; an override has priority over an audit
+    undecided: int = 0  # omitted records without a software decision (uncertain, failed, cancelled, a duplicate)
+    people: tuple[PairAgreement, ...] = ()  # of every two people; settling decisions are omitted
 
 
 def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], dict[int, str], list[Audit]]:
-    """Return what the software said of records, what people's decisions say of them, and the audits.
+    """Return the software's decisions, people's decisions, and the audits.
 
-    Raises `InvalidRequest` where the operation neither includes nor excludes.
+    Raises `InvalidRequest` if the operation neither includes nor excludes.
     """
     operation = read_operation_name(connection, batch_id)
     if not kind_of(operation).decides():
@@ -79,67 +79,67 @@ def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], d
     decided, audits = _decided(connection, batch_id), read_audits(connection, batch_id)
     overridden = {index: INCLUDE if includes else EXCLUDE for index, includes in decided.items()}
     places = set(overridden) | {item.index for audit in audits for item in audit.items}
-    each = outcomes(batch_id, operation).subquery("each")
-    there = each.c.idx == any_(literal([*places], ARRAY(Integer)))
-    rows = connection.execute(select(each.c.idx, each.c.system).where(there, each.c.system.in_(list(_SAID))))
+    final = outcomes(batch_id, operation).subquery("each")
+    there = final.c.idx == any_(literal([*places], ARRAY(Integer)))
+    rows = connection.execute(select(final.c.idx, final.c.system).where(there, final.c.system.in_(list(_SAID))))
     return {row.idx: _SAID[row.system] for row in rows}, overridden, audits
 
 
 def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
-    """The figures of a filter or an inclusion. Raises `InvalidRequest` for other operations, which decide nothing."""
+    """Return the figures of a filter or an inclusion. Raise `InvalidRequest` for other operations."""
     of_software = figures(*_compared(connection, batch_id))
     return of_software.model_copy(update={"people": between_people(read_overrides(connection, batch_id))})
 
 
 def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
-    """The agreement of each two people who decided about the same records of a stage; of standing decisions."""
-    said = said_by_people(decisions)
+    """Return the agreement of every two people who decided the same records of a stage, from current decisions."""
+    by_stage = said_by_people(decisions)
     pairs = []
     for stage in HumanStage:
-        known = stage.values[:2] or (INCLUDE, EXCLUDE)
-        for first, second in combinations(sorted(said.get(stage, {})), 2):
-            if both := both_said(said[stage][first], said[stage][second]):
-                found = agreement([*both.values()], categories=known)
-                pairs.append(PairAgreement(stage=stage, first=first, second=second, agreement=found))
+        categories = stage.values[:2] or (INCLUDE, EXCLUDE)
+        for first, second in combinations(sorted(by_stage.get(stage, {})), 2):
+            if both := both_said(by_stage[stage][first], by_stage[stage][second]):
+                measured = agreement([*both.values()], categories=categories)
+                pairs.append(PairAgreement(stage=stage, first=first, second=second, agreement=measured))
     return tuple(pairs)
 
 
 def said_by_people(decisions: Iterable[Override]) -> dict[HumanStage, dict[str, dict[int, str]]]:
-    """What each person said of which record, by stage, name and place.
+    """Return each person's decisions, by stage, name and place.
 
-    Who settles has seen what the others said: such a decision is no second opinion, and is left out.
+    Settling decisions are omitted, because their authors saw the others' decisions.
     """
-    said: dict[HumanStage, dict[str, dict[int, str]]] = {}
-    for one in decisions:
-        if not one.settles:
-            word = {True: INCLUDE, False: EXCLUDE}[one.value] if isinstance(one.value, bool) else str(one.value)
-            said.setdefault(one.stage, {}).setdefault(one.reviewer, {})[one.index] = word
-    return said
+    words: dict[HumanStage, dict[str, dict[int, str]]] = {}
+    for entry in decisions:
+        if not entry.settles:
+            word = {True: INCLUDE, False: EXCLUDE}[entry.value] if isinstance(entry.value, bool) else str(entry.value)
+            words.setdefault(entry.stage, {}).setdefault(entry.reviewer, {})[entry.index] = word
+    return words
 
 
 def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[str, str]]:
-    """What the one and the other said of the records that both judged, in the order of these."""
+    """Return the two decisions on each record that both judged, in the first judge's order."""
     return {index: (first[index], second[index]) for index in sorted(first.keys() & second.keys())}
 
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
-    """The figures from decisions by place: the software's, those of overrides, and the audits."""
+    """Return the figures from decisions by place: the software's, the overrides, and the audits."""
     human = _human(overridden, audits)
     agreements = {
-        among: agreement([*both_said(system, said).values()], categories=(INCLUDE, EXCLUDE))
-        for among, said in human.items()
+        among: agreement([*both_said(system, decided).values()], categories=(INCLUDE, EXCLUDE))
+        for among, decided in human.items()
     }
     undecided = sum(index not in system for index in human[AgreementAmong.TOGETHER])
     return AgreementFigures.model_validate({**agreements, "undecided": undecided})
 
 
 def two_places(value: float) -> str:
-    """A figure as it is shown; nothing is -0.00."""
+    """Return a figure for display; zero is never -0.00."""
     return f"{round(value, 2) + 0.0:.2f}"
 
 
 def _human(overridden: dict[int, str], audits: Iterable[Audit]) -> dict[AgreementAmong, dict[int, str]]:
-    """Return what people said of which record, for each figure that compares them with the software."""
+    """Return people's decisions by record, for each figure that compares them with the software."""
     audited = {
         item.index: INCLUDE if item.include else EXCLUDE
         for audit in audits
@@ -160,15 +160,15 @@ Name = Annotated[
 ]
 
 
-class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a model that is built at once
+class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a complete model
     """A cell, and the page of its records that is wanted."""
 
     among: AgreementAmong = Field(description="The figure of `agreement` whose table it is.")
     first_said: Word
     second_said: Word
     stage: HumanStage = Field(default=HumanStage.OWN, description="Of people.")
-    first: Name  # whose the rows are
-    second: Name  # whose the columns are
+    first: Name  # the rows' judge
+    second: Name  # the columns' judge
     after: int | None = Field(default=None, ge=0, lt=2**31, description="`next` of the page before.")
     limit: int = Field(default=50, ge=1, le=MOST)
 
@@ -186,18 +186,18 @@ class AgreementRecords(Frozen):
 
     n: int  # on all pages
     records: tuple[AgreementRecord, ...]
-    next: int | None  # the `after` of the next page; None: this is the last one
+    next: int | None  # the `after` of the next page; None: the last page
 
 
 def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> AgreementRecords:
-    """Return the records of a cell, in the order of the batch.
+    """Return the records of a cell, in batch order.
 
     Raises:
-        InvalidParameters: of people, and not said which two.
+        InvalidParameters: the two people are not named.
         InvalidRequest: the operation decides nothing.
     """
     wanted = (query.first_said, query.second_said)
-    places = [place for place, said in _judged(connection, batch_id, query).items() if said == wanted]
+    places = [place for place, verdicts in _judged(connection, batch_id, query).items() if verdicts == wanted]
     left = [place for place in places if query.after is None or place > query.after]
     page = left[: query.limit]
     statement = (
@@ -214,7 +214,7 @@ def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> Agree
 
 
 def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[int, tuple[str, str]]:
-    """Return what both said of each record that both judged."""
+    """Return both decisions on each record that both judged."""
     system, overridden, audits = _compared(connection, batch_id)
     if query.among is not AgreementAmong.PEOPLE:
         return both_said(system, _human(overridden, audits)[query.among])
@@ -225,9 +225,9 @@ def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[in
 
 
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:
-    """The figures of a batch's panel; None: it asks one model.
+    """Return the figures of a batch's panel; None: it has a single model.
 
-    `human` says by place which records people include; None: by their decisions about this batch that stand.
+    `human`: people's inclusions by place; None: from their current decisions on this batch.
     """
     panel = panel_of(read_operation(connection, batch_id))
     if panel is None:
@@ -238,5 +238,5 @@ def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool]
 
 def _decided(connection: Connection, batch_id: UUID) -> dict[int, bool]:
     decisions = standing(batch_id)
-    said = {row.idx: verdict(row.value) for row in connection.execute(select(decisions.c.idx, decisions.c.value))}
-    return {index: includes for index, includes in said.items() if includes is not None}
+    verdicts = {row.idx: verdict(row.value) for row in connection.execute(select(decisions.c.idx, decisions.c.value))}
+    return {index: includes for index, includes in verdicts.items() if includes is not None}

@@ -1,7 +1,6 @@
-"""Decisions made elsewhere: each row of a file put to its record.
+"""Decisions from elsewhere: the match of each row of a file with its record.
 
-A record is found by what the row says of it: id, DOI, PMID, title, in this order. A copy of another record is found as
-the one that stays.
+The row's id, DOI, PMID and title are tried in this order. A copy of another record is matched as the original.
 """
 
 from collections import Counter, defaultdict
@@ -24,9 +23,9 @@ from .foreign_file import ForeignRow, ForeignWord
 from .record_overrides import HumanDecision
 
 By: TypeAlias = Literal["id", "DOI", "PMID", "title"]
-# A database's remark that its reader takes away; a program that keeps it takes its brackets.
+# A database's remark that its reader removes; a program that keeps it removes its brackets.
 _REMARK = "references"
-LIKE = 0.85  # of the letters of two titles that are one, as programs shorten and mend them
+LIKE = 0.85  # share of letters that two forms of a title have in common, after programs shorten and correct them
 
 
 @dataclass(frozen=True)
@@ -36,16 +35,16 @@ class KnownRecord:
     index: int
     item_id: str
     fields: Mapping[str, Any]
-    copy_of: int | None = None  # the place of the record that stays
+    copy_of: int | None = None  # place of the original
 
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """The places of the records that a row may mean; one, where it is found."""
+    """The places of the records that a row may mean; a single place if the match is unique."""
 
     places: tuple[int, ...]
-    by: By | None = None  # None: there is none
-    why: str | None = None  # why there is none, where there is more to say
+    by: By | None = None  # None: no match
+    why: str | None = None  # details about a missing match
 
 
 class RecordFinder:
@@ -64,13 +63,13 @@ class RecordFinder:
                 self._by[by][key].add(stays)
 
     def find(self, row: Mapping[str, str]) -> RecordMatch:
-        """The record of a row with `id`, `doi`, `pmid` and `title`, as far as it has them.
+        """Return the record of a row with `id`, `doi`, `pmid` and `title`, as far as it has them.
 
-        An id under which the batch has another title is no proof: programs number their records from 1 alike.
+        An id does not match if the batch has another title for it: many programs number records from 1.
         """
         traits = traits_of(row)
         titles, same_id = _titles(row, traits), self._of_id.get(row.get("id", ""), ())
-        if places := {place for known, place in same_id if _like(titles, known)}:
+        if places := {place for known_titles, place in same_id if _like(titles, known_titles)}:
             return RecordMatch(tuple(sorted(places)), "id")
         for by, key in _keys(traits, titles):
             if key in self._by[by]:
@@ -79,7 +78,7 @@ class RecordFinder:
 
 
 def read_finder(connection: Connection, batch_id: UUID) -> RecordFinder:
-    """The records of a batch in the ledger."""
+    """Return the finder of a batch's records in the ledger."""
     named = {name: payloads.c.payload.op("->>")(name).label(name) for name in ("title", "doi", "pmid")}
     statement = (
         select(
@@ -97,14 +96,14 @@ def read_finder(connection: Connection, batch_id: UUID) -> RecordFinder:
 
 
 def _titles(fields: Mapping[str, Any], traits: Traits) -> tuple[str, ...]:
-    """The ways of writing a title: as its paper has it, with what databases add, without signs beyond ASCII.
+    """Return the spellings of a title: as in its paper, with databases' additions, without non-ASCII signs.
 
-    Programs that clean titles keep the database's remarks ("[References]", "DP 2017") without their marks, and lose
-    the letters that they do not know ("mnires disease").
+    Programs that clean titles keep the database's remarks ("[References]", "DP 2017") without their marks, and drop
+    letters that they do not support ("mnires disease").
     """
     raw = str(fields.get("title") or "")[:TITLE_READ]
     ways = (traits.title, fold(raw), fold(raw.encode("ascii", "ignore").decode()))
-    return tuple(dict.fromkeys(way for each in ways for way in (each, each.removesuffix(_REMARK)) if way))
+    return tuple(dict.fromkeys(way for spelling in ways for way in (spelling, spelling.removesuffix(_REMARK)) if way))
 
 
 def _keys(traits: Traits, titles: Iterable[str]) -> list[tuple[By, str]]:
@@ -119,11 +118,11 @@ def _stays(index: int, copies: Mapping[int, int]) -> int:
     return index
 
 
-def _like(one: Sequence[str], other: Sequence[str]) -> bool:
-    """True where two titles are of one paper, or nobody can tell: one of them is missing."""
-    if not one or not other or not set(one).isdisjoint(other):
+def _like(titles: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether two titles may be of the same paper: they are alike, or one is missing."""
+    if not titles or not others or not set(titles).isdisjoint(others):
         return True
-    mine, theirs = one[0], other[0]
+    mine, theirs = titles[0], others[0]
     if mine.startswith(theirs) or theirs.startswith(mine):
         return True
     return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= LIKE
@@ -133,7 +132,7 @@ CONTRADICTED = "another row is of the same record, and says something else"
 
 
 class Everything(StrEnum):
-    """The decision on every record of a file that lists the records of one decision."""
+    """The decision on every record of a file that lists a single decision."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
@@ -154,34 +153,34 @@ class Imported(Frozen):
 
     kind: str  # CSV, Rayyan, Covidence, ASReview
     stage: HumanStage
-    columns: dict[str, str]  # what was read -> the file's own name of the column
-    words: tuple[WordCount, ...]  # of the decisions, and what each was taken for
+    columns: dict[str, str]  # field -> the file's column name
+    words: tuple[WordCount, ...]  # of the decisions, with their meanings
     retrieval_words: tuple[WordCount, ...] = ()
     reviewers: tuple[str, ...]
     rows: int
-    undecided: int  # rows in which nobody decided
-    decisions: int  # that belong to a record of the batch
-    new: int  # of these, recorded now; the others stood there already
-    changed: int  # of these, in the place of another decision of the same reviewer
-    found_by: dict[str, int]  # rows by what their record was found by: id, DOI, PMID, title
+    undecided: int  # rows without a decision
+    decisions: int  # decisions on records of the batch
+    new: int  # of these, recorded now; the others already existed
+    changed: int  # of these, replacing another decision of the same reviewer
+    found_by: dict[str, int]  # rows by the trait that matched: id, DOI, PMID, title
     unmatched: tuple[Astray, ...]  # rows without a record in the batch
-    ambiguous: tuple[Astray, ...]  # rows that may mean several records, or contradict another row on the same one
-    conflicts: int  # records of the batch that are in conflict afterwards, in this stage
-    recorded: bool  # False: it was a dry run
+    ambiguous: tuple[Astray, ...]  # rows that match several records, or contradict another row on the same record
+    conflicts: int  # conflicts in this stage afterwards
+    recorded: bool  # False: a dry run
 
 
 @dataclass
 class Sorting:
-    """The rows of a file, sorted by what becomes of them."""
+    """The rows of a file, sorted by their results."""
 
     finder: RecordFinder
     operation: Operation
     meanings: Mapping[str, Meaning]  # of the words of decisions
     retrieval: Mapping[str, Meaning]  # of the words on retrieval
-    reviewer: str  # who decided where the file names nobody
+    reviewer: str  # author of decisions without a name in the file
     stage: HumanStage
     settles: bool
-    # By place, stage and reviewer: where in the file the decision stands, and the decision; None: contradicted.
+    # By place, stage and reviewer: the decision's place in the file, and the decision; None: contradicted.
     rows: dict[tuple[int, HumanStage, str], tuple[str, HumanDecision] | None] = field(default_factory=dict)
     found_by: Counter[str] = field(default_factory=Counter)
     unmatched: list[Astray] = field(default_factory=list)
@@ -190,28 +189,28 @@ class Sorting:
 
     @property
     def kept(self) -> list[tuple[str, HumanDecision]]:
-        """Return the decisions to be recorded, in the order of the file, each with its place there."""
+        """Return the decisions to record, in file order, each with its place there."""
         return [row for row in self.rows.values() if row is not None]
 
     def add(self, row: ForeignRow, words: Sequence[ForeignWord]) -> None:
-        """Sort one row."""
+        """Sort a row."""
         meanings = [
             (word, meaning) for word in words for meaning in self._meanings(word) if meaning is not Meaning.NOTHING
         ]
         if not meanings:
             self.undecided += 1
             return
-        found = self.finder.find(row.record)
-        if found.by is None:
-            self.unmatched.append(_astray(row, found.why or "the batch has no such record"))
+        matched = self.finder.find(row.record)
+        if matched.by is None:
+            self.unmatched.append(_astray(row, matched.why or "the batch has no such record"))
             return
-        if len(found.places) > 1:
-            listed = ", ".join(str(place) for place in found.places[:5])
-            self.ambiguous.append(_astray(row, f"{len(found.places)} records have its {found.by}: {listed}"))
+        if len(matched.places) > 1:
+            listed = ", ".join(str(place) for place in matched.places[:5])
+            self.ambiguous.append(_astray(row, f"{len(matched.places)} records have its {matched.by}: {listed}"))
             return
-        self.found_by[found.by] += 1
+        self.found_by[matched.by] += 1
         for word, meaning in meanings:
-            self._decide(row, found.places[0], word, meaning)
+            self._decide(row, matched.places[0], word, meaning)
 
     def _meanings(self, word: ForeignWord) -> list[Meaning]:
         apart = [] if word.retrieval is None else [self.retrieval[word.retrieval.strip()]]

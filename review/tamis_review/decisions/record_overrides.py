@@ -1,12 +1,12 @@
-"""Overrides: human decisions written beside the results, all of a call or none of it.
+"""Overrides: human decisions recorded beside the results, all decisions of a call or none.
 
-Each reviewer's decision stands on its own; `ledger.overrides.standing` says which one counts. An item may be decided
-whatever its state: what the software does beside it is another voice, or none.
+Each reviewer has a decision of their own; `ledger.overrides.standing` selects the current one. An item may be
+decided in any state, also while the software works on it.
 
-Two stages of a review people go through alone: which reports are sought, and which full texts are assessed. Both are
-decided about on the items of the last screening batch of a review, and of those alone that passed it in the end: by
-what people decided where they did, else by the model. Decisions of these stages on any other record say nothing that a
-figure could count, so they are refused, and so is a later exclusion of a record that has one.
+People alone go through two stages of a review: the search for reports, and the assessment of full texts. Their
+decisions belong to items of a review's last screening batch that passed it, by people's decision if there is one, else
+by the model's. No figure could count such decisions on other records, so they are refused. A later exclusion of a
+record with such a decision is refused too.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -35,16 +35,16 @@ from tamis_schemas.values.unstorable import UNSTORABLE
 
 from .final_outcome import Outcome, outcomes
 
-STANDS = {Outcome.CONFLICT: "in conflict"}  # where the outcome is no word for how the record stands
-MOST_NAMED = 5  # records in one error
+STANDS = {Outcome.CONFLICT: "in conflict"}  # where the outcome's name does not describe the record
+MOST_NAMED = 5  # records in an error message
 
 
 def unpassed(
     connection: Connection, batch_id: UUID, operation: str, places: Collection[int] | None = None
 ) -> Sequence[Any]:
-    """Return `idx`, `outcome` and `item_id` of the records with a decision on their report that did not pass.
+    """Return `idx`, `outcome` and `item_id` of records with a decision on their report that did not pass.
 
-    They come in their order. `places`: among these alone; None: among all.
+    They come in batch order. `places`: only these; None: all.
     """
     view = standing_decisions.c
     decided = select(view.idx).distinct().where(view.batch_id == batch_id, view.stage != HumanStage.OWN.value)
@@ -53,18 +53,18 @@ def unpassed(
     there = connection.execute(decided).scalars().all()
     if not there:
         return []
-    each = outcomes(batch_id, operation).subquery("each")
+    final = outcomes(batch_id, operation).subquery("each")
     statement = (
-        select(each.c.idx, each.c.outcome, items.c.item_id)
-        .join(items, (items.c.batch_id == batch_id) & (items.c.idx == each.c.idx))
-        .where(each.c.idx == any_(_array(there)), each.c.outcome != Outcome.PASSED.value)
-        .order_by(each.c.idx)
+        select(final.c.idx, final.c.outcome, items.c.item_id)
+        .join(items, (items.c.batch_id == batch_id) & (items.c.idx == final.c.idx))
+        .where(final.c.idx == any_(_array(there)), final.c.outcome != Outcome.PASSED.value)
+        .order_by(final.c.idx)
     )
     return connection.execute(statement).all()
 
 
 def unpassed_words(others: Sequence[Any]) -> str:
-    """Which records these are, what is wrong with them, and how it may be mended."""
+    """Return the records, the fault, and the remedy."""
     named = [
         f"{record_words(row.idx, row.item_id)}, which is {STANDS.get(row.outcome, row.outcome)}"
         for row in others[:MOST_NAMED]
@@ -78,7 +78,7 @@ def unpassed_words(others: Sequence[Any]) -> str:
 
 
 def check_screens_last(connection: Connection, batch_id: UUID) -> None:
-    """Raise `InvalidParameters` where a batch is not the last screening of its review, naming the batch that is."""
+    """Raise `InvalidParameters` if a batch is not its review's last screening; the message names that batch."""
     row = connection.execute(
         select(batches.c.operation, batches.c.review_id, batches.c.stage, reviews.c.plan)
         .outerjoin(reviews, reviews.c.id == batches.c.review_id)
@@ -112,27 +112,27 @@ def _array(places: Collection[int]) -> Any:
 LONGEST_NOTE = 10_000  # characters
 LONGEST_NAME = 200
 LONGEST_REASON = 2_000
-WITHDRAWN = null()  # SQL's, where a decision that says "not present" is JSON's
+WITHDRAWN = null()  # SQL's null; a decision "not present" is JSON's
 
 
 @dataclass(frozen=True)
 class HumanDecision:
-    """A human's decision on one item."""
+    """A human's decision on an item."""
 
     index: int  # place in the batch, from 0
-    value: Any  # what the operation could have given; in the other stages one of their own
+    value: Any  # a possible value of the operation, or of the stage
     reviewer: str
     note: str | None = None
-    withdraw: bool = False  # take back the reviewer's own; `value` is not looked at then
+    withdraw: bool = False  # withdraw the reviewer's own decision; ignores `value`
     stage: HumanStage = HumanStage.OWN
-    reason: str | None = None  # why a full text is excluded, or could not be got
-    settles: bool = False  # it counts, whatever others say
-    unsure: bool = False  # looked at, and left to others: `value` is not looked at then
-    decision_id: UUID | None = None  # the caller's: the same one again is the same decision
+    reason: str | None = None  # reason for exclusion, or for not getting the report
+    settles: bool = False  # it counts over others' decisions
+    unsure: bool = False  # read, and left to others; ignores `value`
+    decision_id: UUID | None = None  # chosen by the caller; the same id is the same decision
 
 
 class RefusedDecision(InvalidParameters):
-    """One of several decisions cannot be kept, and so none was; `number` is its place among them, from 0."""
+    """A decision is invalid, so none of the call was written; `number` is its place among them, from 0."""
 
     def __init__(self, number: int, message: str) -> None:
         self.number = number
@@ -141,23 +141,23 @@ class RefusedDecision(InvalidParameters):
 
 @dataclass(frozen=True)
 class Written:
-    """Decisions after they were recorded."""
+    """Recorded decisions."""
 
-    overrides: tuple[Override, ...]  # what each of these reviewers has said of the item now, in the order given
-    new: int  # decisions that were not there before
-    changed: int  # of these, in the place of another value of the same reviewer
+    overrides: tuple[Override, ...]  # each reviewer's current decision on the item, in the given order
+    new: int  # decisions not recorded before
+    changed: int  # of these, replacing another value of the same reviewer
 
 
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> Written:
     """Record decisions, all or none.
 
-    Runs in the caller's transaction. A decision that stands already, word for word, adds no second row. Neither does
-    one whose `decision_id` is there: it is answered as it was written, whatever has come after it.
+    Runs in the caller's transaction. An identical current decision adds no row. Neither does a known `decision_id`:
+    it returns the decision as written, despite later changes.
 
-    Raises `RefusedDecision`: a value that the operation could not have given, an item that is not there, nothing of the
-    reviewer's own to withdraw, no reviewer, or two decisions of one reviewer on one item; a decision on the report of a
-    record that did not pass the screening, or one by which it would not. `InvalidParameters`: one on a report, and the
-    batch is not the last screening of its review. `IdempotencyConflict`: a `decision_id` of another decision.
+    Raises `RefusedDecision`: an impossible value, an unknown item, nothing of the reviewer to withdraw, no
+    reviewer, two decisions of a reviewer on an item, or a decision on a report whose record did not pass the
+    screening or would no longer pass it. `InvalidParameters`: a decision on a report if the batch is not its
+    review's last screening. `IdempotencyConflict`: the `decision_id` of another decision.
     """
     one_at_a_time(connection, batch_id)
     operation = read_operation(connection, batch_id)
@@ -165,7 +165,7 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
         check_screens_last(connection, batch_id)
     places = sorted({_place(number, decision.index) for number, decision in enumerate(decisions)})
     there = read_places(connection, batch_id, places)
-    before = {_voice(one): one for one in read_overrides(connection, batch_id, places=places)}
+    before = {_voice(entry): entry for entry in read_overrides(connection, batch_id, places=places)}
     rows: dict[_Voice, dict[str, Any]] = {}
     answers: list[Override | _Voice] = []
     for number, decision in enumerate(decisions):
@@ -194,19 +194,19 @@ def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDeci
         ]
         connection.execute(insert(overrides), added)
         if others := unpassed(connection, batch_id, operation.operation, places):
-            number = next(number for number, one in enumerate(decisions) if one.index == others[0].idx)
+            number = next(number for number, decision in enumerate(decisions) if decision.index == others[0].idx)
             raise RefusedDecision(number, unpassed_words(others))
     changed = sorted({index for index, _, _ in new})
-    last = {_voice(one): one for one in read_overrides(connection, batch_id, history=True, places=changed)}
+    last = {_voice(entry): entry for entry in read_overrides(connection, batch_id, history=True, places=changed)}
     return Written(
-        overrides=tuple(one if isinstance(one, Override) else last.get(one) or before[one] for one in answers),
+        overrides=tuple(key if isinstance(key, Override) else last.get(key) or before[key] for key in answers),
         new=len(new),
         changed=sum(voice in before and before[voice].value != last[voice].value for voice in new),
     )
 
 
 def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
-    """Reviewer and note as they are kept. Raises `InvalidParameters` where nobody is named or a text is too long."""
+    """Return reviewer and note as stored. Raise `InvalidParameters` if the name is missing or a text is too long."""
     name = checked_text("reviewer", reviewer, LONGEST_NAME)
     if name is None:
         raise InvalidParameters("who decided? name a reviewer: --reviewer NAME, or TAMIS_REVIEWER")
@@ -214,7 +214,7 @@ def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
 
 
 def checked_text(field: str, text: str | None, most: int) -> str | None:
-    """A text as it is kept; None: it is empty. Raises `InvalidParameters` where it is too long, or cannot be stored."""
+    """Return a text as stored; None: empty. Raise `InvalidParameters` if it is too long or cannot be stored."""
     kept = (text or "").strip() or None
     if kept is not None and len(kept) > most:
         raise InvalidParameters(f"the {field} has {len(kept):,} characters; {most:,} are kept")
@@ -226,8 +226,8 @@ def checked_text(field: str, text: str | None, most: int) -> str | None:
 _Voice: TypeAlias = tuple[int, HumanStage, str]  # place, stage, reviewer
 
 
-def _voice(one: Override) -> _Voice:
-    return one.index, one.stage, one.reviewer
+def _voice(decision: Override) -> _Voice:
+    return decision.index, decision.stage, decision.reviewer
 
 
 def _place(number: int, index: object) -> int:
@@ -249,30 +249,30 @@ def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
 
 
 def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, row: dict[str, Any]) -> Override | None:
-    """Return the decision that was written under this id; None where there is none. Raises `IdempotencyConflict`."""
+    """Return the decision written under this id, or None. Raise `IdempotencyConflict`."""
     if decision.decision_id is None:
         return None
     same_id = (overrides.c.batch_id == batch_id) & (overrides.c.decision_id == decision.decision_id)
     written = connection.execute(select(overrides.c.id).where(same_id)).scalar()
     if written is None:
         return None
-    (one,) = read_overrides(connection, batch_id, history=True, row=written)
-    if (one.index, one.stage) != (decision.index, decision.stage) or not _says(one, row):
+    (earlier,) = read_overrides(connection, batch_id, history=True, row=written)
+    if (earlier.index, earlier.stage) != (decision.index, decision.stage) or not _says(earlier, row):
         raise IdempotencyConflict(
-            f"the decision {decision.decision_id} is there with other content, on {indexed_words(one.index)}: "
+            f"the decision {decision.decision_id} is there with other content, on {indexed_words(earlier.index)}: "
             "a new decision has an id of its own"
         )
-    return one
+    return earlier
 
 
 def checked_value(operation: Operation, decision: HumanDecision) -> Any:
-    """A decision's value as it is kept. Raises `InvalidParameters` where nobody can decide so in its stage."""
+    """Return a decision's value as stored. Raise `InvalidParameters` if its stage does not allow it."""
     value = UNSURE if decision.unsure else decision.value
     if decision.stage is not HumanStage.OWN:
-        known = decision.stage.values
-        if value not in known:
+        allowed = decision.stage.values
+        if value not in allowed:
             raise InvalidParameters(
-                f"{value!r} is no decision of the stage {decision.stage}: a human says {' or '.join(known)}"
+                f"{value!r} is no decision of the stage {decision.stage}: a human says {' or '.join(allowed)}"
             )
         return value
     if not decision.unsure and (operation.unsure is None or value != operation.unsure):
@@ -286,21 +286,21 @@ def checked_value(operation: Operation, decision: HumanDecision) -> Any:
 
 
 def _same(before: Override | None, row: dict[str, Any]) -> bool:
-    """True where the decision stands already, word for word.
+    """Return whether the same decision is current.
 
-    One with an id is kept all the same: the id is known then when it comes again after a change of mind.
+    A decision with an id is stored even so: a repeat after a change of mind is then recognised.
     """
     may_stand = row["value"] is not WITHDRAWN and row["decision_id"] is None
     return before is not None and may_stand and _says(before, row)
 
 
-def _says(one: Override, row: dict[str, Any]) -> bool:
-    return all(getattr(one, name) == value for name, value in row.items() if name != "decision_id")
+def _says(decision: Override, row: dict[str, Any]) -> bool:
+    return all(getattr(decision, name) == value for name, value in row.items() if name != "decision_id")
 
 
 def _not_yours(voice: _Voice, before: Iterable[Override]) -> str:
     index, stage, reviewer = voice
-    others = [one.reviewer for one in before if (one.index, one.stage) == (index, stage)]
+    others = [decision.reviewer for decision in before if (decision.index, decision.stage) == (index, stage)]
     if not others:
         return f"{indexed_words(index)}: no human decision stands that could be withdrawn"
     return (

@@ -1,9 +1,8 @@
-"""Sheets of records that people fill in: a row for each, with what it says, and columns for what they decide.
+"""Sheets that people fill in: a row per record with its fields, and columns for decisions.
 
-They show nothing that the model decided, if nobody asks for it: who knows it is led by it. An audit's sheet is read
-back here, and so is a table of decisions, whose records people name by an id, a number from 1 or an index from 0.
-`tamis calibrate` and `tamis evaluate` read a pilot's, and that of a stop rule's sample that was drawn before anything
-was read.
+By default they hide the model's decisions, which would influence readers. This module also reads audit sheets and
+tables of decisions, which name records by id, number from 1, or index from 0. `tamis calibrate` and `tamis
+evaluate` read the sheets of a pilot, and of a stop sample drawn before any reading.
 """
 
 import csv
@@ -26,8 +25,8 @@ from .record_overrides import HumanDecision
 
 RECORD = ("index", "id", "title", "abstract")
 DECISION = ("decision", "reviewer", "note")
-NUMBER = "number"  # the record's, from 1, beside its index from 0: as people read it elsewhere
-UTF_8 = "\ufeff"  # the mark by which spreadsheets know it
+NUMBER = "number"  # the record's, from 1, as shown elsewhere; the index is from 0
+UTF_8 = "\ufeff"  # the mark that spreadsheets recognise
 
 
 def write_sheet(
@@ -37,14 +36,14 @@ def write_sheet(
     columns: Sequence[str],
     **shared: int | str,
 ) -> None:
-    """Write a row for each record in the order of `filled`.
+    """Write a row for each record, in the order of `filled`.
 
     Args:
         stream: the file.
         rows: the records, in any order.
-        filled: by place in the batch, what stands under the `columns` to be filled in.
-        columns: their names.
-        shared: the first columns, which say the same in every row.
+        filled: by place in the batch, the cells under `columns`.
+        columns: the names of the columns to fill in.
+        shared: the first columns, equal in every row.
     """
     by_index = {row.index: row for row in rows}
     stream.write(UTF_8)
@@ -57,46 +56,46 @@ def write_sheet(
 
 
 def write_reading_sheet(answer: NextRecords, rows: Iterable[ItemResult], stream: TextIO) -> None:
-    """Write the records to read next, the first one first; `rows`: those of the records, in any order."""
+    """Write the records to read next, in order; `rows`: their results, in any order."""
     cells = ("", answer.reviewer or "", "")
-    write_sheet(stream, rows, dict.fromkeys((one.index for one in answer.records), cells), DECISION)
+    write_sheet(stream, rows, dict.fromkeys((record.index for record in answer.records), cells), DECISION)
 
 
 def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: TextIO) -> None:
-    """Write the records without a decision, in the order in which they were drawn; `rows`: theirs, in any order."""
-    blank = dict.fromkeys((one.index for one in sample.waiting), ("", "", ""))
+    """Write the sample's undecided records, in the order drawn; `rows`: their results, in any order."""
+    blank = dict.fromkeys((record.index for record in sample.waiting), ("", "", ""))
     write_sheet(stream, rows, blank, DECISION, seed=sample.seed)
 
 
 def content_of(item: dict[str, Any]) -> str:
-    """The abstract; of an item that is no publication, its fields line by line."""
+    """Return the abstract; for an item that is no publication, its fields line by line."""
     if item.get("abstract") or item.get("title"):
         return text_of(item.get("abstract"))
     return "\n".join(f"{name}: {value}" for name, value in shown_fields(item).items())
 
 
 def text_of(value: object) -> str:
-    """A field's text; of none the empty one."""
+    """Return a field's text; empty for None."""
     return "" if value is None else str(value)
 
 
-REASONS = ("excluded_by", "reason")  # of the software; a reader who knows them is led by them
+REASONS = ("excluded_by", "reason")  # of the software; they influence readers
 FILLED_IN = ("include", "reviewer", "note")
 
 
 @dataclass(frozen=True)
 class FilledIn:
-    """The content of an audit's file that came back."""
+    """The content of a returned audit file."""
 
     audit_id: str
     decisions: tuple[AuditDecision, ...]
     lines: tuple[int, ...]  # of each decision
-    ids: tuple[str, ...]  # of each decision; empty where the file has none
+    ids: tuple[str, ...]  # of each decision; empty if the file has none
     blank: int  # rows without a decision yet
 
 
 def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, with_reasons: bool = False) -> None:
-    """The sample in the order in which it was drawn, with what was decided so far. `rows`: its items, in any order."""
+    """Write the sample in the order drawn, with the decisions so far. `rows`: its items, in any order."""
     by_index = {row.index: row for row in rows}
     filled = {}
     for item in audit.items:
@@ -111,12 +110,12 @@ def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, wi
 
 
 def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
-    """The decisions in a file; rows whose `include` is empty are not decided yet.
+    """Return the decisions in a file; rows with an empty `include` are undecided.
 
-    `reviewer`: who decided where a row names nobody.
+    `reviewer`: the author of rows without a name.
 
-    Raises `InputError` naming the line: no such column, a decision that is none, a row without a reviewer, rows of two
-    audits.
+    Raises `InputError` naming the line, if the column is missing, a decision is invalid, a row has no reviewer, or
+    rows belong to two audits.
     """
     decisions, lines, ids, blank = [], [], [], 0
     audit_ids: set[str] = set()
@@ -148,26 +147,26 @@ class Pilot:
     """The records that a seed draws."""
 
     seed: int
-    population: int  # records of the batch, copies of others left out
-    places: tuple[int, ...]  # in the order in which they were drawn
+    population: int  # records of the batch, without copies
+    places: tuple[int, ...]  # in the order drawn
 
 
 def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
-    """A simple random sample, without replacement, of `n` records of a batch; all where there are fewer.
+    """Return a simple random sample of `n` records of a batch, without replacement, or all if there are fewer.
 
-    `population`: the places of the records that are no copies of others. Each can be drawn, whoever decided about it: a
-    rule, the model, or nobody yet. The records of a smaller `n` are the first of a larger one with the same seed.
+    `population`: the places of the original records, decided by a rule, the model or a person, or undecided. With
+    the same seed, a smaller sample is the beginning of a larger one.
 
-    Raises `InvalidParameters` for an `n` below 1, or a seed that is none.
+    Raises `InvalidParameters` for an `n` below 1, or an invalid seed.
     """
     check_draw(n, seed)
     return Pilot(seed, len(population), tuple(sample(population, n, seed=seed)))
 
 
 def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> None:
-    """The file, in the order in which the records were drawn, so that its first rows are a random sample as well.
+    """Write the file in the order drawn, so that its first rows are a random sample too.
 
-    `rows`: those of the places, in any order.
+    `rows`: the results at these places, in any order.
     """
     write_sheet(stream, rows, dict.fromkeys(pilot.places, ("", "")), ("include", "note"), seed=pilot.seed)
 
@@ -176,7 +175,7 @@ KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "n
 
 
 def write_kept(found: Calibrated, stream: TextIO) -> None:
-    """The records in the batch's order, copies of others left out, under `KEPT_COLUMNS`."""
+    """Write the records in batch order, without copies, under `KEPT_COLUMNS`."""
     writer = csv.writer(stream)
     writer.writerow(KEPT_COLUMNS)
     for record in found.records:
@@ -209,17 +208,17 @@ class DecisionFile:
 def read_decisions(
     path: Path | str, operation: Operation, item_ids: Sequence[str], *, reviewer: str | None
 ) -> DecisionFile:
-    """The decisions in a table with a column `decision`, and `index`, `id` or `number`; rows without one are left out.
+    """Return the decisions in a table with a column `decision`, and `index`, `id` or `number`; skip undecided rows.
 
     Args:
-        path: a table as spreadsheets write it; other columns may stand in it, as those of `tamis results`.
-        operation: what was asked of the items, and so what a decision may be.
-        item_ids: the ids of the batch's items, in their order.
-        reviewer: who decided where a row names nobody.
+        path: a spreadsheet's table; it may have other columns, such as from `tamis results`.
+        operation: the batch's operation, which limits the decisions.
+        item_ids: the ids of the batch's items, in order.
+        reviewer: the author of rows without a name.
 
     Raises:
-        InputError: naming the line, where a record is not found, or is not the only one of its id, index and id or
-            number name two records, the decision is none, or nobody is named.
+        InputError: naming the line, if a record is not found or its id is shared, index and id or number contradict
+            each other, the decision is invalid, or the name is missing.
     """
     places: dict[str, list[int]] = {}
     for index, item_id in enumerate(item_ids):
@@ -240,11 +239,11 @@ def read_decisions(
 def find_record(text: str, item_ids: Sequence[str]) -> int:
     """Return the place, from 0, of the record that a person names.
 
-    An id wins; else `4` or `#4` is the record with the number 4, from 1 as shown. `id:4`, `number:4` and, from 0,
-    `index:3` say which is meant.
+    An id has priority; else `4` or `#4` is the record number 4, from 1 as shown. `id:4`, `number:4` and, from 0,
+    `index:3` are unambiguous.
 
     Raises:
-        InvalidParameters: there is no such record, there are several, or it is the number of one and the id of another.
+        InvalidParameters: there is no such record, there are several, or it is a number and another record's id.
     """
     kind, _, rest = text.partition(":")
     if kind == "index" and rest:
@@ -263,7 +262,7 @@ def find_record(text: str, item_ids: Sequence[str]) -> int:
     place = int(numbered) - 1
     if places in ([], [place]):
         return place
-    other = next(one for one in places if one != place)
+    other = next(candidate for candidate in places if candidate != place)
     raise InvalidParameters(
         f"{text} is the id of {record_words(other)} and the number of {record_words(place, item_ids[place])}: "
         f"write id:{text} or number:{numbered}"
@@ -293,7 +292,7 @@ def _index(row: TableRow, places: Mapping[str, Sequence[int]], item_ids: Sequenc
 
 
 def _places(item_id: str, item_ids: Sequence[str]) -> list[int]:
-    return [index for index, known in enumerate(item_ids) if known == item_id]
+    return [index for index, candidate in enumerate(item_ids) if candidate == item_id]
 
 
 def _is_digits(text: str) -> bool:

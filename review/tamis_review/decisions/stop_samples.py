@@ -1,12 +1,12 @@
-"""How far people have read, and samples of what nobody has read: drawn for people, extended, closed.
+"""Reading progress, and random samples of unread records: drawn, extended and closed.
 
-A *frame* is the unread rest of a batch in a random order by seed. Its first records are a random sample of it, however
-many they are and whoever read them; so what is kept is the frame and how many of it people were asked to read. What
-they decide are ordinary decisions.
+A *frame* is the unread rest of a batch in a random order by seed. Its first records are a random sample, however
+many are read, by any person. So the ledger keeps the frame and how many of its records people were asked to read.
+Decisions on them are ordinary decisions.
 
-An audit of all exclusions was drawn as a sample of the stop rule is. Where these exclusions are all that nobody has
-read, it is the beginning of the sample that its seed draws. But people may have seen what it shows before they choose
-to take it, or not to: so each audit of all exclusions is an attempt as a sample is, and spends its part of the doubt.
+An audit of all exclusions is drawn like a sample of the stop rule. If these exclusions are all the unread records,
+it is the beginning of its seed's sample. But people may look at its results before they decide whether to use it.
+So each audit of all exclusions counts as an attempt, and spends its part of the doubt.
 """
 
 import secrets
@@ -50,52 +50,52 @@ from ..quality.sampling_frame import SamplingFrame
 from .final_outcome import Outcome, outcomes
 from .record_overrides import HumanDecision, record
 
-MEASURABLE = 10  # includes read by two people: of fewer the bound on what is overlooked says next to nothing
+MEASURABLE = 10  # doubly read includes; with fewer, the bound on overlooked includes is too weak
 
 
 @dataclass(frozen=True)
 class ReadingState:
-    """The records of a batch, copies of others left out, and people's standing decisions on them in its own stage.
+    """The records of a batch, without copies, and people's current decisions in its own stage.
 
-    A record on which people differ, or of which they are uncertain, is not read: nobody's decision counts.
+    A record in conflict or uncertain counts as unread, because no decision on it counts.
     """
 
-    software: Mapping[int, Outcome]  # of each record: what became of it before any human decided
-    included: Mapping[int, bool]  # of each record that is read, in the order in which they first were
-    conflicts: frozenset[int]  # records on which people differ, and nobody has settled it
+    software: Mapping[int, Outcome]  # outcome of each record before any human decision
+    included: Mapping[int, bool]  # of each read record, in the order first read
+    conflicts: frozenset[int]  # records on which people differ, not settled yet
     uncertain: frozenset[int]  # records that people left open
     double: DoubleReading | None = None  # None: no record was read by two people
 
     @property
     def records(self) -> int:
-        """The number of records."""
+        """Return the number of records."""
         return len(self.software)
 
     @property
     def read(self) -> int:
-        """The number of records on which a decision of people counts."""
+        """Return the number of records with a human decision that counts."""
         return len(self.included)
 
     @cached_property
     def found(self) -> int:
-        """The number of records that people included."""
+        """Return the number of records that people included."""
         return sum(self.included.values())
 
     @cached_property
     def unread(self) -> tuple[int, ...]:
-        """The records that nobody has read, in the order of the batch."""
+        """Return the unread records, in batch order."""
         return tuple(place for place in self.software if place not in self.included)
 
     @cached_property
     def unread_by_software(self) -> Counter[Outcome]:
-        """How many of the unread records the software left how."""
+        """Return how many unread records have each software outcome."""
         return Counter(self.software[place] for place in self.unread)
 
 
 def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -> ReadingState:
-    """The state of a batch of `operation`, which decides about records; one pass without any text."""
-    each = outcomes(batch_id, operation).subquery("each")
-    software = select(each.c.idx, each.c.system).where(each.c.system != Outcome.DUPLICATE.value).order_by(each.c.idx)
+    """Return the state of a batch whose `operation` decides about records, in a single pass without texts."""
+    ends = outcomes(batch_id, operation).subquery("each")
+    software = select(ends.c.idx, ends.c.system).where(ends.c.system != Outcome.DUPLICATE.value).order_by(ends.c.idx)
     of_records = {row.idx: Outcome(row.system) for row in connection.execute(software)}
     human = standing(batch_id)
     first = (
@@ -103,13 +103,13 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
         .where(overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value)
         .group_by(overrides.c.idx)
     )
-    # Apart: for a join of the two Postgres expects one row, and goes through the other for each.
+    # Separate queries: for a join, Postgres expects a single row and loops over the other side.
     since: dict[int, int] = {row.idx: row.id for row in connection.execute(first)}
     statement = select(human.c.idx, human.c.value, human.c.conflict)
     included: dict[int, bool] = {}
     conflicts, uncertain = set(), set()
     for row in sorted(connection.execute(statement), key=lambda row: since[row.idx]):
-        if row.idx not in of_records:  # of a copy: the record that it copies is screened
+        if row.idx not in of_records:  # else a copy, whose original is screened
             continue
         says = None if row.conflict else verdict(row.value)
         if row.conflict:
@@ -123,13 +123,13 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
 
 
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
-    """Count what the first two people said of each record that both decided on their own; who settles has seen both."""
+    """Count the first two independent decisions on each record; settling decisions saw the others."""
     human = standing(batch_id)
     pairs: dict[int, list[bool | None]] = {}
     for row in connection.execute(select(human.c.idx, human.c.decisions).where(human.c.reviewers > 1)):
-        own = [verdict(one["value"]) for one in row.decisions if not one["settles"]]
-        if row.idx in included and len(own) > 1:
-            pairs[row.idx] = own[:2]
+        unsettling = [verdict(decision["value"]) for decision in row.decisions if not decision["settles"]]
+        if row.idx in included and len(unsettling) > 1:
+            pairs[row.idx] = unsettling[:2]
     seen = [pair for place, pair in pairs.items() if included[place] and True in pair]
     missed = sum(False in pair for pair in seen)
     if not pairs:
@@ -144,7 +144,7 @@ _EXCLUDED = (Outcome.EXCLUDED, Outcome.INELIGIBLE)
 
 
 def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame]) -> list[Audit]:
-    """Return the audits since the last frame whose decisions people could have looked at before they draw another."""
+    """Return the audits since the last frame whose decisions people may have seen."""
     since = frames[-1].created_at if frames else None
     return [
         audit
@@ -154,17 +154,17 @@ def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredF
 
 
 def next_number(frames: Sequence[StoredFrame], audits: Sequence[Audit]) -> int:
-    """Return the number of the next sample: samples and `seen_audits` are counted as they were drawn."""
+    """Return the number of the next sample; samples and `seen_audits` count in the order drawn."""
     return (frames[-1].number if frames else 0) + len(audits) + 1
 
 
 def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) -> list[int]:
-    """Return the frame that an audit begins: what it was drawn from, in its order.
+    """Return the frame that an audit begins: its population, in its order.
 
-    Raises `InvalidRequest` where it does not speak for all that nobody has read.
+    Raises `InvalidRequest` if it does not represent all unread records.
     """
-    asked = [item.index for item in audit.items]
-    rest = sorted({*state.unread, *asked})
+    drawn = [item.index for item in audit.items]
+    rest = sorted({*state.unread, *drawn})
     others = sum(state.software[place] not in _EXCLUDED for place in rest)
     refusal = f"audit {audit.id} cannot begin a sample of what nobody has read: "
     if audit.stratum is not Stratum.ALL:
@@ -173,18 +173,18 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
         raise InvalidRequest(
             f"{refusal}it was drawn from exclusions, and {others:,} other records are unread, too: read these first"
         )
-    if len(rest) != audit.population or sample(rest, len(asked), seed=audit.seed) != asked:
+    if len(rest) != audit.population or sample(rest, len(drawn), seed=audit.seed) != drawn:
         raise InvalidRequest(
             f"{refusal}it was drawn from {audit.population:,} records, and the unread ones are others by now. Its "
             "decisions can count as read: `tamis import-decisions BATCH FILE` takes its file"
         )
-    if any(one.created_at > audit.created_at for one in seen):
+    if any(earlier.created_at > audit.created_at for earlier in seen):
         raise InvalidRequest(f"{refusal}a later audit was drawn; take that one")
     return sample(rest, len(rest), seed=audit.seed)
 
 
 def take_decisions(connection: Connection, batch_id: UUID, operation: str, audit: Audit, state: ReadingState) -> None:
-    """Have what people said in an audit count as any decision of theirs, where nothing else of people's stands."""
+    """Count people's audit decisions as ordinary ones, on records without other human decisions."""
     kind = kind_of(operation)
     decisions = [
         HumanDecision(
@@ -200,7 +200,7 @@ def take_decisions(connection: Connection, batch_id: UUID, operation: str, audit
         record(connection, batch_id, decisions)
 
 
-RANDOM_SEED_BITS = 31  # short enough to be copied by hand
+RANDOM_SEED_BITS = 31  # short enough to copy by hand
 USUAL = Promise(recall=0.95, confidence=0.95)
 
 
@@ -214,23 +214,24 @@ def draw_sample(
     audit: str | None = None,
     human_errors: bool = True,
 ) -> None:
-    """Draw as many of the unread records as a promise needs if no further include is among them.
+    """Draw as many unread records as a promise needs if they hold no further include.
 
-    Extends the sample that is open, or opens one: of all that nobody has read, with this seed. What is drawn stays so;
-    where the promise is kept already, or everything needed is drawn, nothing happens. All of it is kept, or nothing.
+    Extends the open sample, or opens a sample of all unread records with this seed. Drawn records stay drawn. If
+    the promise holds already, or enough records are drawn, nothing happens. Writes all or nothing.
 
     Args:
-        recall: the promise's; None: that of the sample that is open, else 0.95.
+        recall: of the promise; None: that of the open sample, else 0.95.
         confidence: likewise.
-        seed: of a new sample, the same drawing the same records of the same rest; None: any, or that of the open one.
-        audit: an audit of all exclusions that the new sample begins with, by its id or how that begins: what people
-            said in it counts as their decisions from then on.
-        human_errors: as `stopping.read_stop` has it.
+        seed: of a new sample; the same seed draws the same records of the same rest. None: any, or the open
+            sample's.
+        audit: the id, or unique beginning, of an audit of all exclusions that the new sample begins with. Its
+            decisions then count as ordinary decisions.
+        human_errors: as in `stopping.read_stop`.
 
     Raises:
-        InvalidParameters: no recall, confidence or seed, or another seed than that of the sample that is open.
-        InvalidRequest: the batch decides about no records, is not finished, or the promise is out of reach; or the
-            audit does not speak for all that nobody has read.
+        InvalidParameters: an invalid recall, confidence or seed, or another seed than the open sample's.
+        InvalidRequest: the batch decides about no records or is not finished, the promise is out of reach, or the
+            audit does not represent all unread records.
     """
     one_at_a_time(connection, batch_id)
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
@@ -264,7 +265,7 @@ def draw_sample(
 
 
 def _check_seed(frame: StoredFrame | None, seed: int | None, audit: str | None) -> None:
-    """Raise `InvalidParameters` where seed or audit are those of another sample than the one that is open."""
+    """Raise `InvalidParameters` if seed or audit belong to another sample than the open one."""
     if seed is not None:
         check_draw(1, seed)
     if audit is not None and seed is not None:
@@ -277,13 +278,13 @@ def _check_seed(frame: StoredFrame | None, seed: int | None, audit: str | None) 
 
 
 def _begin_with(connection: Connection, batch_id: UUID, operation: str, audit_id: str, promise: Promise) -> None:
-    """Open a frame that an audit is the beginning of. Raises `InvalidRequest`, `UnknownBatch`."""
+    """Open a frame that begins with an audit. Raise `InvalidRequest`, `UnknownBatch`."""
     audit = read_audit(connection, find_audit(connection, audit_id))
     if audit.batch_id != str(batch_id):
         raise InvalidRequest(f"audit {audit.id} is of batch {audit.batch_id}, not of {batch_id}")
     state = read_reading_state(connection, batch_id, operation)
     frames = read_frames(connection, batch_id)
-    seen = [one for one in seen_audits(connection, batch_id, frames) if one.id != audit.id]
+    seen = [earlier for earlier in seen_audits(connection, batch_id, frames) if earlier.id != audit.id]
     order = check_beginning(audit, state, seen)
     number = next_number(frames, seen)
     take_decisions(connection, batch_id, operation, audit, state)
@@ -292,9 +293,9 @@ def _begin_with(connection: Connection, batch_id: UUID, operation: str, audit_id
 
 
 def close_sample(connection: Connection, batch_id: UUID) -> None:
-    """Draw nothing more from the sample that is open; the next one is another attempt, and drawn from what is unread.
+    """Stop drawing from the open sample; the next sample is another attempt, drawn from the records then unread.
 
-    Raises `InvalidRequest` where none is open.
+    Raises `InvalidRequest` if none is open.
     """
     one_at_a_time(connection, batch_id)
     frame = open_frame(read_frames(connection, batch_id))
@@ -304,28 +305,27 @@ def close_sample(connection: Connection, batch_id: UUID) -> None:
 
 
 def open_frame(frames: Sequence[StoredFrame]) -> StoredFrame | None:
-    """Return the frame that is open; None where none is."""
+    """Return the open frame, or None."""
     return next((frame for frame in frames if frame.closed_at is None), None)
 
 
 def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: float | None) -> Promise:
-    """Return what is asked for; where nothing is, what the last frame was drawn for, else the usual."""
+    """Return the requested promise; else that of the last frame, else the default."""
     before = frames[-1].promise if frames else USUAL
     return Promise(before.recall if recall is None else recall, before.confidence if confidence is None else confidence)
 
 
 def first_read(frame: StoredFrame, state: ReadingState) -> int:
-    """How many of a frame's first records are read, without a gap: whoever read them, and why."""
+    """Return how many of a frame's first records are read without a gap, by any person."""
     return sum(1 for _ in takewhile(state.included.__contains__, frame.records))
 
 
 def reading_of(
     state: ReadingState, frames: Sequence[StoredFrame], number: int, *, human_errors: bool = True
 ) -> Reading:
-    """Return the review as the certificate sees it: with a new frame of all that is unread where none is open.
+    """Return the review for the certificate: with a new frame of all unread records if none is open.
 
-    `number`: that the new one would have. Attempts that are no frames, which audits are, stand in as ones of which
-    nothing is read.
+    `number`: the new frame's. Audits count as attempts: they become frames without reading.
     """
     by_number = {frame.number: _frame(frame, state) for frame in frames}
     attempts = frames[-1].number if open_frame(frames) else number
@@ -334,7 +334,7 @@ def reading_of(
     return Reading(
         found=state.found,
         unread=len(state.unread),
-        frames=tuple(by_number.get(one, untouched) for one in range(1, attempts + 1)),
+        frames=tuple(by_number.get(attempt, untouched) for attempt in range(1, attempts + 1)),
         double_read=None if double is None else DoubleRead(double.includes, double.missed_by_one),
         readers=2 if double is not None and double.whole else 1,
     )
@@ -343,7 +343,7 @@ def reading_of(
 def samples_of(
     connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame], state: ReadingState
 ) -> tuple[StopSample, ...]:
-    """Return the frames as people are shown them, with what was decided about the records drawn."""
+    """Return the frames for display, with the decisions on the drawn records."""
     places = sorted({place for frame in frames for place in frame.sample})
     named = select(items.c.idx, items.c.item_id).where(items.c.batch_id == batch_id, items.c.idx.in_(places))
     ids = {row.idx: row.item_id for row in connection.execute(named)} if places else {}
@@ -378,7 +378,7 @@ def _frame(frame: StoredFrame, state: ReadingState) -> SamplingFrame:
 
 
 def checked_operation(batch_id: UUID, operation: str) -> str:
-    """Return a batch's operation. Raises `InvalidRequest` where it decides about no records."""
+    """Return a batch's operation. Raise `InvalidRequest` if it decides about no records."""
     if not kind_of(operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} is of {operation}: it includes and excludes nothing, so there is no recall to promise; "

@@ -1,8 +1,7 @@
-"""Whether people may stop reading: a certificate from random samples, an estimator, and what reading on would bring.
+"""When people may stop reading: a certificate from random samples, an estimator, and the next expected includes.
 
-Only looks: `stop_samples` draws. Every figure is taken from the ledger as it is, so decisions that were changed or
-withdrawn are followed. The answer has its words: the verdict in a line, a sentence for each figure, and one for the
-methods section.
+It only reads; `stop_samples` draws. Figures come from the current ledger, so changed and withdrawn decisions count.
+The answer has a verdict in a line, a sentence per figure, and a sentence for the methods section.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +44,7 @@ ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen 
 
 
 def in_words(answer: StopAnswer) -> StopAnswer:
-    """The answer with its words; `headline` holds the reason of a promise that is out of reach, if it is."""
+    """Return the answer with its words; `headline` holds the reason of an unreachable promise."""
     return answer.model_copy(
         update={
             "headline": _headline(answer),
@@ -56,7 +55,7 @@ def in_words(answer: StopAnswer) -> StopAnswer:
 
 
 def methods_sentence(answer: StopAnswer) -> str:
-    """What was done and what it says, as far as it is: for a methods section."""
+    """Return the sentence on method and result so far, for a methods section."""
     of_all = f"{answer.read:,} of {records(answer.records)}"
     if not answer.unread:
         return f"People read all {records(answer.records)} and included {answer.found:,}."
@@ -80,14 +79,14 @@ def methods_sentence(answer: StopAnswer) -> str:
 
 
 def percent(share: float, *, down: bool = False) -> str:
-    """A share: `95%`, `97.3%`; `down`: never more than it is."""
+    """Return a share: `95%`, `97.3%`; `down`: never rounded up."""
     tenths = share * 1_000
     shown = (int(tenths + 1e-9) if down else round(tenths)) / 10
     return f"{shown:g}%"
 
 
 def records(n: int) -> str:
-    """`1 record`, `2,695 records`."""
+    """Return `1 record`, `2,695 records`."""
     return "1 record" if n == 1 else f"{n:,} records"
 
 
@@ -239,17 +238,17 @@ def read_stop(
     human_errors: bool = True,
     priced: bool = True,
 ) -> StopAnswer:
-    """Say whether people may stop reading with a promise, and what it would cost. Nothing is drawn.
+    """Return whether people may stop reading with a promise, and the cost. Draws nothing.
 
     Args:
-        recall: the share of all includes that is to be found; None: that of the last sample, else 0.95.
+        recall: the wanted share of all includes; None: that of the last sample, else 0.95.
         confidence: of the promise; None: likewise.
-        human_errors: take in what people overlook, where two people decided about the same records; else the promise is
-            of the includes that they would include if they read everything.
-        priced: with the price list, which takes longer than all else.
+        human_errors: count overlooked includes, if two people decided the same records; else the promise covers the
+            includes that they would recognise if they read everything.
+        priced: add the price list, which takes most of the time.
 
     Raises:
-        InvalidParameters: a recall or a confidence that is none.
+        InvalidParameters: an invalid recall or confidence.
         InvalidRequest: the batch decides about no records.
     """
     operation = checked_operation(batch_id, read_operation_name(connection, batch_id))
@@ -283,18 +282,18 @@ def read_stop(
 
 
 def _probabilities(connection: Connection, batch_id: UUID, state: ReadingState) -> list[float]:
-    """Return how likely each unread record is to be included, by the order last worked out; empty where it says not."""
+    """Return each unread record's probability of inclusion in the last order; empty if any is missing."""
     order = reading_orders.c
     row = connection.execute(select(order.places, order.probabilities).where(order.batch_id == batch_id)).one_or_none()
     if row is None:
         return []
     likely = dict(zip(row.places, row.probabilities, strict=True))
-    known = [likely.get(place) for place in state.unread]
-    return [] if None in known else [one for one in known if one is not None]
+    probabilities = [likely.get(place) for place in state.unread]
+    return [] if None in probabilities else [probability for probability in probabilities if probability is not None]
 
 
 def _prices(reading: Reading, frames: Sequence[StoredFrame], probabilities: Sequence[float]) -> tuple[StopPrice, ...]:
-    """Return the price list. Includes are expected as the newest sample has shown them, else as the order hopes."""
+    """Return the price list. The expected includes come from the newest sample, else from the order's probabilities."""
     expected = sum(probabilities) if probabilities else None
     if frames and reading.frames[-1].read:
         frame = reading.frames[-1]

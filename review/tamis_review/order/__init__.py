@@ -1,1 +1,1 @@
-"""The reading order of a batch's records: those that a human should read next stand first."""
+"""The reading order of a batch's records: the most useful for a person come first."""

@@ -1,4 +1,4 @@
-"""The records of a batch as a reading order and a stop rule see them: text, score, and what people decided."""
+"""The records of a batch for a reading order or a stop rule: text, score, and people's decisions."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,36 +32,36 @@ from tamis_schemas.records.item import shown_fields, shown_text
 from ..intake.record import CANONICAL
 from ..quality.inclusion_score import ScoreBasis, ScoreScale, inclusion_score
 
-REMOVED = "removed"  # the rule of a record that was kept out, and nobody wrote down why
-CATALOGUED = frozenset(CANONICAL) - {"title", "abstract", "keywords"}  # who and where: nothing of what it is about
-PAGE = 500  # rows that a server-side cursor hands over at once: of 1.7 kB texts less than a megabyte
+REMOVED = "removed"  # rule of a removed record without a stored rule
+CATALOGUED = frozenset(CANONICAL) - {"title", "abstract", "keywords"}  # bibliographic fields, without the subject
+PAGE = 500  # rows per fetch of a server-side cursor; with texts of 1.7 kB under a megabyte
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A record that is no copy of another."""
+    """A record that is not a copy."""
 
     index: int  # place in the batch, from 0
     item_id: str
-    title: str  # empty where it has none, and where texts were not asked for
-    abstract: str  # the same; of a record without one its other fields
-    score: float | None  # for inclusion, the model's; None: it failed, is uncertain or was not asked yet
-    probability: float | None  # that it is included, from the answer's tokens; None: the endpoint gave none
-    rule: str | None  # of the initial filter, that excluded it before any model was asked
-    decided: bool  # a human decision stands on it, be it `uncertain`, and people do not contradict each other
-    included: bool | None  # by that decision; None: there is none, or it says neither
-    conflict: bool = False  # people decided differently and nobody has settled it: it counts as undecided
+    title: str  # empty without a title, or if texts are not read
+    abstract: str  # likewise; without an abstract, the record's other fields
+    score: float | None  # the model's, for inclusion; None: failed, uncertain or pending
+    probability: float | None  # of inclusion, from the answer's tokens; None: the endpoint gave none
+    rule: str | None  # of the initial filter, which excluded it before any model
+    decided: bool  # people decided, even `uncertain`, without contradiction
+    included: bool | None  # by that decision; None: undecided or uncertain
+    conflict: bool = False  # people decided differently, not settled yet: counts as undecided
 
 
 def stream_candidates(
     connection: Connection, batch_id: UUID, *, texts: bool = True, places: Collection[int] | None = None
 ) -> Iterator[Candidate]:
-    """Yield every record of a batch but the copies, in item order; no record is held longer than a page.
+    """Yield every record of a batch but the copies, in item order; at most a page of records is in memory.
 
-    All of one moment where the connection is that of a snapshot. `texts=False` leaves titles and abstracts empty, and
-    is several times as fast. `places`: only the records at these places of the batch.
+    They are of one moment if the connection has a snapshot. `texts=False` leaves titles and abstracts empty, and is
+    several times as fast. `places`: only the records at these places of the batch.
 
-    Raises `InvalidRequest` where the batch's operation includes and excludes nothing.
+    Raises `InvalidRequest` if the batch's operation does not include or exclude.
     """
     wanted = None if places is None else any_(literal(sorted(places), ARRAY(Integer)))
     kind = kind_of(checked_operation(connection, batch_id).operation)
@@ -74,28 +74,28 @@ def stream_candidates(
 
 @dataclass(frozen=True, slots=True)
 class HumanSays:
-    """What people's decisions on a record come to."""
+    """The result of people's decisions on a record."""
 
-    value: Any  # as the operation has it; None in a conflict
+    value: Any  # in the operation's form; None in a conflict
     conflict: bool
-    reviewers: tuple[str, ...]  # whose decision stands, the one who decided first coming first
-    first: int  # the number of the oldest of these decisions: the smaller, the earlier
+    reviewers: tuple[str, ...]  # with a current decision, earliest first
+    first: int  # number of the oldest of these decisions; smaller is earlier
 
 
 def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool]) -> dict[int, HumanSays]:
-    """Return what people decided, by place; read apart, as a join of it is planned by guesses that may be far off."""
+    """Return people's decisions by place; a separate query, because the planner misjudges a join."""
     human = standing(batch_id, *of)
     decided = select(human.c.idx, human.c.value, human.c.conflict, human.c.decisions)
     return {
         row.idx: HumanSays(
-            row.value, row.conflict, tuple(one["reviewer"] for one in row.decisions), row.decisions[0]["id"]
+            row.value, row.conflict, tuple(decision["reviewer"] for decision in row.decisions), row.decisions[0]["id"]
         )
         for row in connection.execute(decided)
     }
 
 
 def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
-    """Return a batch's operation. Raises `InvalidRequest` where it includes and excludes nothing."""
+    """Return a batch's operation. Raise `InvalidRequest` if it does not include or exclude."""
     operation = read_operation(connection, batch_id)
     if not operation.decides():
         raise InvalidRequest(
@@ -106,7 +106,7 @@ def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
 
 
 def read_score_basis(connection: Connection, batch_id: UUID, kind: type[OperationKind]) -> ScoreBasis:
-    """Return the basis of the scores of a batch's decided records: those that a model included or excluded."""
+    """Return the score basis of a batch's decided records, which a model included or excluded."""
     decided = is_value(results.c.value, kind.includes) | is_value(results.c.value, kind.excludes)
     scores = (
         select(func.count(), func.count(results.c.probability), func.count(results.c.relevance))
@@ -123,7 +123,7 @@ def read_score_basis(connection: Connection, batch_id: UUID, kind: type[Operatio
 
 
 def _statement(batch_id: UUID, *, texts: bool, wanted: ColumnElement[Any] | None) -> Select[Any]:
-    """Return the columns of every record, or of those at the wanted places: each table is asked for these alone."""
+    """Return the columns of every record, or of the wanted places; each table is read only there."""
 
     def of(table: Table) -> ColumnElement[bool]:
         here = (table.c.batch_id == items.c.batch_id) & (table.c.idx == items.c.idx)
@@ -164,7 +164,7 @@ def _candidate(row: Row[Any], human: HumanSays | None, kind: type[OperationKind]
 
 
 def _score(row: Row[Any], kind: type[OperationKind], scale: ScoreScale) -> float | None:
-    """Return the score for inclusion; None where no model's decision stands, or it is `uncertain`."""
+    """Return the score for inclusion; None without a model's decision, or if it is `uncertain`."""
     if row.state != ItemStatus.DECIDED or row.error_kind is not None or row.confidence is None:
         return None
     included = kind.verdict(row.value)
@@ -174,7 +174,7 @@ def _score(row: Row[Any], kind: type[OperationKind], scale: ScoreScale) -> float
 
 
 def texts_of(item: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a record's title, and its abstract or, without one, what else it says but where it was published."""
+    """Return a record's title and abstract; without an abstract, its other fields except the publication's."""
     shown = shown_fields(dict(item))
     title = shown_text(shown.pop("title")) if "title" in shown else ""
     if "abstract" in shown:

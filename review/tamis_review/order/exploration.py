@@ -1,6 +1,6 @@
-"""Exploration: a small share of places in the reading order goes to records that chance draws.
+"""Exploration: a small share of places in the reading order for records drawn at random.
 
-A model that looks only where it has found something never learns of a topic that it has not seen.
+A model that searches only near its finds never learns of an unseen topic.
 """
 
 import random
@@ -9,13 +9,13 @@ from math import floor
 
 from tamis_schemas.records.random_order import sample
 
-EXPLORE = 0.02  # the share of places: one in fifty
+EXPLORE = 0.02  # share of places: one in fifty
 
 
 def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
-    """Return for each of n places whether chance draws its record; places count all records that people read, from 0.
+    """Return for each of n places whether its record is drawn at random; places count all records read, from 0.
 
-    They lie 1 / share apart, from an offset that the seed draws: of n places n * share do, give or take one.
+    They are 1 / share apart, from an offset that the seed draws: n * share of n places, give or take one.
     """
     offset = random.Random(f"exploration:{seed}").random()  # noqa: S311 - no secret
     before = [floor(place * share + offset) for place in range(first, first + n + 1)]
@@ -23,11 +23,11 @@ def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
 
 
 def with_exploration(best: Sequence[int], *, read: int, share: float, seed: int) -> tuple[list[int], frozenset[int]]:
-    """Return the rows of an order with those that chance draws in their places, and which these are.
+    """Return the rows of an order with randomly drawn rows in their places, and the set of drawn rows.
 
     Args:
         best: rows, best first.
-        read: how many records are decided already, which is the place of the first one.
+        read: the number of decided records, which is the place of the first row.
         share: of the places.
         seed: draws places and records.
     """

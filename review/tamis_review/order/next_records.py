@@ -1,4 +1,4 @@
-"""The records that a person should read next: those of the order that is kept, without what is decided by now."""
+"""The records that a person should read next: the kept order without records decided since."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from .order_store import OrderTerms, ReadingOrder, StoredOrder, count_items, rea
 
 USUAL = 20  # records
 MOST = 1_000  # records
-SMALL = 5_000  # records of a batch whose order is worked out while one waits
+SMALL = 5_000  # records in a batch whose order is computed while the caller waits
 LONGEST_NAME = 200  # characters
 BLIND = (
     "People read blind: what others have begun comes first, then the rest by number. An order by promise would "
@@ -37,7 +37,7 @@ BLIND = (
 
 @dataclass(frozen=True)
 class Offered:
-    """A record that a person may read, at its place in the order."""
+    """A record for a person to read, at its place in the order."""
 
     index: int
     reason: ReadingReason
@@ -52,53 +52,53 @@ def offered(
     first: Sequence[int] = (),
     disputed: Sequence[int] = (),
 ) -> list[Offered]:
-    """Return all records that may be read, the next one first.
+    """Return all readable records, the next first.
 
-    Those in `first` come before all others, in the order given; what rules exclude comes last. A record in conflict is
-    undecided. With a `reviewer`: the records that this person has not decided on, those that others have coming first,
-    in the order in which they did, so that who reads in pairs reads the same records. Behind these come the `disputed`,
-    on which models differ, in the order given.
+    Records in `first` come before all others, in the given order; rule exclusions come last. A record in conflict
+    is undecided. With a `reviewer`, the records that this person has not decided: first those with others'
+    decisions, in the order of these, so that pairs read the same records. Then come the `disputed`, on which models
+    differ, in the given order.
     """
     drawn, apart = ({index: at for at, index in enumerate(places)} for places in (first, disputed))
-    placed: list[tuple[tuple[int, int], Offered]] = []  # the group, and the place in it; equal ones stay in their order
+    placed: list[tuple[tuple[int, int], Offered]] = []  # group and place in it; ties keep their order
     for index, reason, probability in zip(order.places, order.reasons, order.probabilities, strict=True):
         says = human.get(index)
         if says is not None and (reviewer in says.reviewers if reviewer is not None else not says.conflict):
             continue
         if index in drawn:
-            place, one = (0, drawn[index]), Offered(index, ReadingReason.SAMPLE, probability)
+            place, offer = (0, drawn[index]), Offered(index, ReadingReason.SAMPLE, probability)
         elif says is not None and reviewer is not None:
-            place, one = (1, says.first), Offered(index, ReadingReason.PAIR, None)
+            place, offer = (1, says.first), Offered(index, ReadingReason.PAIR, None)
         elif says is not None:
-            place, one = (3, 0), Offered(index, ReadingReason.CONFLICT, probability)
+            place, offer = (3, 0), Offered(index, ReadingReason.CONFLICT, probability)
         elif index in apart:
-            place, one = (2, apart[index]), Offered(index, ReadingReason.DISAGREEMENT, probability)
+            place, offer = (2, apart[index]), Offered(index, ReadingReason.DISAGREEMENT, probability)
         else:
-            one = Offered(index, ReadingReason(reason), probability)
-            place = (4 if one.reason is ReadingReason.RULE else 3, 0)
-        placed.append((place, one))
+            offer = Offered(index, ReadingReason(reason), probability)
+            place = (4 if offer.reason is ReadingReason.RULE else 3, 0)
+        placed.append((place, offer))
     placed.sort(key=lambda pair: pair[0])
-    return [one for _, one in placed]
+    return [offer for _, offer in placed]
 
 
 def by_number(records: Sequence[Offered]) -> list[Offered]:
-    """Return the same records as people who read blind are offered them: no place and no figure tells a decision.
+    """Return the same records in an order for blind readers: no place or figure reveals a decision.
 
-    The sample and what others have begun stay first, what rules exclude last; all others come by their number.
+    The sample and records begun by others stay first, rule exclusions last; all others come by number.
     """
     kept, last = {ReadingReason.SAMPLE, ReadingReason.PAIR}, ReadingReason.RULE
 
-    def place(one: Offered) -> tuple[int, int]:
-        return (0, 0) if one.reason in kept else (1 + (one.reason is last), one.index)
+    def place(offer: Offered) -> tuple[int, int]:
+        return (0, 0) if offer.reason in kept else (1 + (offer.reason is last), offer.index)
 
     return [
-        replace(one, probability=None, reason=one.reason if one.reason in {*kept, last} else ReadingReason.NUMBER)
-        for one in sorted(records, key=place)
+        replace(offer, probability=None, reason=offer.reason if offer.reason in {*kept, last} else ReadingReason.NUMBER)
+        for offer in sorted(records, key=place)
     ]
 
 
 def why(reason: ReadingReason, record: Candidate, included: int) -> str:
-    """Return a sentence: why a record is next. `included`: records that people had included when the order was made."""
+    """Return why a record is next, as a sentence. `included`: records included when the order was made."""
     scored = "the model did not decide it" if record.score is None else f"the model scores it {record.score:.2f}"
     alike = "its text is like the included record's" if included == 1 else f"its text is like the {included:,} included"
     sentences = {
@@ -118,9 +118,9 @@ def why(reason: ReadingReason, record: Candidate, included: int) -> str:
 
 
 def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, current: bool) -> str:
-    """Return what an order means for the review, in a few sentences.
+    """Return the meaning of an order for the review, in a few sentences.
 
-    `decided`, `unread`: records of now; `current`: the order knows all decisions.
+    `decided`, `unread`: current counts of records; `current`: the order includes all decisions.
     """
     if not unread:
         return "Nothing is left to read: every record has a decision."
@@ -144,18 +144,18 @@ def meaning(order: ReadingOrder | StoredOrder, *, decided: int, unread: int, cur
 
 @dataclass(frozen=True)
 class NextQuery:
-    """What a person asks for."""
+    """A person's query for the next records."""
 
     n: int = USUAL
-    reviewer: str | None = None  # None: records that nobody has decided on
+    reviewer: str | None = None  # None: records that no person has decided
     seed: int = 0
     explore: float = EXPLORE
-    fresh: bool = False  # wait until the order knows every decision
+    fresh: bool = False  # wait until the order includes every decision
     by: ReadingBy = ReadingBy.ORDER
-    blind: bool = False  # no place and no figure tells what was decided
+    blind: bool = False  # no place or figure reveals a decision
 
     def checked(self) -> "NextQuery":
-        """Return the same. Raises `InvalidParameters` where it makes no sense."""
+        """Return the query. Raise `InvalidParameters` if it is invalid."""
         check_draw(self.n, self.seed)
         if self.n > MOST:
             raise InvalidParameters(f"n: {self.n:,} records are too many: {MOST:,} at most are given at once")
@@ -169,7 +169,7 @@ class NextQuery:
 
     @property
     def terms(self) -> OrderTerms:
-        """Return what of it the order depends on."""
+        """Return the terms of the order that the query needs."""
         return OrderTerms(self.seed, self.explore)
 
 
@@ -178,14 +178,15 @@ def next_records(
 ) -> NextRecords:
     """Return the records to read next.
 
-    Of a batch of up to `SMALL` records, and with `fresh`, they follow from seed and decisions alone. Of a larger one
-    they are the first undecided ones of the order that is kept, or at the first call of the model's, while the order is
-    brought up to date. `first`: places of records that come before all others, in the order given.
+    For a batch of up to `SMALL` records, and with `fresh`, they follow from seed and decisions alone. For a larger
+    batch they are the first undecided records of the kept order, or of the model's at the first call, while the
+    order is updated. `first`: places of records that come before all others, in the given order.
 
     Raises:
-        InvalidParameters: a query that makes no sense.
-        InvalidRequest: the operation includes and excludes nothing; or it is to go by disagreement, and asks one model.
-        UnknownBatch: it is being purged.
+        InvalidParameters: an invalid query.
+        InvalidRequest: the operation does not include or exclude; or the order is by disagreement, and a single
+            model is asked.
+        UnknownBatch: the batch is being purged.
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -195,7 +196,7 @@ def next_records(
 
 
 def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits) -> None:
-    """See to it that an order is kept, and have it brought up to date as `next_records` does; raises as that does."""
+    """Make sure that an order is kept, and update it as `next_records` does. Raise as `next_records`."""
     terms = query.terms
     with ledger_errors(), engine.connect() as connection:
         checked_operation(connection, batch_id)
@@ -208,7 +209,7 @@ def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRe
 
 
 def is_current(connection: Connection, batch_id: UUID, stored: StoredOrder | None, terms: OrderTerms) -> bool:
-    """Return whether an order is there, of these terms, and knows all that there is to know."""
+    """Return whether a kept order has these terms and includes all decisions and answers."""
     return stored is not None and stored.terms == terms and stored.basis == read_basis(connection, batch_id)
 
 
@@ -227,17 +228,17 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
     chosen = may_be_read[: query.n]
     places = [offer.index for offer in chosen]
     records = {record.index: record for record in stream_candidates(connection, batch_id, places=places)}
-    decided = sum(not one.conflict for one in human.values())
+    decided = sum(not says.conflict for says in human.values())
     current = is_current(connection, batch_id, stored, query.terms)
     return NextRecords(
         batch_id=str(batch_id),
         seed=stored.terms.seed,
         explore=stored.terms.explore,
         reviewer=query.reviewer,
-        records=tuple(_record(one, records[one.index], stored.included, blind=query.blind) for one in chosen),
+        records=tuple(_record(says, records[says.index], stored.included, blind=query.blind) for says in chosen),
         unread=len(may_be_read),
         decided=decided,
-        included=sum(operation.verdict(one.value) is True for one in human.values()),
+        included=sum(operation.verdict(says.value) is True for says in human.values()),
         conflicts=len(human) - decided,
         made_after=stored.decided,
         made_at=stored.made_at,
@@ -247,14 +248,14 @@ def _read(connection: Connection, batch_id: UUID, query: NextQuery, first: Seque
     )
 
 
-def _record(one: Offered, record: Candidate, included: int, *, blind: bool) -> NextRecord:
+def _record(offer: Offered, record: Candidate, included: int, *, blind: bool) -> NextRecord:
     return NextRecord(
         index=record.index,
         item_id=record.item_id,
         title=record.title,
-        reason=one.reason,
-        why=why(one.reason, record, included),
+        reason=offer.reason,
+        why=why(offer.reason, record, included),
         score=None if blind else record.score,
-        probability=one.probability,
+        probability=offer.probability,
         rule=record.rule,
     )

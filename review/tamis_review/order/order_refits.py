@@ -1,8 +1,8 @@
-"""Orders as a client has them worked out: in the caller's thread, or in a process beside it.
+"""Orders computed for a client: in the caller's thread, or in a child process.
 
-The process beside computes for seconds, while the one that asks answers people. It is this file as a program, which
-reads a line of JSON for each request, and writes one for each answer. The first line names the ledger, because a
-command line is shown to whoever lists processes.
+The child computes for seconds, while its parent serves people. It runs this file as a program, with a line of JSON
+for each request and each answer. The first line names the ledger, because any user who lists processes sees a
+command line.
 """
 
 import json
@@ -29,9 +29,9 @@ from .order_store import OrderTerms
 from .refit import FeatureCache, refit
 
 PROGRAM = (sys.executable, "-m", "tamis_review.order.order_refits")
-NICER = 10  # than the process that asks, which answers people
+NICER = 10  # relative to the parent, which serves people
 END_WITHIN = 5  # s
-PATIENCE = 1.5  # s that a caller waits who would rather have an older order than wait longer
+PATIENCE = 1.5  # s before a caller gets an older order instead
 
 log = logging.getLogger(__name__)
 
@@ -39,15 +39,15 @@ log = logging.getLogger(__name__)
 @dataclass(eq=False)
 class _Child:
     process: "subprocess.Popen[str]"
-    asked: "deque[tuple[dict[str, object], Future[None]]]" = field(default_factory=deque)  # the first one is under way
+    asked: "deque[tuple[dict[str, object], Future[None]]]" = field(default_factory=deque)  # the first is running
 
 
 class OrderRefits:
-    """Works orders out for a client. Thread-safe.
+    """The computation of orders for a client. Thread-safe.
 
-    `beside`: never in this process, whose event loop would stand still meanwhile. Otherwise what a caller waits for is
-    done in the caller's thread, and the rest beside. The child works out one order after the other. It is started when
-    one is first asked for, and again by the next request where it has died.
+    `beside`: never in this process, whose event loop it would block. Otherwise, orders that a caller waits for are
+    computed in the caller's thread, and the rest in the child. The child computes one order after the other. The
+    first request starts it, and the next request restarts it after a crash.
     """
 
     def __init__(self, engine: Engine, database_url: str, *, beside: bool) -> None:
@@ -59,9 +59,9 @@ class OrderRefits:
         self._child: _Child | None = None
 
     def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
-        """Return True once the order is up to date; False where that takes longer and the caller is not `patient`.
+        """Return True once the order is current; False if this takes longer and the caller is not `patient`.
 
-        Raises what `refit` raises, and `OperationFailed` where the process beside has died.
+        Raises the errors of `refit`, and `OperationFailed` if the child has died.
         """
         if not self._beside:
             refit(self._engine, batch_id, terms, self._cache)
@@ -73,17 +73,17 @@ class OrderRefits:
         return True
 
     def begin(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Have the order brought up to date beside; where that fails, a log line says so."""
+        """Update the order in the child; failures are logged."""
         self.ask(batch_id, terms).add_done_callback(lambda done: _tell(batch_id, done))
 
     def cold(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Keep the order before any decision, where none of these terms is kept; raises as `refit`."""
+        """Keep an order from before any decision, unless an order of these terms is kept. Raise as `refit`."""
         refit(self._engine, batch_id, terms, self._cache, cold=True)
 
     def ask(self, batch_id: UUID, terms: OrderTerms) -> "Future[None]":
-        """Have the order brought up to date beside; the future has no result, or the error.
+        """Update the order in the child; the returned future has no result, or the error.
 
-        Who asks for the same before it is begun shares it; one that is under way may have read the ledger already.
+        A request joins an equal request that has not begun; a running one may have read the ledger already.
         """
         with self._lock:
             child = self._living()
@@ -91,27 +91,27 @@ class OrderRefits:
             for waiting, done in list(child.asked)[1:]:
                 if waiting == request:
                     return done
-            asked: Future[None] = Future()
-            child.asked.append((request, asked))
-            with suppress(OSError):  # it has just died: who listens to it says so
+            future: Future[None] = Future()
+            child.asked.append((request, future))
+            with suppress(OSError):  # it has just died: its listener reports that
                 _send(child, request)
-            return asked
+            return future
 
     def wait(self) -> None:
-        """Return once everything that was asked for is worked out, or has failed."""
+        """Return once all requests are done or have failed."""
         while True:
             with self._lock:
-                asked = [] if self._child is None else [done for _, done in self._child.asked]
-            if not asked:
+                futures = [] if self._child is None else [done for _, done in self._child.asked]
+            if not futures:
                 return
-            asked[-1].exception()
+            futures[-1].exception()
 
     def close(self) -> None:
-        """End the process; what it has not finished is not kept, and a later request starts another one."""
+        """End the child; unfinished orders are lost, and a later request starts a new child."""
         with self._lock:
             child, self._child = self._child, None
-            for _, asked in () if child is None else child.asked:
-                asked.cancel()
+            for _, future in () if child is None else child.asked:
+                future.cancel()
         if child is not None:
             child.process.terminate()
             child.process.wait(END_WITHIN)
@@ -128,25 +128,25 @@ class OrderRefits:
         return self._child
 
     def _listen(self, child: _Child) -> None:
-        """Hand on the answers of a child until it ends."""
+        """Pass on the answers of a child until it ends."""
         answers, requests = child.process.stdout, child.process.stdin
         assert answers is not None  # noqa: S101 - both are pipes
         assert requests is not None  # noqa: S101
         with answers:
             for line in answers:
                 with self._lock:
-                    _, asked = child.asked.popleft()
-                _settle(asked, json.loads(line)["error"])
+                    _, future = child.asked.popleft()
+                _settle(future, json.loads(line)["error"])
         child.process.wait()
         with self._lock:
             if self._child is child:
                 self._child = None
-            left = [asked for _, asked in child.asked]
+            left = [future for _, future in child.asked]
             child.asked.clear()
             with suppress(OSError):
                 requests.close()
-        for asked in left:
-            _settle(asked, [OperationFailed.__name__, "the process that works reading orders out has ended"])
+        for future in left:
+            _settle(future, [OperationFailed.__name__, "the process that works reading orders out has ended"])
 
 
 def _send(child: _Child, line: dict[str, object]) -> None:
@@ -155,20 +155,20 @@ def _send(child: _Child, line: dict[str, object]) -> None:
     child.process.stdin.flush()
 
 
-def _settle(asked: "Future[None]", error: list[str] | None) -> None:
-    if not asked.set_running_or_notify_cancel():  # the process was closed
+def _settle(future: "Future[None]", error: list[str] | None) -> None:
+    if not future.set_running_or_notify_cancel():  # the process was closed
         return
     if error is None:
-        asked.set_result(None)
+        future.set_result(None)
     else:
-        asked.set_exception(_raised(*error))
+        future.set_exception(_raised(*error))
 
 
 def _raised(name: str, message: str) -> TamisError:
-    """Return the error of the child, of its own class where that is one of Tamis's."""
+    """Return the child's error, in its own class if that is Tamis's."""
     kind = getattr(tamis_schemas, name, None)
     if isinstance(kind, type) and issubclass(kind, TamisError):
-        with suppress(TypeError):  # one that is made of more than its message
+        with suppress(TypeError):  # a class that needs more than a message
             return kind(message)
     return OperationFailed(f"{message} ({name})")
 
@@ -179,7 +179,7 @@ def _tell(batch_id: UUID, done: "Future[None]") -> None:
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
-    """Answer requests in their order, until there are no more."""
+    """Answer requests in order until the input ends."""
     engine = connect(json.loads(requests.readline())["database_url"], READING_ORDERS)
     cache = FeatureCache()
     for line in requests:
@@ -189,7 +189,7 @@ def serve(requests: TextIO, answers: TextIO) -> None:
             error = None
         except TamisError as failed:
             error = [type(failed).__name__, str(failed)]
-        except Exception as failed:  # whoever asked is told, and the next request is another one
+        except Exception as failed:  # the caller gets the error, and the next request is served
             error = [type(failed).__name__, "the reading order could not be worked out"]
         answers.write(json.dumps({"error": error}) + "\n")
         answers.flush()

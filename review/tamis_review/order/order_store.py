@@ -1,4 +1,4 @@
-"""Reading orders in the ledger: one a batch, replaced when it is worked out anew, and read without what is decided."""
+"""Reading orders in the ledger: one per batch, replaced when computed again, read without decided records."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,35 +14,35 @@ from tamis_schemas.ledger import batches, overrides, reading_orders, tallies
 
 @dataclass(frozen=True)
 class OrderTerms:
-    """What a person chooses about an order."""
+    """A person's settings of an order."""
 
     seed: int
-    explore: float  # the share of places that go to records that chance draws
+    explore: float  # share of places for records drawn at random
 
 
 @dataclass(frozen=True)
 class OrderBasis:
-    """What an order follows from, beside its terms: as long as this is the same, so is the order."""
+    """The data behind an order, besides its terms: equal data give an equal order."""
 
-    last_override: int = 0  # the newest row of people's decisions; 0: there is none
-    answered: int = 0  # items that a model has decided about
+    last_override: int = 0  # newest row of people's decisions; 0: none
+    answered: int = 0  # items that a model has decided
 
 
 @dataclass(frozen=True)
 class ReadingOrder:
-    """All records of a batch but the copies, the one to read first coming first; lists of one value a record."""
+    """All records of a batch but the copies, the next first; each list has a value per record."""
 
     places: Sequence[int]  # in the batch
     reasons: Sequence[str]  # a `ReadingReason` each
     probabilities: Sequence[float | None]
-    decided: int  # records that people had decided on
+    decided: int  # records that people had decided
     included: int
     text_weight: float
 
 
 @dataclass(frozen=True)
 class StoredOrder:
-    """An order that is kept, without its records."""
+    """A kept order, without its records."""
 
     terms: OrderTerms
     basis: OrderBasis
@@ -53,12 +53,12 @@ class StoredOrder:
 
 
 def one_refit_at_a_time(connection: Connection, batch_id: UUID) -> None:
-    """Wait for whoever is working out this batch's order; held to the end of the transaction."""
+    """Wait for another computation of this batch's order; locked to the end of the transaction."""
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"reading order {batch_id}"))))
 
 
 def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
-    """Return what an order that is worked out now would follow from."""
+    """Return the basis of an order computed now."""
     last = select(func.coalesce(func.max(overrides.c.id), 0)).where(
         overrides.c.batch_id == batch_id, overrides.c.stage == HumanStage.OWN.value
     )
@@ -68,12 +68,12 @@ def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
 
 
 def count_items(connection: Connection, batch_id: UUID) -> int:
-    """Return how many items a batch has, copies among them."""
+    """Return the number of items of a batch, with copies."""
     return int(connection.execute(select(batches.c.n_items).where(batches.c.id == batch_id)).scalar_one())
 
 
 def read_stored(connection: Connection, batch_id: UUID) -> StoredOrder | None:
-    """Return the order that is kept; None before there is one."""
+    """Return the kept order, or None."""
     order = reading_orders.c
     columns = (order.seed, order.explore, order.last_override, order.answered)
     figures = (order.decided, order.included, order.text_weight, order.made_at)
@@ -87,14 +87,14 @@ def read_stored(connection: Connection, batch_id: UUID) -> StoredOrder | None:
 def write_order(
     connection: Connection, batch_id: UUID, terms: OrderTerms, basis: OrderBasis, made: ReadingOrder
 ) -> None:
-    """Keep an order, in the place of the one before."""
+    """Keep an order, replacing the previous order."""
     values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now()}
     statement = insert(reading_orders).values(batch_id=batch_id, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["batch_id"], set_=values))
 
 
 def read_order(connection: Connection, batch_id: UUID) -> ReadingOrder | None:
-    """Return the order that is kept, with its records; None before there is one."""
+    """Return the kept order with its records, or None."""
     order = reading_orders.c
     lists = (order.places, order.reasons, order.probabilities)
     statement = select(*lists, order.decided, order.included, order.text_weight).where(order.batch_id == batch_id)

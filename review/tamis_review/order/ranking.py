@@ -1,8 +1,8 @@
-"""The reading order: which of the records that nobody has decided on a person should read next.
+"""The reading order: the undecided records that a person should read next.
 
-The model's score and the text model's are fused, weighted by how well each tells what people included so far. They are
-made comparable by their places, and weighted by a logistic regression with expected weights, which few records hardly
-move and many do.
+The scores of model and text model are fused, weighted by how well each separates people's includes so far. Both
+become comparable through their ranks. A logistic regression with expected weights weighs them: few records hardly
+change the weights, many do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,81 +19,81 @@ if TYPE_CHECKING:
     import numpy as np
 
 FOLDS = 5
-UNDECIDED = 0.5  # the score of a record that has none
+UNDECIDED = 0.5  # score of a record without a score
 FEWEST = 5  # includes, and excludes, for a probability
-HALF_WAY = 10.0  # includes at which the text model is expected to weigh as much as the score
-SPREAD = 0.5  # of a weight about what is expected
-SMALLEST = 1e-6  # standard deviation of margins: where all are the same they say nothing
-INTERCEPT_SPREAD = 10.0  # the intercept is the data's
-STEPS = 100  # of Newton's method, which takes about eight
-ENOUGH = 1e-9  # the length of a step that changes nothing
+HALF_WAY = 10.0  # includes at which text model and score have equal expected weight
+SPREAD = 0.5  # of a weight around its expectation
+SMALLEST = 1e-6  # standard deviation of margins: below it, they carry no information
+INTERCEPT_SPREAD = 10.0  # wide: the data set the intercept
+STEPS = 100  # of Newton's method; usually about eight
+ENOUGH = 1e-9  # length of a step without effect
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A record that nobody has decided on."""
+    """A record without a human decision."""
 
-    row: int  # its place in the sequences that were given
+    row: int  # place in the given sequences
     why: ReadingReason
-    probability: float | None  # that people include it; None as long as there are too few decisions
+    probability: float | None  # that people include it; None with too few decisions
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The unread records, the one to read next first."""
+    """The unread records, the next first."""
 
     records: tuple[Ranked, ...]
-    text_weight: float  # the text model's share in the order, 0 to 1; the rest is the model's score
+    text_weight: float  # share of the text model in the order, 0 to 1; the rest is the model's score
     included: int
 
 
 @dataclass(frozen=True, eq=False)
 class Fused:
-    """What is known of every record that nobody has decided on: arrays with one value for each of `rows`."""
+    """The figures of every undecided record: arrays with a value for each of `rows`."""
 
     rows: "np.ndarray"
-    order: "np.ndarray"  # the higher the sooner
-    model: "np.ndarray | None"  # the model's score as a normal score; None where no record has one
-    text: "np.ndarray | None"  # the same of the text model; None without an include or without an exclude
-    text_weight: float  # of text beside model, 0 to 1
+    order: "np.ndarray"  # higher comes sooner
+    model: "np.ndarray | None"  # the model's score as a normal score; None if no record has a score
+    text: "np.ndarray | None"  # likewise of the text model; None without an include or without an exclude
+    text_weight: float  # of text against model, 0 to 1
     probability: "np.ndarray | None"  # of inclusion; None with too few decisions
 
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """The decided records, each judged by a text model that was trained on others alone."""
+    """The decided records, each judged by a text model trained on other records."""
 
     rows: "np.ndarray"
     included: "np.ndarray"  # 1 or 0
-    text: "np.ndarray"  # the normal score of its place among those that the same model was not trained on
-    margins: "np.ndarray"  # of the sharp machine; the broad one's grow with the number of labels
-    unread_margins: "np.ndarray"  # of the unread rows, the mean over the same models
+    text: "np.ndarray"  # normal score of its rank among the records outside the model's training
+    margins: "np.ndarray"  # of the sharp machine; the broad machine's grow with the number of labels
+    unread_margins: "np.ndarray"  # of the unread rows, mean over the same models
 
 
 def rank(
     features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], *, seed: int = 0
 ) -> Ranking:
-    """Return the records without a label in the order in which a person should read them.
+    """Return the records without a label, in reading order.
 
-    As long as people have not included one and excluded another: by score, highest first; without any score as the seed
-    draws. Then by the probability of inclusion that score and text model together give (`fuse`). The same seed and
-    labels give the same order.
+    Until people have included a record and excluded another: by score, highest first, or without scores as the seed
+    draws. Then by the probability of inclusion from score and text model (`fuse`). Equal seeds and labels give
+    equal orders.
 
     Args:
         features: of all records.
-        scores: for inclusion, of all records, 0 to 1; None where a record has none, which counts as 0.5.
-        labels: by row, True for included: what people decided.
-        seed: draws what chance decides: the order of equals, and folds.
+        scores: for inclusion, of all records, 0 to 1; None for a record without a score, which counts as 0.5.
+        labels: people's decisions by row, True for included.
+        seed: draws the order of ties, and folds.
 
     Raises:
-        ValueError: the arguments do not belong together.
+        ValueError: the arguments do not fit together.
         ConfigurationError: the extra `order` is not installed.
     """
     _check(features, scores, labels)
     fused = fuse(features, scores, labels, seed=seed)
     unread = fused.rows.tolist()
     at = {row: place for place, row in enumerate(unread)}
-    drawn = [at[row] for row in sample(unread, len(unread), seed=seed)]  # equals stay in the order that chance draws
+    drawn = [at[row] for row in sample(unread, len(unread), seed=seed)]  # ties keep this random order
     best = sorted(drawn, key=(-fused.order).tolist().__getitem__)
     probability = [None] * len(unread) if fused.probability is None else fused.probability.tolist()
     why = _why(fused)
@@ -105,7 +105,7 @@ def rank(
 
 
 def _why(fused: Fused) -> list[ReadingReason]:
-    """Return what puts each record where it is: a part counts that gives at least half of what the other one gives."""
+    """Return the reason for each record's place: a part counts if it gives at least half as much as the other."""
     if fused.text is None:
         return [ReadingReason.EXPLORATION if fused.model is None else ReadingReason.MODEL] * len(fused.rows)
     if fused.model is None:
@@ -131,16 +131,16 @@ def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mappi
 
 
 def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], *, seed: int = 0) -> Fused:
-    """Return one value for each record without a label, from its score and its text.
+    """Return a value for each record without a label, from its score and its text.
 
-    Scores and text are normal scores of their places. The order is text_weight * text + (1 - text_weight) * model; the
-    weights are those of a logistic regression of the decided records, whose text is judged by a model that was
-    not trained on them, and which begins at i / (i + `HALF_WAY`) for the text with i includes (`regress`).
+    Scores and text are normal scores of their ranks. The order is text_weight * text + (1 - text_weight) * model.
+    The weights come from a logistic regression of the decided records; a model not trained on them judges their
+    text. The text's weight begins at i / (i + `HALF_WAY`) with i includes (`regress`).
     """
     with needs(EXTRA):
         import numpy as np
-    given = np.asarray([UNDECIDED if score is None else score for score in scores], dtype=np.float64)
-    model = normal_scores(given) if any(score is not None for score in scores) else None
+    numbers = np.asarray([UNDECIDED if score is None else score for score in scores], dtype=np.float64)
+    model = normal_scores(numbers) if any(score is not None for score in scores) else None
     rows = np.asarray([row for row in range(len(features)) if row not in labels], dtype=np.int64)
     of_rows = None if model is None else model[rows]
     included = sum(labels.values())
@@ -157,9 +157,9 @@ def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping
 
 
 def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> float:
-    """Return the weight of text beside model, by what tells the included records from the excluded ones.
+    """Return the weight of text against model, by how well each separates includes from excludes.
 
-    Without records to learn it from, it is the weight that is expected after so many includes.
+    Without records to learn from, it is the expected weight for so many includes.
     """
     import numpy as np
 
@@ -179,9 +179,9 @@ def _probability(unseen: Unseen, rows: "np.ndarray", model: "np.ndarray | None")
     def columns(margins: "np.ndarray", at: "np.ndarray") -> "np.ndarray":
         return np.column_stack([margins] if model is None else [margins, model[at]])
 
-    known = columns(unseen.margins, unseen.rows)
-    centre, scale = known.mean(axis=0), np.maximum(known.std(axis=0), SMALLEST)
-    weights = regress((known - centre) / scale, unseen.included, expected=[1.0] * known.shape[1], spread=1.0)
+    learned = columns(unseen.margins, unseen.rows)
+    centre, scale = learned.mean(axis=0), np.maximum(learned.std(axis=0), SMALLEST)
+    weights = regress((learned - centre) / scale, unseen.included, expected=[1.0] * learned.shape[1], spread=1.0)
     return predict((columns(unseen.unread_margins, rows) - centre) / scale, weights)
 
 
@@ -208,21 +208,21 @@ def judge_unseen(
         included = np.asarray([labels[row] for row in held.tolist()], dtype=np.float64)
         parts.append((held, included, text, margins.sharp[held]))
         unread_margins += margins.sharp[unread] / folds
-    rows, said, texts, judged = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Unseen(rows, said, texts, judged, unread_margins)
+    rows, decided, texts, judged = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Unseen(rows, decided, texts, judged, unread_margins)
 
 
 def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence[float], spread: float) -> "np.ndarray":
-    """Return the intercept and a weight for each column that are the most probable ones.
+    """Return the most probable intercept and weight of each column.
 
-    They maximise log L(weights) - sum of (weight - expected)^2 / (2 spread^2): the records' likelihood under a logistic
-    regression, and a normal distribution of each weight about what is expected without any record.
+    They maximise log L(weights) - sum of (weight - expected)^2 / (2 spread^2): the records' likelihood under a
+    logistic regression, with a normal prior of each weight around its expectation.
 
     Args:
-        columns: one row a record, one column a value of it.
+        columns: a row per record, a column per value.
         included: 1 for an include, 0 for an exclude.
         expected: a weight for each column.
-        spread: the standard deviation of weights about what is expected.
+        spread: the standard deviation of weights around their expectation.
     """
     import numpy as np
     from scipy.special import expit, log_expit
@@ -242,7 +242,7 @@ def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence
         curve = (with_ones.T * (probability * (1 - probability))) @ with_ones + np.diag(precision)
         step = np.linalg.solve(curve, slope)
         while loss(weights + step) > loss(weights) and np.abs(step).max() > ENOUGH:
-            step /= 2  # far from the end Newton's method may leap beyond it
+            step /= 2  # Newton's method may overshoot
         weights = weights + step
         if np.abs(step).max() <= ENOUGH:
             break
@@ -258,11 +258,11 @@ def predict(columns: "np.ndarray", weights: "np.ndarray") -> "np.ndarray":
 
 
 def normal_scores(values: "np.ndarray") -> "np.ndarray":
-    """Return the normal quantile of each value's place among all, (midrank - 1/2) / n; equal values get the same."""
+    """Return the normal quantile of each value's rank, (midrank - 1/2) / n; equal values share a rank."""
     import numpy as np
     from scipy.special import ndtri
 
-    # Midranks as `scipy.stats.rankdata` gives them, whose import takes half a second.
+    # Midranks as from `scipy.stats.rankdata`, whose import takes half a second.
     _, at, times = np.unique(values, return_inverse=True, return_counts=True)
     midranks = (np.cumsum(times) - (times - 1) / 2)[at]
     return np.asarray(ndtri((midranks - 0.5) / len(values)))

@@ -1,4 +1,4 @@
-"""A reading order worked out anew from what the ledger says, and kept there: one at a time a batch."""
+"""The computation of a reading order from the ledger, and its storage: one at a time per batch."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ from .order_store import OrderBasis, OrderTerms, ReadingOrder, one_refit_at_a_ti
 from .ranking import rank
 from .text_features import TextFeatures
 
-KEPT = 100_000  # records whose features a process keeps: of 50,000 abstracts they are some 200 MB
+KEPT = 100_000  # records whose features a process keeps; 50,000 abstracts need about 200 MB
 
 
 class FeatureCache:
-    """The features of the batches whose order was worked out last: texts never change."""
+    """The features of the batches with the latest orders: texts never change."""
 
     def __init__(self, records: int = KEPT) -> None:
         self._records = records
@@ -29,7 +29,7 @@ class FeatureCache:
         self._kept: OrderedDict[UUID, TextFeatures] = OrderedDict()
 
     def features(self, batch_id: UUID, make: Callable[[], TextFeatures]) -> TextFeatures:
-        """Return a batch's features, made where they are not kept."""
+        """Return a batch's features, computed if they are not kept."""
         with self._lock:
             if (kept := self._kept.get(batch_id)) is not None:
                 self._kept.move_to_end(batch_id)
@@ -43,13 +43,13 @@ class FeatureCache:
 
 
 def refit(engine: Engine, batch_id: UUID, terms: OrderTerms, cache: FeatureCache, *, cold: bool = False) -> None:
-    """Work out a batch's order and keep it, unless the one that is kept is as it would be.
+    """Compute a batch's order and keep it, unless the kept order is current.
 
-    Whoever comes while another does it waits, and finds it done. `cold`: the order before any decision, which takes no
-    texts; not where an order of these terms is kept.
+    A second caller waits, and finds the order done. `cold`: the order before any decision, which needs no texts;
+    skipped if an order of these terms is kept.
 
     Raises:
-        InvalidRequest: the operation includes and excludes nothing.
+        InvalidRequest: the operation does not include or exclude.
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
     """
@@ -66,8 +66,8 @@ def _worked_out(
     connection: Connection, batch_id: UUID, terms: OrderTerms, cache: FeatureCache, *, cold: bool
 ) -> ReadingOrder:
     records = list(stream_candidates(connection, batch_id, texts=False))
-    labels = {} if cold else {row: one.included for row, one in enumerate(records) if one.included is not None}
-    if len({*labels.values()}) < 2:  # nothing to learn from: texts have no part in it
+    labels = {} if cold else {row: record.included for row, record in enumerate(records) if record.included is not None}
+    if len({*labels.values()}) < 2:  # nothing to learn: texts are not used
         features = TextFeatures.of([""] * len(records))
     else:
         texts = (f"{record.title}\n{record.abstract}" for record in stream_candidates(connection, batch_id))
@@ -78,14 +78,14 @@ def _worked_out(
 def reading_order(
     features: TextFeatures, records: Sequence[Candidate], labels: Mapping[int, bool], terms: OrderTerms
 ) -> ReadingOrder:
-    """Return the order of records: the unread ones, those of them that rules excluded, and last the decided ones.
+    """Return the order of records: unread, then unread but excluded by rules, then decided.
 
-    `labels`: by place in `records`, True for included. Chance draws from what no rule excluded.
+    `labels`: by place in `records`, True for included. Random draws skip rule exclusions.
     """
-    ranking = rank(features, [one.score for one in records], labels, seed=terms.seed)
-    ranked = {one.row: one for one in ranking.records}
+    ranking = rank(features, [record.score for record in records], labels, seed=terms.seed)
+    ranked = {record.row: record for record in ranking.records}
     unread = [row for row in ranked if not records[row].decided]
-    decided = [row for row, one in enumerate(records) if one.decided]
+    decided = [row for row, record in enumerate(records) if record.decided]
     open_to_chance = [row for row in unread if records[row].rule is None]
     read, drawn = with_exploration(open_to_chance, read=len(decided), share=terms.explore, seed=terms.seed)
     ruled = [row for row in unread if records[row].rule is not None]

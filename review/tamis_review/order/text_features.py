@@ -1,9 +1,9 @@
 """The words of records as numbers, and a text model of them.
 
-The numbers are TF-IDF of words and of pairs of neighbours. The text model says how much a record's title and abstract
-read as those of the records that people included. Two support vector machines of the same words take turns. The broad
-one hardly fits: it finds what resembles the includes as a whole. The sharp one fits: it finds what sets single includes
-apart from what was excluded. An include that one of them puts far behind is mostly seen by the other one.
+The numbers are TF-IDF of words and of pairs of neighbours. The text model measures how much a record's title and
+abstract resemble people's includes. Two support vector machines on the same words take turns. The broad machine
+hardly fits: it finds records like the includes as a whole. The sharp machine fits: it finds what distinguishes
+single includes from excludes. An include that one machine ranks low is mostly ranked high by the other.
 """
 
 import re
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     import numpy as np
     from scipy.sparse import csr_array
 
-EXTRA = "order"  # brings scikit-learn, and with it numpy and scipy
+EXTRA = "order"  # installs scikit-learn, with numpy and scipy
 WORD = re.compile(r"\w\w+")
-MOST = 0.95  # of the records: a term of nearly all tells none from another
+MOST = 0.95  # of the records: a more frequent term does not distinguish records
 TOLERANCE = 1e-3
-LATE = 0.25  # of a place: less than two midranks differ by
+LATE = 0.25  # of a place: less than the smallest difference of midranks
 
 
-# How closely each machine fits the decided records: C of a mean record, and the weight of all includes together beside
-# that of all excludes.
+# How closely each machine fits the decided records: C of a mean record, and the weight of all includes against all
+# excludes.
 BROAD, SHARP = (0.03, 9.8), (1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class TextFeatures:
-    """The words of each record and their pairs, weighted by TF-IDF: built once for a batch."""
+    """The words and word pairs of each record, weighted by TF-IDF: built once per batch."""
 
-    matrix: "csr_array"  # one row a record, of length 1 or less, float32
+    matrix: "csr_array"  # a row per record, of length 1 or less, float32
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "TextFeatures":
         """Return the features of texts, such as title and abstract joined by a line break.
 
-        Terms are words of two characters or more and pairs of neighbours, in small letters, but those of more than a
-        share of `MOST` of the records. A record's weight of a term is (1 + ln f) * (1 + ln((1 + n) / (1 + d))), with f
-        its frequency in the record, n the number of records and d that of the records with the term; each row is
-        divided by its length. Then terms of a single record are dropped: they say nothing of another one, but make its
-        length.
+        Terms are words of two characters or more and pairs of neighbours, in lower case, without terms in more than
+        a share of `MOST` of the records. A record's weight of a term is (1 + ln f) * (1 + ln((1 + n) / (1 + d))),
+        with f its frequency in the record, n the number of records and d that of records with the term; each row is
+        divided by its length. Then terms of a single record are dropped: they count in its length, but do not help
+        with other records.
 
         Raises:
             ConfigurationError: the extra `order` is not installed.
@@ -67,7 +67,7 @@ class TextFeatures:
 
 
 def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
-    """Return the number of each word of all texts, one text after the other, and where each text ends, 0 first."""
+    """Return the number of each word, text after text, and the end of each text, 0 first."""
     import numpy as np
 
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
@@ -79,7 +79,7 @@ def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
 
 
 def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.ndarray]":
-    """Return the same of pairs of neighbours within a text."""
+    """Return the same for pairs of neighbours within a text."""
     import numpy as np
 
     followed = np.ones(len(words), dtype=bool)
@@ -89,7 +89,7 @@ def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.nda
     keys *= int(words.max(initial=0)) + 1
     keys += words[first + 1]
     del first
-    # As `np.unique` numbers them, in half of its memory: of 50,000 abstracts there are twelve million.
+    # Numbered as by `np.unique`, in half of the memory: 50,000 abstracts have twelve million.
     order = np.argsort(keys)
     keys = keys[order]
     pairs = np.empty(len(keys), dtype=np.int32)
@@ -98,7 +98,7 @@ def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.nda
 
 
 def _weighted(terms: "np.ndarray", ends: "np.ndarray") -> "tuple[csr_array, np.ndarray]":
-    """Return the weights of terms in several records, and each record's sum of squared weights of all its terms."""
+    """Return the weights of terms in several records, and each record's sum of squared weights of all terms."""
     import numpy as np
     from scipy.sparse import csr_array
 
@@ -119,19 +119,19 @@ def _weighted(terms: "np.ndarray", ends: "np.ndarray") -> "tuple[csr_array, np.n
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """How far each record lies on the includes' side, by two machines that were trained on the same labels."""
+    """The distance of each record on the includes' side, by two machines trained on the same labels."""
 
     broad: "np.ndarray"
     sharp: "np.ndarray"
 
     def places(self, rows: "np.ndarray", turn: int) -> "np.ndarray":
-        """Return the place of each of the rows among them, from 1: the better one of its two places.
+        """Return the place of each row among them, from 1: the better of its two places.
 
-        Of two rows with the same place the one comes first whose machine has the turn; of equal ones each has the mean.
+        Of two rows with the same place, the row of the machine with the turn comes first; ties share their mean.
 
         Args:
-            rows: which were not trained on: a machine puts those that were where their labels are.
-            turn: a number that grows by one with each record that is read: even numbers are the broad one's.
+            rows: not trained on, because a machine places training rows by their labels.
+            turn: grows by one with each record read; the broad machine has the even turns.
         """
         import numpy as np
         from scipy.stats import rankdata
@@ -142,23 +142,23 @@ class Margins:
 
 
 def train(features: TextFeatures, labels: Mapping[int, bool]) -> Margins:
-    """Return the margins of all records by the labelled ones, of which at least one is of each kind.
+    """Return the margins of all records, from labelled records of both kinds.
 
-    Linear support vector machines with squared hinge loss; the weights of all labelled records add up to their number.
+    Linear support vector machines with squared hinge loss; the weights of all labelled records sum to their number.
     """
     with needs(EXTRA):
         import numpy as np
         from sklearn.svm import LinearSVC
-    if not features.matrix.shape[1]:  # no term stands in two records
+    if not features.matrix.shape[1]:  # no term is in two records
         return Margins(np.zeros(len(features)), np.zeros(len(features)))
     rows = np.asarray(sorted(labels), dtype=np.int64)
     included = np.asarray([labels[row] for row in rows.tolist()])
-    known = features.matrix[rows]
+    labelled = features.matrix[rows]
     machines = []
     for cost, ratio in (BROAD, SHARP):
         weights = np.where(included, ratio / included.sum(), 1 / (~included).sum())
         machine = LinearSVC(C=cost, tol=TOLERANCE, random_state=0)
-        machines.append(machine.fit(known, included, sample_weight=weights * (len(rows) / weights.sum())))
+        machines.append(machine.fit(labelled, included, sample_weight=weights * (len(rows) / weights.sum())))
     directions = np.column_stack([machine.coef_[0] for machine in machines]).astype(np.float32)
     broad, sharp = (features.matrix @ directions).T.astype(np.float64)
     return Margins(broad + machines[0].intercept_[0], sharp + machines[1].intercept_[0])

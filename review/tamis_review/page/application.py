@@ -1,6 +1,6 @@
-"""The screening application, as the gateway is extended by it: its routes, and the page at `/`.
+"""The screening application as an extension of the gateway: its routes, and the page at `/`.
 
-The files that the page loads are all from here, none from elsewhere.
+All files of the page come from this server.
 """
 
 import hashlib
@@ -51,8 +51,8 @@ FILES = {
 }
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".ris": "text/plain"}
 
-# No script but ours runs, none is made from text, and nothing is sent elsewhere. The one style that is not a file is
-# that of the flow's drawing, which is fetched with it and taken out before it is shown.
+# Only our scripts run, never text as script, and nothing goes to other servers. The only inline style is that of the
+# flow's drawing, removed before it is shown.
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -72,7 +72,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
 }
-KEPT = "public, max-age=31536000, immutable"  # a year: other contents have another address
+KEPT = "public, max-age=31536000, immutable"  # a year: changed contents get a new address
 
 
 @router.get("/", summary="The page", response_class=HTMLResponse)
@@ -96,24 +96,24 @@ async def get_asset(version: str, name: str) -> Response:
 
 @cache
 def _contents() -> dict[str, bytes]:
-    """The files, read once: what is served stays what its address says where a release is installed meanwhile."""
+    """Return the files, read once, so that contents still match their address if a release is installed later."""
     return {name: path.read_bytes() for name, path in FILES.items()}
 
 
 @cache
 def _version() -> str:
-    """A name for what all the files hold together, as they load each other."""
+    """Return a name for the contents of all files, because they load each other."""
     return hashlib.sha256(repr(sorted(_contents().items())).encode()).hexdigest()[:16]
 
 
 @cache
 def _page() -> str:
-    """The page's HTML: the same for everybody, as what differs is fetched with a key."""
+    """Return the page's HTML, equal for every user; private data are fetched with a key."""
     return template(ASSETS / "gateway.html.jinja", REPORT_ASSETS).render(value_heading="Reason", version=_version())
 
 
 class Screening:
-    """What the screening application adds to the gateway: see `tamis_producer.gateway.extension.Application`."""
+    """The gateway's extension by the screening application: see `tamis_producer.gateway.extension.Application`."""
 
     routers: ClassVar[Sequence[APIRouter]] = (
         *(decision_router, label_router, files.router, gold_routes.router, preview_routes.router),
@@ -122,20 +122,20 @@ class Screening:
     )
 
     def __init__(self, rehearse: Rehearse = nothing_renders) -> None:
-        """`rehearse`: what a planned batch would ask and cost; prompts are rendered where they are sent from."""
+        """Take `rehearse`, which returns the prompts and cost of a planned batch; the caller renders prompts."""
         self._rehearse = rehearse
 
     def largest_bodies(self, client: Client) -> Mapping[str, int]:
-        """Return the most bytes of the forms that hold a file."""
+        """Return the most bytes of each form with files."""
         return dict.fromkeys(FORMS, client.settings.max_file_bytes + 2 * LONGEST_TERMS)
 
     def prepare(self, app: FastAPI, client: Client) -> None:
-        """Set up how many reports, dry runs and previews are made at once."""
+        """Limit how many reports, dry runs and previews are made at once."""
         app.state.writers = anyio.CapacityLimiter(WRITTEN_AT_ONCE)
         app.state.rehearse = self._rehearse
         app.state.dry_runs = anyio.CapacityLimiter(preview_routes.RENDERED_AT_ONCE)
         app.state.previews = anyio.CapacityLimiter(preview_routes.PAIRED_AT_ONCE)
 
     def check_open(self, batch_id: str, client: Client, key: ApiKey) -> None:
-        """Raise `Blinded` while a record of the batch, or of its review, is hidden from the holder of the key."""
+        """Raise `Blinded` while a record of the batch, or of its review, is hidden from the key's holder."""
         check_batch_open(batch_id, client, key)

@@ -1,4 +1,4 @@
-"""Routes of what people say of records: decisions beside the model's, never over them, and labels and notes."""
+"""Routes of human decisions, stored beside the model's without replacing them, and of labels and notes."""
 
 from http import HTTPStatus
 from pathlib import Path
@@ -29,7 +29,7 @@ from .visibility import visibility_of
 PREFIX, RESPONSES = "/v1/batches/{batch_id}", problems.KEYED | problems.UNKNOWN
 decision_router = APIRouter(prefix=PREFIX, tags=["human decisions"], responses=RESPONSES)
 label_router = APIRouter(prefix=PREFIX, tags=["labels and notes"], responses=RESPONSES)
-MOST_REMARKS = 20  # texts of one request
+MOST_REMARKS = 20  # texts in a request
 Reviewing = Annotated[
     str | None, Field(default=None, max_length=100, description="Who says it; without it, the key's label.")
 ]
@@ -97,7 +97,7 @@ def list_overrides(batch_id: BatchId, client: Of, key: Reader) -> list[Override]
 )
 def list_conflicts(batch_id: BatchId, client: Of, key: Reader) -> list[Conflict]:
     hidden = visibility_of(client, batch_id, key).hidden
-    return [one for one in overrides.list_conflicts(client.batch(batch_id)) if one.index not in hidden]
+    return [conflict for conflict in overrides.list_conflicts(client.batch(batch_id)) if conflict.index not in hidden]
 
 
 @decision_router.post(
@@ -184,7 +184,7 @@ def _value(client: Client, batch_id: str, decision: Decision) -> Any:
 
 
 def _check_import(client: Client, batch_id: str, key: ApiKey) -> None:
-    """Raise `Blinded` while people read blind: a file may hold others' decisions, and the answer tells of them."""
+    """Raise `Blinded` while people read blind: the file and the answer may contain others' decisions."""
     if visibility_of(client, batch_id, key).blind:
         raise Blinded("people read blind: `tamis import-decisions` records a file, on the terminal")
 
@@ -230,6 +230,6 @@ def remark_item(batch_id: BatchId, index: Index, remarks: Remarks, client: Of, k
             notes=remarks.notes,
             reviewer=remarks.reviewer or key.label,
             remove=remarks.remove,
-            alone=index in visibility.hidden,  # the answer does not tell whether others have said so
+            alone=index in visibility.hidden,  # so that the answer does not show others' labels
         )
     )

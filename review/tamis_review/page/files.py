@@ -1,4 +1,4 @@
-"""Routes of files: bibliographic files as a new batch, a file of criteria as criteria."""
+"""Routes of files: bibliographic files as a new batch, and a file of criteria as criteria."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ router = APIRouter(prefix="/v1", tags=["files"], responses=problems.KEYED | prob
 
 LONGEST_NAME = 200
 LONGEST_TITLE = 300
-NOTES_TOLD = 100  # of a file; the counts are of all
+NOTES_TOLD = 100  # notes of a file; the counts are complete
 LONGEST_CRITERIA = 100_000  # characters of a file of criteria
 
 
@@ -102,7 +102,7 @@ class FileTerms(Terms):
 
     @property
     def plan(self) -> ReviewPlan | None:
-        """The stages of the review that is asked for; None: the batch is of no review."""
+        """Return the stages of the requested review; None: the batch belongs to no review."""
         if self.review is None:
             return None
         first = ReviewStage(
@@ -121,17 +121,17 @@ class FileNote(BaseModel):
 
     file: str
     kind: NoteKind
-    line: int  # of the file, from 1; where it stands several times, the first
-    text: str  # what was skipped, or why the record is lost
-    n: int  # how often
+    line: int  # in the file, from 1; the first if there are several
+    text: str  # the skipped text, or the reason for the loss
+    n: int  # number of occurrences
 
 
 class FileBatchView(BatchStatusView):
     """The new batch, and what of its files became no record."""
 
-    skipped: int  # lines and the like that belong to no record
-    lost: int  # records that could not be read
-    notes: tuple[FileNote, ...]  # the first of them, by file and line
+    skipped: int  # lines and the like outside any record
+    lost: int  # unreadable records
+    notes: tuple[FileNote, ...]  # the first notes, by file and line
 
 
 class FileForm(BaseModel):
@@ -174,7 +174,7 @@ class CriteriaRead(BaseModel):
     responses=SUBMITTED
     | problems.CONFLICT
     | problems.OF_MONEY
-    | problems.UNKNOWN  # a search that it brings up to date
+    | problems.UNKNOWN  # an unknown search to update
     | problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
 )
 async def submit_file(
@@ -212,7 +212,7 @@ def _submitted(
 ) -> FileBatchView:
     identified = identified_of(client, terms, files)
     if terms.review is None or (plan := terms.plan) is None:
-        standing = submit_terms(
+        view = submit_terms(
             client,
             key,
             terms,
@@ -239,15 +239,15 @@ def _submitted(
             callback=terms.callback or key.callback,
             api_key_id=key.id,
         )
-        standing = answer(begun.stages()[0], response, replayed=begun.replayed)
-    return FileBatchView(**dict(standing), **notes_of(identified))
+        view = answer(begun.stages()[0], response, replayed=begun.replayed)
+    return FileBatchView(**dict(view), **notes_of(identified))
 
 
 def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile]) -> Identified:
-    """The records of a form's files, as its terms have them read. Raises `InvalidParameters`: one cannot be read."""
+    """Return the records of a form's files, as its terms set. Raise `InvalidParameters` if a file is unreadable."""
     operation = terms.operation
     rules = operation.criteria if terms.initial_filter and isinstance(operation, Inclusion) else None
-    known = None if terms.updates is None else known_records(client, terms.updates)
+    earlier = None if terms.updates is None else known_records(client, terms.updates)
     with on_disk(files, names_of(files)) as called:
         return identify(
             stated_of(terms.sources, called),
@@ -256,19 +256,19 @@ def identified_of(client: Client, terms: FileTerms, files: Sequence[UploadFile])
             names=called,
             max_bytes=client.settings.max_file_bytes,
             strict=terms.strict,
-            known=known,
+            known=earlier,
         )
 
 
 def notes_of(identified: Identified) -> dict[str, Any]:
-    """Return the fields on what became no record: lines skipped, records lost, and the first of the notes."""
+    """Return the fields on lines skipped, records lost, and the first notes."""
     notes = [FileNote(file=file.name, **asdict(note)) for file in identified.files for note in file.intake.notes]
     counts = {name: sum(getattr(file.intake, name) for file in identified.files) for name in ("skipped", "lost")}
     return {**counts, "notes": tuple(notes[:NOTES_TOLD])}
 
 
 def names_of(files: Sequence[UploadFile]) -> list[str]:
-    """The names of the files. Raises `InvalidParameters`: one has none that can be shown, or two have the same."""
+    """Return the names of the files. Raise `InvalidParameters` if a name is unprintable or used twice."""
     names = [file.filename or "" for file in files]
     if any(not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME for name in names):
         raise InvalidParameters(f"file: its name has 1 to {LONGEST_NAME} printable characters")
@@ -278,12 +278,12 @@ def names_of(files: Sequence[UploadFile]) -> list[str]:
 
 
 def stated_of(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list[StatedSource]:
-    """The sources that the terms state, and then the other files. Raises `InvalidParameters`: there is no such file."""
+    """Return the stated sources, then the other files. Raise `InvalidParameters` if a stated file is missing."""
     places = {Path(name): path for path, name in called.items()}
-    known: list[StatedSource] = []
+    stated: list[StatedSource] = []
     for number, source in enumerate(sources):
         for file in source.files:
             if file not in places:
                 raise InvalidParameters(f"terms: sources.{number}.files: the form has no file {str(file)!r} left")
-        known.append(source.model_copy(update={"files": tuple(places.pop(file) for file in source.files)}))
-    return [*known, *(StatedSource(files=(path,)) for path in places.values())]
+        stated.append(source.model_copy(update={"files": tuple(places.pop(file) for file in source.files)}))
+    return [*stated, *(StatedSource(files=(path,)) for path in places.values())]

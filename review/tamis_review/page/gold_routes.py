@@ -1,4 +1,4 @@
-"""Routes of labels: the sample that a person labels, and what a batch's decisions are worth by such labels."""
+"""Routes of labels: the sample for a person to label, and the quality of a batch's decisions by such labels."""
 
 import secrets
 from datetime import UTC, datetime
@@ -40,7 +40,7 @@ class EvaluationView(GoldEvaluation):
 
     batch: str
     finished: bool = Field(description="Records of a batch that is not count as referred to a human.")
-    labels: str  # the name of their file
+    labels: str  # name of the labels' file
     words: EvaluationWords
 
 
@@ -59,7 +59,7 @@ class CalibrationView(Calibration):
 
     batch: str
     finished: bool
-    labels: str  # the name of their file
+    labels: str  # name of the labels' file
     below_ids: tuple[str, ...]
     words: CalibrationWords
 
@@ -70,8 +70,8 @@ router = APIRouter(
     responses=problems.KEYED | problems.UNKNOWN | problems.OF_BODIES,
 )
 UNREADABLE = problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-MOST_DRAWN = 10_000  # records of one sample
-SEALED = {"Content-Security-Policy": "sandbox allow-downloads"}  # a page of figures runs nothing here
+MOST_DRAWN = 10_000  # records in a sample
+SEALED = {"Content-Security-Policy": "sandbox allow-downloads"}  # a page of figures runs no script here
 
 
 class EvaluationForm(StrEnum):
@@ -79,7 +79,7 @@ class EvaluationForm(StrEnum):
 
     JSON = "json"
     HTML = "html"
-    SVG = "svg"  # the reliability curve alone
+    SVG = "svg"  # only the reliability curve
 
 
 class NewPilot(BaseModel):
@@ -193,15 +193,15 @@ async def evaluate_batch(
 
     def evaluated(terms: LabelTerms, path: Path, name: str) -> EvaluationView | Response:
         batch = client.batch(batch_id)
-        view, found = batch.status(), evaluation.evaluate(batch, path, terms.column)
+        view, figures = batch.status(), evaluation.evaluate(batch, path, terms.column)
         if form is EvaluationForm.SVG:
-            return Response(draw_reliability(found.reliability), media_type="image/svg+xml", headers=SEALED)
+            return Response(draw_reliability(figures.reliability), media_type="image/svg+xml", headers=SEALED)
         if form is EvaluationForm.HTML:
             page, title = StringIO(), view.label or f"batch {view.id[:8]}"
-            write_gold_page(found, page, name=title, batch_id=view.id, labels=name, written=datetime.now(UTC))
+            write_gold_page(figures, page, name=title, batch_id=view.id, labels=name, written=datetime.now(UTC))
             return Response(page.getvalue(), media_type="text/html", headers=SEALED)
-        told = EvaluationWords.of(found)
-        return EvaluationView(**dict(found), batch=view.id, finished=view.finished, labels=name, words=told)
+        sentences = EvaluationWords.of(figures)
+        return EvaluationView(**dict(figures), batch=view.id, finished=view.finished, labels=name, words=sentences)
 
     return await answered_by_file(request, client, LabelTerms, "labels", evaluated)
 
@@ -233,7 +233,7 @@ async def calibrate_batch(
             batch=view.id,
             finished=view.finished,
             labels=name,
-            below_ids=() if refused else tuple(one.item_id for one in pilot.records if not pilot.kept(one)),
+            below_ids=() if refused else tuple(record.item_id for record in pilot.records if not pilot.kept(record)),
             words=CalibrationWords(
                 rows=tuple(words.threshold_rows(figures)),
                 remarks=tuple(words.remarks(figures.matching)),

@@ -1,6 +1,6 @@
-"""Routes that only look at files: nothing is submitted.
+"""Routes that only read files and submit nothing.
 
-What a batch out of them would ask, take and cost; how they are read, and which of their records are copies, or may be.
+They show a batch's prompts, cost and time, the parsed records, and certain or possible copies.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ UNREADABLE = problems.described(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 Rehearse: TypeAlias = Callable[[Planned], Rehearsal]
 
 RENDERED_AT_ONCE = 1  # for all callers: each renders every prompt
-MOST_ASKED = 20_000  # records: their prompts are in memory together
+MOST_ASKED = 20_000  # records: all their prompts are in memory
 DOUBTS_TOLD = 100
 
 
@@ -47,7 +47,7 @@ class DoubtfulPair(Frozen):
 
     ids: tuple[str | int | None, str | int | None]
     titles: tuple[str | None, str | None]
-    reason: str  # what agrees, and what contradicts it
+    reason: str  # matching and contradicting fields
 
 
 class Estimate(Frozen):
@@ -84,7 +84,7 @@ class DryRun(Estimate):
 
 
 def nothing_renders(_: Planned) -> Rehearsal:
-    """Rehearse nothing, where nothing renders prompts. Raises `ConfigurationError`."""
+    """Raise `ConfigurationError`, because nothing renders prompts."""
     raise ConfigurationError("this gateway renders no prompts: `tamis serve` does, with the extra `worker`")
 
 
@@ -108,8 +108,8 @@ async def dry_run(
 
 
 def rehearsable(asked: Iterable[Item]) -> list[Item]:
-    """Return the records that a model would be asked about. Raises `InvalidParameters` for more than `MOST_ASKED`."""
-    taken = list(islice(asked, MOST_ASKED + 1))  # no more are taken in than it takes to refuse them
+    """Return the records for a model. Raise `InvalidParameters` if there are more than `MOST_ASKED`."""
+    taken = list(islice(asked, MOST_ASKED + 1))  # reads only one more than the limit
     if len(taken) > MOST_ASKED:
         raise InvalidParameters(
             f"more than {MOST_ASKED:,} records to ask about are not rehearsed here; `--dry-run` on the command line "
@@ -119,7 +119,7 @@ def rehearsable(asked: Iterable[Item]) -> list[Item]:
 
 
 def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse: Rehearse) -> Estimate:
-    """Return the estimate of a batch of so many records. Raises what submitting it would raise."""
+    """Return the estimate of a batch of this many records. Raise the errors of submitting it."""
     together = PanelRehearsal.of(planned, rehearse)
     first, *others = together.models
     return Estimate(
@@ -136,35 +136,35 @@ def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse
 
 def _rehearsed(client: Client, terms: FileTerms, files: Sequence[UploadFile], rehearse: Rehearse) -> DryRun:
     identified = identified_of(client, terms, files)
-    asked = rehearsable(identified.asked)
+    questions = rehearsable(identified.asked)
     operation = client.with_examples(terms.operation)
-    planned = Planned(operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    planned = Planned(operation, questions, terms.model, use_cache=terms.use_cache, steering=terms.steering)
 
     def pair(index: int, of: int, reason: str) -> DoubtfulPair:
-        one, other = identified.records[index], identified.records[of]
+        record, other = identified.records[index], identified.records[of]
         return DoubtfulPair(
-            ids=(one.get("id"), other.get("id")), titles=(one.get("title"), other.get("title")), reason=reason
+            ids=(record.get("id"), other.get("id")), titles=(record.get("title"), other.get("title")), reason=reason
         )
 
     def further(stage: ReviewStage) -> FurtherStage:
-        planned = Planned.of_stage(stage, asked, use_cache=terms.use_cache)
+        planned = Planned.of_stage(stage, questions, use_cache=terms.use_cache)
         if planned is None:
             return FurtherStage(name=stage.name, dry_run=None)
         planned = replace(planned, operation=client.with_examples(planned.operation))
-        return FurtherStage(name=stage.name, dry_run=estimated(planned, len(asked), stage.max_cost, rehearse))
+        return FurtherStage(name=stage.name, dry_run=estimated(planned, len(questions), stage.max_cost, rehearse))
 
     return DryRun(
         **dict(estimated(planned, len(identified.records), terms.max_cost, rehearse)),
         duplicates=identified.duplicates,
         rejected=identified.rejected,
         doubts=len(identified.doubts),
-        doubtful=tuple(pair(one.index, one.of, one.reason) for one in identified.doubts[:DOUBTS_TOLD]),
+        doubtful=tuple(pair(record.index, record.of, record.reason) for record in identified.doubts[:DOUBTS_TOLD]),
         **notes_of(identified),
         stages=() if terms.plan is None else terms.plan.each(further, skip=1),
     )
 
 
-FIRST = 5  # records: enough to see that it is the wrong file
+FIRST = 5  # records: enough to recognise a wrong file
 LONGEST_SHOWN = 300  # characters of a value
 
 
@@ -221,7 +221,7 @@ def _shown(value: object) -> str | None:
     return text[:LONGEST_SHOWN] or None
 
 
-PAIRED_AT_ONCE = 2  # for all callers: each has the records of its files in memory, and compares them
+PAIRED_AT_ONCE = 2  # for all callers: each compares its files' records in memory
 
 
 class DuplicateTerms(BaseModel):
@@ -258,7 +258,7 @@ class PairView(Frozen):
 
     kind: PairKind
     reason: str
-    record: RecordFacts  # of a copy the one that is kept out
+    record: RecordFacts  # of a copy: the excluded record
     stays: RecordFacts
 
 
@@ -299,24 +299,24 @@ def _found(
 ) -> PairsView | Response:
     with on_disk(files, names_of(files)) as called:
         stated = stated_of(terms.sources, called)
-        found = find_pairs(stated, names=called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
-        kinds = {kind: found.of(kind) for kind in PairKind}
+        result = find_pairs(stated, names=called, max_bytes=client.settings.max_file_bytes, strict=terms.strict)
+        kinds = {kind: result.of(kind) for kind in PairKind}
         shown = [pair for of_kind in kinds.values() for pair in (of_kind if form is TableForm.CSV else of_kind[:limit])]
         pairs = [pair.called(called) for pair in shown]
     if form is TableForm.CSV:
         return csv_table(lambda stream: write_pairs(pairs, stream))
     return PairsView(
-        records=found.records,
+        records=result.records,
         copies=len(kinds[PairKind.COPY]),
         doubts=len(kinds[PairKind.DOUBT]),
         pairs=tuple(
             PairView(kind=pair.kind, reason=pair.reason, record=_facts(pair.one), stays=_facts(pair.stays))
             for pair in pairs
         ),
-        files=tuple(_preview(source, file) for source in found.sources for file in source.files),
+        files=tuple(_preview(source, file) for source in result.sources for file in source.files),
     )
 
 
 def _facts(placed: PlacedRecord) -> RecordFacts:
-    told = {name: None if value is None else str(value) for name, value in placed.facts.items()}
-    return RecordFacts.model_validate(told | {"index": placed.index, "line": placed.facts["line"]})
+    texts = {name: None if value is None else str(value) for name, value in placed.facts.items()}
+    return RecordFacts.model_validate(texts | {"index": placed.index, "line": placed.facts["line"]})

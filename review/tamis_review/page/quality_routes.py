@@ -1,6 +1,6 @@
-"""Routes of figures about a batch's decisions: how far people, models and software agree, and what failed.
+"""Routes of figures about a batch's decisions: agreement of people, models and software, and failures.
 
-Also the judgement: is the reasoning behind a finished batch's results evidence of the right kind?
+They also judge whether the reasoning behind a finished batch's results is evidence of the right kind.
 """
 
 from http import HTTPStatus
@@ -114,7 +114,7 @@ class JudgementTerms(Terms):
     status_code=HTTPStatus.CREATED,
     summary="Judge the reasoning of each result of a finished batch against its record, as a batch of its own",
     responses=SUBMITTED | problems.CONFLICT | problems.OF_MONEY | problems.OF_BODIES,
-    dependencies=[Depends(check_open)],  # what the model gave as its reasons stands in the new batch
+    dependencies=[Depends(check_open)],  # the new batch contains the model's reasons
 )
 def judge(
     batch_id: BatchId,
@@ -153,6 +153,6 @@ async def dry_run(batch_id: BatchId, terms: JudgementTerms, request: Request, cl
 
 def _rehearsed(client: Client, batch_id: str, terms: JudgementTerms, rehearse: Rehearse) -> Estimate:
     judged = client.batch(batch_id)
-    asked = rehearsable(judge_items(judged))
-    planned = Planned(terms.operation, asked, terms.model, use_cache=terms.use_cache, steering=terms.steering)
+    questions = rehearsable(judge_items(judged))
+    planned = Planned(terms.operation, questions, terms.model, use_cache=terms.use_cache, steering=terms.steering)
     return estimated(planned, judged.status().counts.n_items, terms.max_cost, rehearse)

@@ -1,7 +1,7 @@
-"""Routes of records, for people who read them.
+"""Routes of records, for readers.
 
-Who sees whose decisions, what to read next, and the work list; the table of decisions, one record's whole story, and
-the export of all.
+They serve the screening mode, the next records, the work list, the table of decisions, a record's story, and the
+export.
 """
 
 from collections.abc import AsyncGenerator
@@ -150,7 +150,7 @@ def get_work(
 
 MOST_PLACES = 500
 
-Place = Annotated[int, Field(ge=0, lt=2**31)]  # as the ledger counts
+Place = Annotated[int, Field(ge=0, lt=2**31)]  # the ledger's range
 
 
 @record_router.get(
@@ -168,20 +168,20 @@ async def get_records(
     index: Annotated[list[Place] | None, Query(max_length=MOST_PLACES, description="These items alone.")] = None,
 ) -> Stream:
     batch = await run_in_threadpool(client.batch, batch_id)
-    found, pages = UUID(batch.id), request.app.state.pages
+    batch_uuid, pages = UUID(batch.id), request.app.state.pages
     visibility = await run_in_threadpool(visibility_of, client, batch.id, key)
-    table = await run_in_threadpool(read_table, client.engine, found, whole=index is None)
+    table = await run_in_threadpool(read_table, client.engine, batch_uuid, whole=index is None)
     table = replace(table, hidden=visibility.hidden)
     places = [] if table.left_out else None if index is None else sorted({*index})
 
-    async def told() -> AsyncGenerator[str | bytes]:
+    async def parts() -> AsyncGenerator[str | bytes]:
         yield table.begins
-        async with aclosing(pages.pieces(found, table.rows, places=places)) as pieces:
+        async with aclosing(pages.pieces(batch_uuid, table.rows, places=places)) as pieces:
             async for piece in pieces:
                 yield piece
         yield table.ends
 
-    return Stream(told(), of=request.app.state.streams, key=key, media_type="application/json")
+    return Stream(parts(), of=request.app.state.streams, key=key, media_type="application/json")
 
 
 @record_router.get(
@@ -206,7 +206,7 @@ def explain_record(
     return PlainTextResponse(as_text(story)) if form == "text" else story
 
 
-# Format -> media type, and how a file's name ends.
+# Format -> media type, and file suffix.
 SENT_AS = {
     Format.RIS: ("application/x-research-info-systems", "ris"),
     Format.NBIB: ("application/nbib", "nbib"),

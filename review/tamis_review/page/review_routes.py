@@ -1,6 +1,7 @@
-"""Routes of reviews, and of reports: of a review, or of a batch.
+"""Routes of reviews, and of reports on a review or a batch.
 
-How reviews stand, and what is left in their stages for whoever asks. A report is written aside, and sent as a stream.
+They show the state of reviews, and the work left for the caller. A report is written on a thread, and sent as a
+stream.
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ class ReviewStageView(BatchStatusView):
 
     name: str  # in the review's plan
     todo: int  # records that wait for the key's holder
-    conflicts: int  # records on which people differ, and nobody has settled it
+    conflicts: int  # records on which people differ, not settled yet
 
 
 class ReviewStatusView(Frozen):
@@ -51,15 +52,15 @@ class ReviewStatusView(Frozen):
     created_at: datetime
     finished_at: datetime | None
     state: str  # running, paused, cancelled or completed
-    planned: tuple[str, ...]  # the names of all stages
-    stages: tuple[ReviewStageView, ...]  # those that have begun, in order
-    paid: str  # what its stages have cost up to now, in words
+    planned: tuple[str, ...]  # names of all stages
+    stages: tuple[ReviewStageView, ...]  # begun stages, in order
+    paid: str  # cost of its stages so far, in words
     next_step: str  # in a few words, for the key's holder
 
 
 def next_step(state: str, left: Sequence[WorkLeft]) -> str:
-    """Return what comes next in a review of this state: what people have to do goes before what the software does."""
-    conflicts, todo = sum(one.conflicts for one in left), sum(one.todo for one in left)
+    """Return the next step in a review of this state; people's work has priority over the software's."""
+    conflicts, todo = sum(work.conflicts for work in left), sum(work.todo for work in left)
     if conflicts:
         return f"{conflicts:,} {'conflict' if conflicts == 1 else 'conflicts'} to settle"
     if state == BatchStatus.PAUSED:
@@ -68,7 +69,7 @@ def next_step(state: str, left: Sequence[WorkLeft]) -> str:
         return "runs"
     if todo:
         return f"{todo:,} {'record' if todo == 1 else 'records'} to read"
-    if any(one.audit_due for one in left):
+    if any(work.audit_due for work in left):
         return "an audit to draw"
     return "cancelled" if state == BatchStatus.CANCELLED else "finished"
 
@@ -122,8 +123,8 @@ async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
     """403 while a record of any stage is read blind, and hidden from the key's holder."""
-    found = await run_in_threadpool(_open_review, client, review_id, key)
-    return await report_stream(request, client, key, found, form)
+    subject_id = await run_in_threadpool(_open_review, client, review_id, key)
+    return await report_stream(request, client, key, subject_id, form)
 
 
 def _open_review(client: Client, review_id: str, key: ApiKey) -> str:
@@ -143,7 +144,7 @@ def _read(
 
 
 def _view(review: ReviewView, left: Sequence[WorkLeft]) -> ReviewStatusView:
-    """Return the view of one read, and what is left in each of its stages."""
+    """Return the view of a review, with the work left in each of its stages."""
     stages = tuple(
         ReviewStageView(**dict(BatchStatusView.of(stage)), name=name, todo=here.todo, conflicts=here.conflicts)
         for stage, name, here in zip(review.stages, review.planned, left, strict=False)
@@ -153,7 +154,7 @@ def _view(review: ReviewView, left: Sequence[WorkLeft]) -> ReviewStatusView:
 
 
 async def report_stream(request: Request, client: Client, key: ApiKey, subject_id: str, form: ReportForm) -> Stream:
-    """Return the report of the batch or review with this id. Raises as `write_report` does."""
+    """Return the report of the batch or review with this id. Raise as `write_report`."""
     writing = await written(partial(write_report, client.engine, subject_id, form), request.app.state.writers)
     # Its scripts run, but not as part of this site.
     sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads"}

@@ -1,7 +1,7 @@
 """Routes of random samples that people judge.
 
-An audit is one of what was excluded; a person's decisions on it say something of all of it. The stop rule's are of what
-nobody has read: they say whether people may stop.
+An audit samples the excluded records; people's decisions on it describe all of them. The stop rule samples the
+unread records, to decide whether people may stop.
 """
 
 from http import HTTPStatus
@@ -31,8 +31,8 @@ RESPONSES = problems.KEYED | problems.UNKNOWN
 audit_router = APIRouter(prefix="/v1", tags=["audits"], responses=RESPONSES)
 stop_router = APIRouter(prefix="/v1", tags=["stop rule"], responses=RESPONSES)
 
-MOST_DRAWN = 100_000  # records of one sample
-MOST_DECISIONS = 1_000  # of one request
+MOST_DRAWN = 100_000  # records in a sample
+MOST_DECISIONS = 1_000  # in a request
 
 AuditId = Annotated[str, Path(description="An audit's id, or its beginning.", examples=["9b1c"])]
 
@@ -85,7 +85,7 @@ class AuditView(Audit):
 
     @classmethod
     def of(cls, audit: Audit) -> Self:
-        """The view of an audit as it stands."""
+        """Return the view of an audit with its verdict."""
         numbers = verdict(audit)
         return cls(**dict(audit), verdict=VerdictView(**dict(numbers), words=numbers.sentence))
 
@@ -134,19 +134,19 @@ def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
 )
 def record_audit_decisions(audit_id: AuditId, said: AuditDecisions, client: Of, key: Reviewer) -> AuditRecorded:
     reviewer = said.reviewer or key.label
-    decisions = [AuditDecision(one.index, one.include, reviewer, one.note) for one in said.decisions]
-    found = _open_audit(client, audit_id, key)
-    visibility_of(client, found.batch_id, key).check_name(said.reviewer)
-    done = audits.record_audit(client, found.id, decisions, correct=said.correct, include_missed=said.include_missed)
-    included = tuple(one.index for one in done.overrides)
+    decisions = [AuditDecision(entry.index, entry.include, reviewer, entry.note) for entry in said.decisions]
+    opened = _open_audit(client, audit_id, key)
+    visibility_of(client, opened.batch_id, key).check_name(said.reviewer)
+    done = audits.record_audit(client, opened.id, decisions, correct=said.correct, include_missed=said.include_missed)
+    included = tuple(entry.index for entry in done.overrides)
     return AuditRecorded(audit=AuditView.of(done.audit), new=done.new, included=included)
 
 
 def _open_audit(client: Client, audit_id: str, key: ApiKey) -> Audit:
-    """Return the audit of this id. Raises `Blinded` where the caller must not be told of it yet."""
-    found = audits.audit(client, audit_id)
-    check_audit_open(found.batch_id, client, key)
-    return found
+    """Return the audit of this id. Raise `Blinded` if it is hidden from the caller."""
+    opened = audits.audit(client, audit_id)
+    check_audit_open(opened.batch_id, client, key)
+    return opened
 
 
 RECALL = "The share of all includes to be found; left out: what the last sample was drawn for, else 0.95."
@@ -195,7 +195,7 @@ def get_stop_answer(
     sample = answer.sample
     if sample is None:
         raise InvalidRequest("no sample is open, so there is nothing to write: draw one first")
-    waiting = batch.results([one.index for one in sample.waiting])
+    waiting = batch.results([record.index for record in sample.waiting])
     return csv_table(lambda stream: write_stop_sample(sample, waiting, stream))
 
 

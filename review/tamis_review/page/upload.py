@@ -1,4 +1,4 @@
-"""An upload: a form of a browser's or of `curl --form`, with what is asked as JSON, and files."""
+"""An upload: a form from a browser or `curl --form`, with JSON terms and files."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -22,11 +22,11 @@ MEDIA_TYPE = "multipart/form-data"
 Asked = TypeVar("Asked", bound=BaseModel)
 Answer = TypeVar("Answer")
 LONGEST_TERMS = 1_000_000  # bytes: ten times the longest parameters
-MOST_FILES = 100  # of one form; a review searches a dozen sources
+MOST_FILES = 100  # in a form; a review searches about a dozen sources
 
 
 def form_body(kind: type[BaseModel]) -> dict[str, Any]:
-    """Return what the description says of a form as a request's body."""
+    """Return the request body of a form for the API's description."""
     return {"requestBody": {"required": True, "content": {MEDIA_TYPE: {"schema": component(kind)}}}}
 
 
@@ -34,11 +34,13 @@ def form_body(kind: type[BaseModel]) -> dict[str, Any]:
 async def uploaded(
     request: Request, client: Client, kind: type[Asked]
 ) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
-    """The form's field `terms`, and each `file` in its order, kept on disk until the end; each has a name, and content.
+    """Yield the form's field `terms`, and each `file` in order; files stay on disk until the end.
+
+    Each file has a name and content.
 
     Raises:
         HTTPException: 413 for files that are too large together, 415 for another media type.
-        InvalidParameters: the form lacks a field, or has one that is not as it should be.
+        InvalidParameters: a field is missing or invalid.
     """
     largest = client.settings.max_file_bytes
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -65,9 +67,9 @@ async def uploaded(
 async def answered_by_file(
     request: Request, client: Client, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer]
 ) -> Answer:
-    """Answer, on a thread, by the terms of a form and its one file, which has a path and the name that its owner knows.
+    """Answer, on a thread, from the terms of a form and its single file, given as path and original name.
 
-    Raises `InvalidParameters` for several files; else what `uploaded`, `on_disk` and `answer` do.
+    Raises `InvalidParameters` for several files; else as `uploaded`, `on_disk` and `answer`.
     """
 
     def answered(terms: Asked, file: UploadFile) -> Answer:
@@ -83,9 +85,9 @@ async def answered_by_file(
 
 @contextmanager
 def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[Path, str]]:
-    """Yield the files' paths, as long as they are there, each with the name that its owner knows.
+    """Yield the files' paths with their original names, as long as the files exist.
 
-    What cannot be read of them (`InputError`) is raised as `InvalidParameters`, under those names.
+    Raises `InvalidParameters`, with the original names, for each `InputError` of a file.
     """
     with TemporaryDirectory(prefix="tamis-files-") as folder:
         called = {Path(folder) / f"{place:03}": name for place, name in enumerate(names)}
@@ -99,7 +101,7 @@ def on_disk(files: Sequence[UploadFile], names: Sequence[str]) -> Iterator[dict[
 
 
 def as_called(message: str, called: Mapping[Path, str]) -> str:
-    """The same complaint, with files under the names that their owner knows."""
+    """Return the message with the original file names."""
     for path, name in called.items():
         message = message.replace(str(path), name)
     return message

@@ -1,4 +1,4 @@
-"""What the holder of a key may see of a batch while people read it blind, and in whose name they may decide."""
+"""The visibility of a batch for a key's holder while people read blind, and the names they may decide under."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,56 +26,56 @@ _OPENS = {
 
 @dataclass(frozen=True)
 class Visibility:
-    """One reviewer's visibility of a batch, as the ledger was a moment ago."""
+    """A reviewer's visibility of a batch, as the ledger was a moment ago."""
 
     batch_id: str
     mode: ScreeningMode
     me: str  # the label of the key
-    hidden: frozenset[int]  # places of records whose decisions this reviewer must not see yet
+    hidden: frozenset[int]  # places of records whose decisions the reviewer must not see yet
 
     @property
     def blind(self) -> bool:
-        """True where people read blind: all records, or those of an audit that are not judged yet."""
+        """Return whether people read blind: all records, or an audit's unjudged records."""
         return self.mode.blind or bool(self.hidden)
 
     def check_whole(self) -> None:
-        """Raise `Blinded` while a record is hidden: of what is told of all of them at once."""
+        """Raise `Blinded` while a record is hidden, because the answer covers all records."""
         if self.hidden:
             records = "1 record is" if len(self.hidden) == 1 else f"{len(self.hidden):,} records are"
             raise Blinded(f"{records} still read blind. {self._ends()}")
 
     def check_record(self, index: int) -> None:
-        """Raise `Blinded` where this record is hidden."""
+        """Raise `Blinded` if this record is hidden."""
         if index in self.hidden:
             raise Blinded(f"{indexed_words(index)} is still read blind. {self._ends()}")
 
     def check_name(self, reviewer: str | None) -> None:
-        """Raise `Blinded` where somebody decides in another's name, and thereby ends what is hidden from them."""
+        """Raise `Blinded` for a decision in another's name, which would reveal hidden decisions."""
         if self.blind and reviewer is not None and reviewer.strip() != self.me:
             raise Blinded(f"people read blind: this key decides as {self.me!r}, and not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
-        """Raise `Blinded` where a decision takes for granted what is hidden: one that settles, one on a report."""
+        """Raise `Blinded` for a decision that depends on hidden ones: it settles, or is on a report."""
         if settles or stage is not HumanStage.OWN:
             self.check_record(index)
 
     def overrides(self, decisions: Sequence[Override]) -> list[Override]:
-        """Return those that may be seen; one's own on a hidden record, without the software's word beside it."""
-        shown = (one for one in decisions if one.index not in self.hidden or one.reviewer == self.me)
-        return [self.own(one) for one in shown]
+        """Return the visible decisions; the reviewer's own on hidden records come without the software's."""
+        shown = (row for row in decisions if row.index not in self.hidden or row.reviewer == self.me)
+        return [self.own(row) for row in shown]
 
     def own(self, one: Override) -> Override:
-        """Return a decision of this reviewer, without the software's word where the record is hidden."""
+        """Return a decision of this reviewer, without the software's if the record is hidden."""
         if one.index not in self.hidden:
             return one
         return one.model_copy(update={"system_decided": False, "system_value": None})
 
     def stop(self, answer: StopAnswer) -> StopAnswer:
-        """Return the answer of the stop rule, without what was decided on hidden records of its samples."""
+        """Return the stop rule's answer, without decisions on hidden records of its samples."""
         samples = []
         for sample in answer.samples:
             records = tuple(
-                one.model_copy(update={"included": None}) if one.index in self.hidden else one for one in sample.records
+                row.model_copy(update={"included": None}) if row.index in self.hidden else row for row in sample.records
             )
             samples.append(sample.model_copy(update={"records": records}))
         return answer.model_copy(update={"samples": tuple(samples)})
@@ -85,11 +85,11 @@ class Visibility:
 
 
 def visibility_of(client: Client, batch_id: str, key: ApiKey) -> Visibility:
-    """The visibility of the holder of a key. Raises `UnknownBatch`, `LedgerUnavailable`."""
-    found = client.batch(batch_id).uuid
+    """Return the visibility for the holder of a key. Raise `UnknownBatch`, `LedgerUnavailable`."""
+    uuid = client.batch(batch_id).uuid
     with client.snapshot() as connection:
-        hidden = hidden_from(connection, found, key.label)
-        return Visibility(str(found), read_mode(connection, found), key.label, frozenset(hidden))
+        hidden = hidden_from(connection, uuid, key.label)
+        return Visibility(str(uuid), read_mode(connection, uuid), key.label, frozenset(hidden))
 
 
 def check_batch_open(batch_id: str, client: Client, key: ApiKey) -> None:
@@ -99,7 +99,7 @@ def check_batch_open(batch_id: str, client: Client, key: ApiKey) -> None:
 
 
 def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
-    """A dependency: as `check_open`, but audits that people read blind are shown: they hold nothing of the model."""
+    """Raise as `check_open`, but show audits that people read blind, because they contain no decision of the model."""
     for stage in _stages(client, batch_id):
         visibility = visibility_of(client, str(stage), key)
         if visibility.mode is not ScreeningMode.MODEL_AUDITED:
@@ -107,30 +107,30 @@ def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
 
 
 def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) -> None:
-    """A dependency: 403 while the record of the path is hidden from the caller, in any stage of its review."""
-    found = client.batch(batch_id).uuid
+    """Answer 403 while the record of the path is hidden from the caller, in any stage of its review."""
+    uuid = client.batch(batch_id).uuid
     for stage in _stages(client, batch_id):
         visibility = visibility_of(client, str(stage), key)
         if visibility.hidden:
             with client.snapshot() as connection:
-                place = index if stage == found else _place_in(connection, stage, found, index)
+                place = index if stage == uuid else _place_in(connection, stage, uuid, index)
             if place is not None:
                 visibility.check_record(place)
 
 
 def _stages(client: Client, batch_id: str) -> list[UUID]:
-    """Return the batch, and the other stages of its review."""
-    found = client.batch(batch_id).uuid
-    review = select(batches.c.review_id).where(batches.c.id == found).scalar_subquery()
-    others = select(batches.c.id).where(batches.c.review_id == review, batches.c.id != found)
+    """Return the batch and the other stages of its review."""
+    uuid = client.batch(batch_id).uuid
+    review = select(batches.c.review_id).where(batches.c.id == uuid).scalar_subquery()
+    others = select(batches.c.id).where(batches.c.review_id == review, batches.c.id != uuid)
     with client.snapshot() as connection:
-        return [found, *connection.execute(others).scalars()]
+        return [uuid, *connection.execute(others).scalars()]
 
 
 def _place_in(connection: Connection, stage: UUID, batch_id: UUID, index: int) -> int | None:
-    """Return the place in a stage of the record at this place of the batch; None where it is not there."""
+    """Return the place of a batch's record in a stage, or None."""
     origin = select(payloads.c.origin).where(payloads.c.batch_id == batch_id, payloads.c.idx == index)
-    record = func.coalesce(origin.scalar_subquery(), index)  # its place in the first stage
+    record = func.coalesce(origin.scalar_subquery(), index)  # place in the first stage
     place_in_first = func.coalesce(payloads.c.origin, payloads.c.idx)
     statement = select(payloads.c.idx).where(payloads.c.batch_id == stage, place_in_first == record)
     place: int | None = connection.execute(statement).scalar()

@@ -1,4 +1,4 @@
-"""Answers that are written whole before they are sent: to a file, so that whoever reads slowly holds nothing else."""
+"""Answers written to a file before sending, so that a slow reader holds no other resource."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack
@@ -11,18 +11,18 @@ from anyio import to_thread
 from fastapi.responses import Response
 
 WRITTEN_AT_ONCE = 2  # for all callers
-PIECE = 65_536  # bytes that are sent at once
+PIECE = 65_536  # bytes sent at once
 
 
 def csv_table(write: Callable[[TextIO], object]) -> Response:
-    """Return the small table that `write` writes as an answer."""
+    """Return as an answer the small table that `write` writes."""
     table = StringIO(newline="")
     write(table)
     return Response(table.getvalue(), media_type="text/csv")
 
 
 async def written(write: Callable[[TextIO], object], limiter: anyio.CapacityLimiter) -> AsyncGenerator[str | bytes]:
-    """Yield in pieces what `write` writes to a file, as UTF-8 where it is text. Raises what `write` raises."""
+    """Yield in pieces the output of `write`, from a file; text as UTF-8. Raise the errors of `write`."""
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
         await to_thread.run_sync(write, file, limiter=limiter)

@@ -1,1 +1,1 @@
-"""Files that people write by hand or fill in: criteria, plans, prices, schemas and tables."""
+"""Files that people write or fill in: criteria, plans, prices, schemas and tables."""

@@ -1,6 +1,6 @@
-"""A review's criteria, from a YAML or JSON file that a reviewer writes by hand, and the file that they begin with.
+"""A review's criteria, from a reviewer's YAML or JSON file, and the template of that file.
 
-So a mistake is named as the reviewer sees it: the line, the field, what was probably meant.
+Errors name the line, the field and the probable intention, in the reviewer's terms.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ research_question: Does exercise ease depression in adults?
 inclusion_criteria: [randomised controlled trials, adults with depression]
 exclusion_criteria: [study protocols]"""
 
-# pydantic's error type -> what to say instead of pydantic's own words.
+# pydantic's error type -> our message.
 PLAIN_WORDS = {
     "missing": "is missing",
     "string_too_short": "is empty",
@@ -34,8 +34,8 @@ PLAIN_WORDS = {
 }
 LISTS = ("inclusion_criteria", "exclusion_criteria")
 
-# The file that criteria begin with: every field, and what it is for.
-# An explanation begins with "# ", a field that may be left out with "#": without this mark it is valid as it stands.
+# The template of a criteria file, with an explanation of every field. Explanations begin with "# ", optional fields
+# with "#"; without this mark a field is valid.
 TEMPLATE = """\
 # The criteria of a review, for `tamis screen records.ris --criteria criteria.yaml`.
 # `tamis criteria check criteria.yaml` says how they are understood. A text with a colon in it stands in quotes.
@@ -98,15 +98,15 @@ exclusion_criteria:
 
 
 def read_criteria(path: Path | str) -> SearchCriteria:
-    """The criteria in a YAML or JSON file.
+    """Return the criteria in a YAML or JSON file.
 
-    Raises `InputError` naming line and field, where the file is none, or says something that criteria cannot say.
+    Raises `InputError` naming line and field if the file is invalid.
     """
     return criteria_of(read_yaml(path, what="criteria", example=EXAMPLE))
 
 
 def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
-    """The criteria that stand at a place of a file; by default they are all of it. Raises as `read_criteria` does."""
+    """Return the criteria at a place of a file, by default the whole file. Raise as `read_criteria`."""
     file.check_names(SearchCriteria.model_fields, place)
     for name in LISTS:
         _check_entries(file, (*place, name))
@@ -151,6 +151,6 @@ def _not_a_text(entry: Any) -> str:
 
 
 def _field_named_by(message: str, values: Any) -> tuple[str, ...]:
-    """The field with which a message about the whole begins, if the file has it."""
+    """Return the field at the start of a message about the whole, if the file has it."""
     first = message.removeprefix("Value error, ").split()[0]
     return (first,) if isinstance(values, dict) and first in values else ()

@@ -1,4 +1,4 @@
-"""Doubts about criteria that are valid, and probably not what was meant."""
+"""Doubts about criteria that are valid, but probably not intended."""
 
 import re
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from tamis_schemas.operations.criteria import STUDY_TYPE
 with needs("files"):
     from rapidfuzz import fuzz
 
-ALIKE = 0.9  # criteria of this similarity say the same, unless their numbers differ
-LONG = 300  # characters; what is longer is several conditions
+ALIKE = 0.9  # criteria of this similarity are equal, unless their numbers differ
+LONG = 300  # characters; a longer criterion is several conditions
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _NEGATIONS = frozenset({"no", "not", "non", "without", "exclude", "excludes", "excluded", "excluding"})
-# Whether a criterion excludes, first words of it, and what is doubtful about them.
+# Whether a criterion excludes, its first words, and the doubt about them.
 _BEGINNINGS = (
     (False, ("exclude", "excludes", "excluded", "excluding"), "does it belong to exclusion_criteria?"),
     (True, ("include", "includes", "included", "including", "only"), "does it belong to inclusion_criteria?"),
@@ -46,10 +46,10 @@ class _Said:
 
 
 def doubts(criteria: SearchCriteria) -> list[str]:
-    """A sentence for each: criteria that contradict or repeat one another, stand in the wrong list, or are several."""
+    """Return a sentence per doubt: criteria that contradict or repeat others, are in the wrong list, or are several."""
     statements = [_Said.of(criterion) for criterion in criteria.labelled()]
-    sentences = [doubt for one in statements for doubt in _of_one(one.criterion)]
-    sentences += [_of_two(one, other) for one, other in combinations(statements, 2) if one.says_what(other)]
+    sentences = [doubt for statement in statements for doubt in _of_one(statement.criterion)]
+    sentences += [_of_two(a, b) for a, b in combinations(statements, 2) if a.says_what(b)]
     sentences += _of_keywords(criteria)
     if len(shown := {example.decision for example in criteria.examples}) == 1:
         sentences.append(f"examples: all of them are {shown.pop()}d; a model that sees one decision only may follow it")
@@ -72,10 +72,10 @@ def _of_one(criterion: Criterion) -> Iterator[str]:
         )
 
 
-def _of_two(one: _Said, other: _Said) -> str:
-    labels = f"{one.criterion.label} and {other.criterion.label}"
-    same_list = one.criterion.excludes is other.criterion.excludes
-    if same_list is (one.negated is other.negated):
+def _of_two(first: _Said, second: _Said) -> str:
+    labels = f"{first.criterion.label} and {second.criterion.label}"
+    same_list = first.criterion.excludes is second.criterion.excludes
+    if same_list is (first.negated is second.negated):
         return f"{labels} say the same: each is asked, and paid for, on its own"
     if same_list:
         return f"{labels} contradict each other: one of them denies what the other says"

@@ -1,4 +1,4 @@
-"""A second stage: the results of a batch as classifications to be judged against their records (spec 5)."""
+"""A second stage: the results of a batch as classifications to judge against their records (spec 5)."""
 
 from typing import Any
 
@@ -7,19 +7,19 @@ from tamis_schemas.records.item import shown_fields, shown_text
 
 
 def judge_item(row: ItemResult) -> dict[str, Any] | None:
-    """The item for the `judge` operation; None for a result that does not explain itself: it has no evidence to judge.
+    """Return the item for the `judge` operation; None for a result without evidence to judge.
 
-    `context` is the record as text, `title` its title where it has one, `_index` the result's place in its batch.
+    `context` is the record as text, `title` its title if it has one, `_index` the result's place in its batch.
     """
     if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
         return None
-    # The model's reasoning does not speak of a human's value. Where the record holds none, nothing was claimed.
+    # The model's reasoning is not about a human's value. Without a value in the record, there is no claim.
     if row.overridden or (value := row.value) is None:
         return None
     title = row.item.get("title")
     return {
         "id": row.item_id,
-        **({"title": title} if title else {}),  # for people, who look for the record
+        **({"title": title} if title else {}),  # for people who search for the record
         "value": value,
         "confidence": row.result.confidence,
         "reasoning": row.result.reasoning,
@@ -29,5 +29,5 @@ def judge_item(row: ItemResult) -> dict[str, Any] | None:
 
 
 def judgement_label(judged: str) -> str:
-    """What people call the batch that judges the batch of this label, or id."""
+    """Return the label of the batch that judges the batch with this label or id."""
     return f"judgement of {judged}"

@@ -1,6 +1,6 @@
-"""A review's plan, from a YAML file that a reviewer writes by hand, and the JSON Schema of a file.
+"""A review's plan, from a reviewer's YAML file, and the JSON Schema of a file.
 
-Names of files in it are read from the folder in which the plan stands.
+File names in it are relative to the plan's folder.
 """
 
 import json
@@ -44,7 +44,7 @@ STAGES: dict[str, type[OperationKind]] = {operation_name(Inclusion): Inclusion} 
     operation_name(kind): kind for kind in OPERATIONS if kind.needs_record
 }
 _Model = TypeVar("_Model", bound=BaseModel)
-# A parameter of an operation that may stand in a file of its own -> the field that names the file.
+# A parameter that may be in a separate file -> the field with the file's name.
 FROM_FILE = {"guidelines": "guidelines_file"}
 
 
@@ -61,9 +61,9 @@ class PlannedReview:
 
 
 def read_plan(path: Path | str) -> PlannedReview:
-    """The plan in a YAML or JSON file, with the criteria, schemas and guidelines of the files that it names.
+    """Return the plan in a YAML or JSON file, with the criteria, schemas and guidelines of the files that it names.
 
-    Raises `InputError` naming file, line and field, where any of them cannot be read or says what a plan cannot say.
+    Raises `InputError` naming file, line and field, if a file is unreadable or invalid.
     """
     file = read_yaml(path, what="the parts of a plan", example=EXAMPLE)
     file.check_names(FIELDS)
@@ -76,7 +76,7 @@ def read_plan(path: Path | str) -> PlannedReview:
     for stage in stages[1:]:
         if stage.name == INITIAL_FILTER:
             raise file.wrong("stands first or not at all: it needs no model, and spares calls", stage.location)
-    steering = _steering(file, values.get("steering"), ("steering",))  # of all stages; each may have its own over it
+    steering = _steering(file, values.get("steering"), ("steering",))  # of all stages; a stage may override it
     read = [_review_stage(file, stage, criteria, steering) for stage in stages if stage.name != INITIAL_FILTER]
     try:
         plan = ReviewPlan(stages=tuple(read))
@@ -174,7 +174,7 @@ def _criteria(file: YamlFile) -> SearchCriteria | None:
 
 
 def _sources(file: YamlFile) -> tuple[StatedSource, ...]:
-    """The plan's `records`, a file, or its `sources`, a list."""
+    """Return the plan's `records`, a file, or its `sources`, a list."""
     if "records" in file.values:
         if "sources" in file.values:
             raise file.wrong("stands beside `records`: name the files under one of the two", ("sources",))
@@ -187,7 +187,7 @@ def _sources(file: YamlFile) -> tuple[StatedSource, ...]:
     sources: list[StatedSource] = []
     for place, value in enumerate(listed):
         source = _source(file, value, ("sources", place))
-        if source.name is not None and source.name.casefold() in [(one.name or "").casefold() for one in sources]:
+        if source.name is not None and source.name.casefold() in [(old.name or "").casefold() for old in sources]:
             raise file.wrong(
                 f"{source.name!r} stands twice: name all its files in one place, as `files: [...]`",
                 ("sources", place, "name"),
@@ -225,9 +225,9 @@ def _validated(model: type[_Model], file: YamlFile, values: object, location: Lo
 
 
 def read_schema(path: Path | str) -> dict[str, Any]:
-    """The JSON Schema in a JSON or YAML file; `ExtractFields` says what is wrong with the schema itself.
+    """Return the JSON Schema in a JSON or YAML file; `ExtractFields` checks the schema itself.
 
-    Raises `InputError` with the line where the file is neither JSON nor YAML, or holds no mapping.
+    Raises `InputError` with the line if the file is neither JSON nor YAML, or holds no mapping.
     """
     text = read_text(path)
     try:

@@ -1,4 +1,4 @@
-"""A review as its submitter holds it."""
+"""A review for its submitter."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,33 +36,33 @@ from .stages import Begun, begin, begin_next
 
 
 class Review:
-    """A handle on a review in the ledger; any number may exist for one review, in any process."""
+    """A handle on a review in the ledger; any number may exist for a review, in any process."""
 
     def __init__(self, session: Session, review_id: UUID, *, replayed: bool = False) -> None:
-        self.session = session  # of the client that made it
+        self.session = session  # of the client
         self.uuid = review_id
-        self.replayed = replayed  # whether its submission found it: plan and records were submitted before
+        self.replayed = replayed  # whether plan and records were submitted before
 
     @property
     def id(self) -> str:
-        """The review's id, a UUID as text."""
+        """Return the review's id, a UUID as text."""
         return str(self.uuid)
 
     def status(self) -> ReviewView:
-        """Return the review's present state, all of its stages in one snapshot. Raises `LedgerUnavailable`."""
+        """Return the review's present state, with all stages in one snapshot. Raise `LedgerUnavailable`."""
         with self.session.snapshot() as connection:
             return ledger.read_reviews(connection, review_id=self.uuid)[0]
 
     def stages(self) -> list[Batch]:
-        """The batches of the stages that have begun, in order. Raises `LedgerUnavailable`."""
+        """Return the batches of the begun stages, in order. Raise `LedgerUnavailable`."""
         return [Batch(self.session, UUID(view.id)) for view in self.status().stages]
 
     def watch(self, timeout: float | None = None) -> Iterator[ReviewView]:
-        """Yield the review's state again and again (at first quickly, then every second), until nothing more happens.
+        """Yield the review's state repeatedly (first quickly, then every second) until nothing more happens.
 
         Raises:
-            BatchPaused: its stage cannot go on before somebody puts the reason right.
-            WaitTimeout: it took longer than `timeout` seconds; the review goes on.
+            BatchPaused: its stage cannot continue before a person solves the problem.
+            WaitTimeout: it took longer than `timeout` seconds; the review continues.
             LedgerUnavailable: the ledger does not answer.
         """
         return watch_to_end(
@@ -77,23 +77,23 @@ class Review:
         )
 
     def wait(self, timeout: float | None = None) -> ReviewView:
-        """The last view, once nothing more happens. Raises as `watch` does."""
+        """Wait until nothing more happens, and return the last state. Raise as `watch`."""
         return deque(self.watch(timeout), maxlen=1).pop()
 
     def pause(self) -> None:
-        """Pause the stage that the review is in. Raises as `Batch.pause`."""
+        """Pause the review's current stage. Raise as `Batch.pause`."""
         self._in_stage("pause", Batch.pause)
 
     def resume(self, max_cost: Decimal | None = None) -> None:
-        """Go on with the stage that was paused. Arguments and errors are those of `Batch.resume`."""
+        """Resume the paused stage. Arguments and errors as in `Batch.resume`."""
         self._in_stage("resume", lambda batch: batch.resume(max_cost))
 
     def cancel(self) -> None:
-        """Cancel the stage that the review is in; no other one follows. Raises as `Batch.cancel`."""
+        """Cancel the review's current stage; no other stage follows. Raise as `Batch.cancel`."""
         self._in_stage("cancel", Batch.cancel)
 
     def set_priority(self, priority: Priority | str) -> None:
-        """Go before, or behind, other batches, in this stage and those after it. Raises as `Batch.set_priority`."""
+        """Set the priority of this stage and later ones against other batches. Raise as `Batch.set_priority`."""
         self._in_stage("prioritise", lambda batch: batch.set_priority(priority))
 
     def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
@@ -104,7 +104,7 @@ class Review:
                 return
             except IllegalTransition:
                 if self._stage(verb) == stage:
-                    raise  # else it was completed just now, and the review is in its next stage
+                    raise  # else it has just completed, and the review is in its next stage
 
     def _stage(self, verb: str) -> UUID:
         with self.session.writing() as connection:
@@ -133,12 +133,12 @@ def submit_review(
     callback: Callback | None = None,
     api_key_id: str | None = None,
 ) -> Review:
-    """Write a review and its first stage to the ledger; the workers begin each further stage themselves.
+    """Write a review and its first stage to the ledger; the workers begin each further stage.
 
-    Submitting the same plan with the same records returns the review that is there, however far it has come; `again`
-    begins a new one. A stage that names no model asks the one of the settings, else the workers' own. Each stage has
-    the budget that the plan gives it; `steering` goes over that of every stage. The other arguments, and the errors
-    raised, are those of `Client.submit`.
+    Submitting the same plan with the same records returns the existing review in any state; `again` begins a new
+    review. A stage without a model uses that of the settings, else the workers' own. Each stage has the plan's
+    budget; `steering` overrides that of every stage. The other arguments, and the errors, are those of
+    `Client.submit`.
     """
     settings = client.settings
     plan = plan.asking(settings.batch_model).steered(steering).with_operations(client.with_examples)
@@ -176,29 +176,29 @@ def submit_review(
 
 
 def find_review(client: Session, review_id: str) -> Review:
-    """Return the review of this id, or unique beginning. Raises `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the review of this id, or unique beginning. Raise `UnknownBatch`, `LedgerUnavailable`."""
     with client.reading() as connection:
         return Review(client, ledger.find_review(connection, review_id))
 
 
 def list_reviews(client: Session, limit: int = 20) -> list[ReviewView]:
-    """Return the latest reviews, newest first. Raises `LedgerUnavailable`."""
+    """Return the latest reviews, newest first. Raise `LedgerUnavailable`."""
     with client.snapshot() as connection:
         return ledger.read_reviews(connection, limit=limit)
 
 
 def find_batch_or_review(client: Session, prefix: str) -> Batch | Review:
-    """Return the batch or review of this id, or unique beginning. Raises `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the batch or review of this id, or unique beginning. Raise `UnknownBatch`, `LedgerUnavailable`."""
     with client.reading() as connection:
         match = ledger.find_either(connection, prefix)
     if match.review_id is not None:
         return Review(client, match.review_id)
-    assert match.batch_id is not None  # noqa: S101 - one of the two is set
+    assert match.batch_id is not None  # noqa: S101 - either is set
     return Batch(client, match.batch_id)
 
 
 def _current_stage(connection: Connection, review_id: UUID) -> UUID | None:
-    """The batch that a review is in; where its last one is just completed, the next one is begun.
+    """Return a review's current batch; if its last batch has just completed, begin the next.
 
     None: the review is finished.
     """

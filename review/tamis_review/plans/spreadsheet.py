@@ -1,4 +1,4 @@
-"""Tables that people fill in: CSV as spreadsheets write it, with the line of every row."""
+"""Tables that people fill in: CSV from spreadsheets, with the line of every row."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from ..intake.notes import Notes
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row: its cells by the names of the columns, without white space around them."""
+    """A row: its cells by column name, without surrounding white space."""
 
     line: int
     cells: Mapping[str, str]
@@ -24,17 +24,17 @@ class TableRow:
 
 
 def read_table(path: Path | str, columns: Collection[str], required: Collection[str]) -> list[TableRow]:
-    """The rows of a table, in whatever encoding and with whatever delimiter a spreadsheet wrote it.
+    """Return the rows of a table in any encoding and with any delimiter of a spreadsheet.
 
-    Columns are found by name, in any case; what is not `columns` is left alone. Empty rows are no rows.
+    Columns are matched by name, in any case; columns not in `columns` are ignored. Empty rows are skipped.
 
-    Raises `InputError`: the file cannot be read as a table, a required column is missing or one stands there twice, a
-    row is longer than the header; with the line.
+    Raises `InputError` with the line, if the file is not a table, a required column is missing or repeated, or a
+    row is longer than the header.
     """
     path = Path(path)
     text = read_text(path)
     first = next((line for line in text.splitlines() if line.strip()), "")
-    delimiter = max(DELIMITERS, key=lambda one: len({name.strip().lower() for name in first.split(one)} & set(columns)))
+    delimiter = max(DELIMITERS, key=lambda sep: len({name.strip().lower() for name in first.split(sep)} & set(columns)))
     rows = rows_of_table(text, delimiter, path)
     top = next(rows)
     names = _header(top.cells, columns, required, path, top.line)
@@ -45,9 +45,9 @@ def read_table(path: Path | str, columns: Collection[str], required: Collection[
 
 
 def rows_of_table(text: str, delimiter: str, path: Path) -> Iterator[CellRow]:
-    """Yield the row that names the columns, and those below it; empty rows are no rows.
+    """Yield the header row and the rows below it, without empty rows.
 
-    Raises `InputError` where no row is there, or one is longer than the first.
+    Raises `InputError` if there is no row, or a row is longer than the first.
     """
     width: int | None = None
     for row in CellRows(text, delimiter, Notes(path, strict=True)):
@@ -74,7 +74,7 @@ def _header(cells: list[str], columns: Collection[str], required: Collection[str
 
 
 def reviewer_of(row: TableRow, path: Path | str, usual: str | None) -> str:
-    """Return the reviewer of a row: its own column, else the `usual` one. Raises `InputError` where none is named."""
+    """Return the reviewer of a row: its own column, else the `usual` one. Raise `InputError` if both are empty."""
     name = row["reviewer"] or usual
     if not name:
         raise InputError(

@@ -1,6 +1,6 @@
 """The stages of a review in the ledger: begin the first, and from each the next, exactly once.
 
-A second stage may judge: the results of a batch are then classifications to be judged against their records (spec 5).
+A second stage may judge: a batch's results become classifications to judge against their records (spec 5).
 """
 
 from dataclasses import dataclass, replace
@@ -24,27 +24,27 @@ from .judge_items import judge_item
 
 @dataclass(frozen=True)
 class Begun:
-    """A review, and the batch that is its first stage."""
+    """A review with the batch of its first stage."""
 
     review_id: UUID
     batch_id: UUID
 
 
 def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: str, again: bool = False) -> Begun:
-    """Write a review and its first stage; the one that is there already where plan and records are the same.
+    """Write a review and its first stage, or return the existing review of the same plan and records.
 
-    Runs in the caller's transaction. `first` is the batch of the first stage, of which this fills in the place.
-    `again`: a new review in any case.
+    Runs in the caller's transaction. `first` is the batch of the first stage; this function sets its place.
+    `again`: always a new review.
 
     Raises:
-        IdempotencyConflict: the one that is there has a stage that may cost more than this plan lets it.
-        NotAllowed: the key of the gateway that it is submitted with does not allow one of its stages.
+        IdempotencyConflict: a stage of the existing review may cost more than this plan allows.
+        NotAllowed: the submitter's gateway key does not allow a stage.
     """
     stored = plan.model_dump(mode="json")
     content = sha256(f"{to_json(plan.content)}\n{first.content_sha256}".encode())
     if again:
         content.update(uuid4().bytes)
-    # The same review begun by two at once: the second waits here until the first is committed.
+    # If two callers begin the same review, the second waits here for the first commit.
     made = connection.execute(
         insert(reviews)
         .values(id=uuid4(), content_sha256=content.hexdigest(), label=label, plan=stored)
@@ -66,17 +66,17 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 
 
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
-    """Do as `begin_next`, in a transaction of its own. Raises `LedgerUnavailable`."""
+    """Run `begin_next` in a transaction of its own. Raise `LedgerUnavailable`."""
     with ledger_errors(), engine.begin() as connection:
         return begin_next(connection, batch_id)
 
 
 def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
-    """The batch that takes up what passed this one, begun now or before; None where there is none.
+    """Return the batch with the records that passed this batch, begun now or before, or None.
 
-    None: the batch is of no review, not completed, or the last one. A review whose last stage is completed, or in which
-    nothing passed on, is marked as finished. Done twice, also at the same time, it has the effect of once.
-    Runs in the caller's transaction.
+    None: the batch belongs to no review, is not completed, or is the last. A review is marked as finished if its
+    last stage is completed or passed nothing. Repeated and concurrent calls have the effect of one. Runs in the
+    caller's transaction.
     """
     of_batch = (
         select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))
@@ -87,7 +87,7 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
     done = connection.execute(of_batch).one_or_none()
     if done is None or done.ended is not None:
         return None
-    # Read anew under the lock: a round of the failed items may have been begun while this waited for it.
+    # Read again under the lock: a retry round may have begun during the wait.
     state = connection.execute(select(batches.c.state).where(batches.c.id == batch_id)).scalar_one()
     if state != BatchStatus.COMPLETED:
         return None
@@ -126,7 +126,7 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
 
 
 def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> Spool[NewItem]:
-    """The items of a stage; none where the plan has no such stage."""
+    """Return the items of a stage; none if the plan has no such stage."""
     passed = Spool[NewItem]()
     if number < len(plan.stages):
         before, stage = plan.stages[number - 1], plan.stages[number]

@@ -1,21 +1,21 @@
 """Agreement of two raters on the same records, and the part of it that is more than chance.
 
-Cohen's kappa and Gwet's AC1 differ in what they hold to be chance. Kappa takes each rater's own shares: where nearly
-all records are excluded by both, chance alone explains most of the agreement, and kappa is low although hardly a record
-is judged differently. AC1 takes chance to act only where a record is hard to judge, and does not drop there.
+Cohen's kappa and Gwet's AC1 define chance differently. Kappa uses each rater's own shares. If both exclude nearly all
+records, chance alone explains most of the agreement: kappa is low although the raters hardly differ. AC1 assumes chance
+only where a record is hard to judge, so it stays high.
 
-Of two categories the intervals are those of the profile likelihood, for tables of any size. A value of the coefficient
-belongs to the interval where some table of true shares that has it explains the counts nearly as well as the best of
-all does: 2 * (log L(best) - log L(best with this value)) <= limit. So an interval exists where the variance of the
-large sample is 0 (raters who agree on everything), does not leave -1 to 1, and is wide where a category is rare.
+For two categories the intervals use the profile likelihood, at any table size. A value is inside if a table of true
+shares with this value explains the counts nearly as well as the best table: 2 * (log L(best) - log L(best with this
+value)) <= limit. So the interval exists when the large-sample variance is 0 (raters agree on everything), stays within
+-1 to 1, and is wide for rare categories.
 
-The limit of a large sample is the quantile of the chi-square distribution with one degree of freedom. Where a cell is
-empty, only one end can be wrong, and the value is further off than that quantile allows for: 3 / n is then the upper
-bound of a share (the rule of three), of which the limit is -2 log(1 - level). In between
+For large samples the limit is the chi-square quantile with one degree of freedom. If a cell is empty, only one end can
+be wrong, and that quantile is too small. The upper bound of a share is then 3 / n (the rule of three), and its limit -2
+log(1 - level). In between
 
     limit = chi2 + (-2 log(1 - level) - chi2) / (1 + y),   y = min(agreed yes, agreed no, disagreed)
 
-That is a rule by measurement, not by theory: `python -m benchmarks.calibration` measures its coverage over prevalences,
+This rule is measured, not derived: `python -m benchmarks.calibration` measures its coverage over prevalences,
 agreements and sizes.
 
 Source: Venzon, D. J., Moolgavkar, S. H. (1988), A method for computing profile-likelihood-based confidence intervals,
@@ -34,13 +34,13 @@ from statistics import NormalDist
 from tamis_schemas.values.frozen import Frozen
 
 LEVEL = 0.95
-TWO = 2  # categories, for which there is an interval for tables of any size
+TWO = 2  # categories: their intervals hold at any table size
 GOLDEN = (3 - sqrt(5)) / 2
-TOLERANCE = 1e-5  # of the range in which the best shares are sought
-STEPS = 60  # of that search; a dozen or two are usual
+TOLERANCE = 1e-5  # of the search range for the best shares
+STEPS = 60  # of that search; usually about twelve to twenty-four
 ROUNDS = 60  # of the search for an end
-CLOSE = 1e-6  # to the end
-IMPOSSIBLE = -1e9  # the log likelihood of shares that are none; worse the further they are from being any
+CLOSE = 1e-6  # distance to the end
+IMPOSSIBLE = -1e9  # log likelihood of impossible shares; lower the further they are from possible ones
 
 
 class Cell(Frozen):
@@ -48,24 +48,24 @@ class Cell(Frozen):
 
     first_said: str
     second_said: str
-    n: int  # records on which the first said the one and the second the other
+    n: int  # records with this pair of verdicts, the first rater's first
 
 
 class Agreement(Frozen):
     """The agreement of two raters; a figure that cannot be computed is None, and its `no_...` says why."""
 
-    n: int  # records that both judged
-    observed: float | None  # the share on which they agree
+    n: int  # records that both raters judged
+    observed: float | None  # share of records with agreement
     kappa: float | None = None
     kappa_low: float | None = None
     kappa_high: float | None = None
     ac1: float | None = None
     ac1_low: float | None = None
     ac1_high: float | None = None
-    level: float = LEVEL  # of both intervals
+    level: float = LEVEL  # confidence of both intervals
     no_kappa: str | None = None
     no_ac1: str | None = None
-    cells: tuple[Cell, ...] = ()  # the whole table, row by row; empty where no record was judged by both
+    cells: tuple[Cell, ...] = ()  # the whole table, row by row; empty if no record was judged by both
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Table:
     """The counts of two raters' verdicts on the same records."""
 
     both: int
-    first: int  # by the first alone
+    first: int  # by the first rater alone
     second: int
     neither: int
 
@@ -83,27 +83,27 @@ class Table:
 
     @property
     def likelihood(self) -> float:
-        """The logarithm of the largest that any shares give the table."""
+        """Return the logarithm of the table's largest likelihood."""
         counts = (self.both, self.first, self.second, self.neither)
         n = sum(counts)
         return sum(count * log(count / n) for count in counts if count)
 
 
 def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (), level: float = LEVEL) -> Agreement:
-    """The agreement over records that two raters judged: pairs of what the one and the other said.
+    """Return the agreement of two raters, from their pairs of verdicts.
 
     kappa = (po - pe) / (1 - pe),  pe = sum over k of p(k) * q(k)
     AC1   = (po - pe) / (1 - pe),  pe = sum over k of m(k) * (1 - m(k)) / (K - 1),  m(k) = (p(k) + q(k)) / 2
 
-    po is the share of records on which they agree, p(k) and q(k) are the shares that each put into category k, K is the
-    number of categories. Of two categories the intervals are those of `profile_interval`, for tables of any size. Of
-    more they are those of the normal distribution around the figure, cut at -1 and 1, with the large-sample variances
-    of the sources (the delta method): too narrow for small samples.
+    po is the share of records with agreement, p(k) and q(k) are the raters' shares of category k, K is the number of
+    categories. For two categories the intervals come from `profile_interval`, at any table size. For more they are
+    normal intervals, cut at -1 and 1, with the sources' large-sample variances (delta method). These are too narrow for
+    small samples.
 
     Args:
-        pairs: one for each record, in any order.
-        categories: what could have been said, where it may be that nobody said some of it; AC1 depends on their number.
-        level: of the intervals.
+        pairs: a pair per record, in any order.
+        categories: all possible verdicts, if some may not occur; AC1 depends on their number.
+        level: confidence of the intervals.
 
     Source: Cohen, J. (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement
     20, 37-46; its variance: Fleiss, J. L., Cohen, J., Everitt, B. S. (1969), Large sample standard errors of kappa and
@@ -117,9 +117,9 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
     counts = Counter(pairs)
     cells = {pair: count / n for pair, count in counts.items()}
     names = {*categories, *(name for pair in cells for name in pair)}
-    first = {name: sum(share for (one, _), share in cells.items() if one == name) for name in names}
+    first = {name: sum(share for (verdict, _), share in cells.items() if verdict == name) for name in names}
     second = {name: sum(share for (_, other), share in cells.items() if other == name) for name in names}
-    observed = sum(count for (one, other), count in counts.items() if one == other) / n
+    observed = sum(count for (a, b), count in counts.items() if a == b) / n
     figures: dict[str, float | str] = {}
     table = None
     if len(names) == TWO:
@@ -132,7 +132,7 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         slope: Callable[[str, str], float],
         likelihood_at: Callable[[Table, float], float],
     ) -> None:
-        """Add a figure with its interval; `slope` is the derivative of the chance agreement by the share of a cell."""
+        """Add a figure with its interval; `slope` is the derivative of the chance agreement by a cell's share."""
         value = (observed - chance) / (1 - chance)
         if table is not None:
             low, high = profile_interval(table, value, level, likelihood_at)
@@ -148,7 +148,7 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         figures["no_kappa"] = "both put every record into the same category: all agreement could be chance"
     else:
         chance = sum(first[name] * second[name] for name in names)
-        add("kappa", chance, lambda one, other: first[other] + second[one], likelihood_at_kappa)
+        add("kappa", chance, lambda a, b: first[b] + second[a], likelihood_at_kappa)
 
     if len(names) == 1:
         figures["no_ac1"] = "only one category is known: nothing could have been judged differently"
@@ -156,31 +156,31 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         mean = {name: (first[name] + second[name]) / 2 for name in names}
         others = len(names) - 1
         chance = sum(share * (1 - share) for share in mean.values()) / others
-        add("ac1", chance, lambda one, other: (1 - mean[one] - mean[other]) / others, likelihood_at_ac1)
+        add("ac1", chance, lambda a, b: (1 - mean[a] - mean[b]) / others, likelihood_at_ac1)
     order = [*dict.fromkeys((*categories, *sorted(names)))]
-    every = tuple(Cell(first_said=one, second_said=other, n=counts[one, other]) for one, other in product(order, order))
+    every = tuple(Cell(first_said=a, second_said=b, n=counts[a, b]) for a, b in product(order, order))
     return Agreement.model_validate({"n": n, "observed": observed, "level": level, "cells": every, **figures})
 
 
 def deviance_limit(table: Table, level: float) -> float:
-    """The largest 2 * (log L(best) - log L(value)) of a value within the interval."""
+    """Return the largest 2 * (log L(best) - log L(value)) inside the interval."""
     large = NormalDist().inv_cdf((1 + level) / 2) ** 2
     least = min(table.both, table.neither, table.disagreed)
     return large + (-2 * log(1 - level) - large) / (1 + least)
 
 
-@lru_cache(maxsize=1_024)  # a page and a report ask again and again, and an end takes thousands of likelihoods
+@lru_cache(maxsize=1_024)  # pages and reports repeat the question, and an end takes thousands of likelihoods
 def profile_interval(
     table: Table, value: float, level: float, likelihood_at: Callable[[Table, float], float]
 ) -> tuple[float, float]:
-    """The ends around a coefficient, which is `value`; `likelihood_at`: `likelihood_at_kappa` or `likelihood_at_ac1`.
+    """Return the interval around a coefficient `value`; pass `likelihood_at_kappa` or `likelihood_at_ac1`.
 
-    Kappa's are of a table in which both categories occur, those of AC1 of one of at least one record.
+    Kappa needs a table with both categories, AC1 at least one record.
     """
     least = table.likelihood - deviance_limit(table, level) / 2
 
     def end(outside: float) -> float:
-        """Find an end by false position, a half where the function is steep on one side (the Illinois rule)."""
+        """Find an end by false position, halved where the function is steep on one side (the Illinois rule)."""
         inside, above, below = value, table.likelihood - least, likelihood_at(table, outside) - least
         if below >= 0:
             return outside
@@ -200,10 +200,10 @@ def profile_interval(
 
 
 def likelihood_at_ac1(table: Table, ac1: float) -> float:
-    """The largest log likelihood with this AC1: over the mean share m of "yes", from which it takes all shares.
+    """Return the largest log likelihood with this AC1, over the mean share m of "yes".
 
-    po = AC1 + (1 - AC1) * 2 m (1 - m); both say yes in m - (1 - po) / 2, both say no in (1 + po) / 2 - m. How the
-    disagreements are divided is free, and best as they are in the table.
+    po = AC1 + (1 - AC1) * 2 m (1 - m); both say yes in m - (1 - po) / 2, both say no in (1 + po) / 2 - m. The split
+    of the disagreements is free, and best as in the table.
     """
     divided = sum(count * log(count / table.disagreed) for count in (table.first, table.second) if count)
 
@@ -216,12 +216,13 @@ def likelihood_at_ac1(table: Table, ac1: float) -> float:
 
 
 def likelihood_at_kappa(table: Table, kappa: float) -> float:
-    """The largest log likelihood with this kappa: over the mean m of the two raters' shares of "yes", and how far they
-    lie apart.
+    """Return the largest log likelihood with this kappa.
 
-    With shares p and q, both say yes in p q + kappa * (p + q - 2 p q) / 2: po - pe is twice the first term's surplus
-    over p q, and 1 - pe is p + q - 2 p q. With p = m + b / 2 and q = m - b / 2 that is (1 - kappa) (m^2 - b^2 / 4) +
-    kappa m, and no cell is below 0 for all b from -B to B, of which `_widest` is the largest.
+    The search runs over the raters' mean share m of "yes", and the distance b of their shares.
+
+    With shares p and q, both say yes in p q + kappa * (p + q - 2 p q) / 2: po - pe is twice the first term's
+    surplus over p q, and 1 - pe is p + q - 2 p q. With p = m + b / 2 and q = m - b / 2 that is (1 - kappa) (m^2 -
+    b^2 / 4) + kappa m. No cell is below 0 for b from -B to B; `_widest` returns B.
     """
 
     def likelihood(mean: float) -> float:
@@ -236,24 +237,24 @@ def likelihood_at_kappa(table: Table, kappa: float) -> float:
         widest = _widest(mean, kappa)
         return _largest(apart, -widest, widest)
 
-    least = max(0.0, -kappa / (1 - kappa)) if kappa < 1 else 0.0  # for a smaller mean, both cannot say yes so seldom
+    least = max(0.0, -kappa / (1 - kappa)) if kappa < 1 else 0.0  # a smaller mean allows too few joint "yes"
     return _largest(likelihood, least, 1 - least)
 
 
 def _widest(mean: float, kappa: float) -> float:
-    """Return how far the raters' shares may lie apart, so that no cell of a table with this kappa is below 0."""
+    """Return the largest distance of the raters' shares at which no cell with this kappa is below 0."""
     if kappa >= 1:
         return 0.0
     rest = 1 - mean
     agreed = [4 * share * (share + kappa / (1 - kappa)) for share in (mean, rest)]
     widest = min(2 * mean, 2 * rest, *(sqrt(max(0.0, square)) for square in agreed))
-    # Those on whom they disagree: (1 - kappa) (m (1 - m) + b^2 / 4) >= |b| / 2.
+    # Disagreements: (1 - kappa) (m (1 - m) + b^2 / 4) >= |b| / 2.
     bend = 1 - 4 * (1 - kappa) ** 2 * mean * rest
     return widest if bend < 0 else min(widest, (1 - sqrt(bend)) / (1 - kappa))
 
 
 def _log_likelihood(*cells: tuple[int, float]) -> float:
-    """The sum of count * log(share); where a share is none, by how much it is none."""
+    """Return the sum of count * log(share); for an impossible share, a penalty by its distance from 0."""
     total = wrong = 0.0
     impossible = False
     for count, share in cells:
@@ -268,7 +269,7 @@ def _log_likelihood(*cells: tuple[int, float]) -> float:
 
 
 def _largest(function: Callable[[float], float], low: float, high: float) -> float:
-    """The largest value of a function with one peak, by steps to the top of a parabola, or else of the golden section.
+    """Return the largest value of a function with one peak, by parabolas or else the golden section.
 
     Source: Brent, R. P. (1973), Algorithms for Minimization without Derivatives, Prentice-Hall, chapter 5.
     """
@@ -280,9 +281,9 @@ def _largest(function: Callable[[float], float], low: float, high: float) -> flo
         middle = (low + high) / 2
         if abs(best - middle) <= 2 * near - (high - low) / 2:
             break
-        one = (best - second) * (at_third - at_best)
-        other = (best - third) * (at_second - at_best)
-        above, below = (best - third) * other - (best - second) * one, 2 * (one - other)
+        first_term = (best - second) * (at_third - at_best)
+        second_term = (best - third) * (at_second - at_best)
+        above, below = (best - third) * second_term - (best - second) * first_term, 2 * (first_term - second_term)
         top = best + above / below if below else best
         if abs(before) > near and low + near < top < high - near and abs(top - best) < abs(before) / 2:
             before, step = step, top - best

@@ -2,27 +2,27 @@
 
     recall >= F / T,    F includes found,    T the largest number of includes that the samples leave possible
 
-The promise is wrong in at most the share 1 - confidence of reviews, whatever order people read in and however often
-they look. Each sampling frame gives a bound on T (`sampling_frame`); all of them hold at once, so the smallest counts.
+The promise is wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look.
+Each sampling frame bounds T (`sampling_frame`). All bounds hold at once, so the smallest counts.
 
-Where records were read twice, the bound takes in what people overlook: the doubt that is allowed is divided, eight
-tenths for the samples, one tenth for the miss rate, one tenth for how many includes it hides. The sample gets most,
-because each part of its doubt is paid in records. Without such records the promise is one of the includes that the
-readers would include if they read everything.
+If records were read twice, the bound includes overlooked includes. The allowed doubt is divided: eight tenths for the
+samples, a tenth for the miss rate, a tenth for the number of includes that it hides. The samples get most, because
+doubt there is paid in records. Without doubly read records, the promise covers only the includes that the readers would
+recognise.
 
-How many includes people overlook is measured on records that two of them read on their own. Of the includes that at
-least one of the two saw, a share theta was overlooked by the other. Where each overlooks an include with the
-probability mu on their own, theta = 2 mu (1 - mu) / (1 - mu^2) = 2 mu / (1 + mu), so
+The miss rate is measured on records that two people read independently. Of the includes that at least one reader saw,
+the other overlooked a share theta. If each overlooks an include with the probability mu, theta = 2 mu (1 - mu) / (1 -
+mu^2) = 2 mu / (1 + mu), so
 
     mu = theta / (2 - theta)
 
-Where the two differ, mu_A and mu_B, this is no less than their mean, and its square no less than mu_A mu_B, the
-probability that both overlook it (for a given theta the product is largest where they are equal). Theta gets the
-one-sided bound of Clopper and Pearson. What it assumes: that the two overlook includes independently of each other. An
-include that is hard to see for anybody is overlooked by both more often than this says.
+The readers' mu_A and mu_B may differ. Then this mu is at least their mean, and its square at least mu_A mu_B, the
+probability that both overlook an include: for fixed theta that product is largest if they are equal. Theta gets the
+one-sided bound of Clopper and Pearson. Assumption: the two overlook includes independently. Both overlook an include
+that is hard to see more often than this.
 
-Were T records truly includes, those that the readers would include are at least Bin(T, 1 - mu) of them; the largest T
-that their number leaves possible is the bound.
+If T records are true includes, the readers would include at least Bin(T, 1 - mu) of them. The bound is the largest T
+that their number leaves possible.
 
 Source of the division: Bonferroni's inequality. Two readers as two samples of a closed population: Kastner, M., Straus,
 S. E., McKibbon, K. A., Goldsmith, C. H. (2009), The capture-mark-recapture technique can be used as a stopping rule
@@ -41,47 +41,47 @@ from tamis_schemas.values.frozen import Frozen
 from .exact import beta_below, largest, upper_bound
 from .sampling_frame import SamplingFrame, frame_doubt
 
-SAMPLES, MISS_RATE, HIDDEN = 0.8, 0.1, 0.1  # of the doubt, where a miss rate is measured
-FURTHER = 4  # numbers of further finds for which the price is told: none, one, two, three
+SAMPLES, MISS_RATE, HIDDEN = 0.8, 0.1, 0.1  # shares of the doubt, if a miss rate is measured
+FURTHER = 4  # prices for none, one, two and three further includes
 RECALLS = (0.8, 0.9, 0.95, 0.98, 1.0)
 CONFIDENCES = (0.8, 0.9, 0.95, 0.99)
-MOST_INCLUDES = 10_000_000  # where the search for the number of true includes ends
+MOST_INCLUDES = 10_000_000  # end of the search for the number of true includes
 
 
 @dataclass(frozen=True)
 class DoubleRead:
-    """Records that two people decided independently, before anything was settled."""
+    """The records that two people decided independently, before any conflict was settled."""
 
-    includes: int  # that at least one of them included, and that count as includes in the end
-    missed_by_one: int  # of these, included by one of them alone
+    includes: int  # final includes that at least one reader included
+    missed_by_one: int  # of these, included by one reader only
 
     def __post_init__(self) -> None:
         if not 0 <= self.missed_by_one <= self.includes:
             raise ValueError(f"{self.missed_by_one!r} of {self.includes!r} includes cannot have been missed by one")
 
     def miss_rate(self, level: float, readers: int = 1) -> float:
-        """The bound on the probability that so many readers, each on their own, all overlook an include.
+        """Return the bound on the probability that this many independent readers all overlook an include.
 
-        Without an include that two people read it is 1.
+        Without a doubly read include it is 1.
         """
         theta = upper_bound(self.missed_by_one, self.includes, level)
         return float((theta / (2 - theta)) ** readers)
 
 
 def may_have_been(total: int, seen: int, miss_rate: float, doubt: float) -> bool:
-    """Return whether readers with this miss rate see `seen` or fewer of `total` includes with more than the doubt.
+    """Return whether, with this miss rate, readers see at most `seen` of `total` includes with more than the doubt.
 
-    P(Bin(total, 1 - miss_rate) <= seen) > doubt; of a rate of 1 always.
+    P(Bin(total, 1 - miss_rate) <= seen) > doubt; always true for a rate of 1.
     """
     return total <= seen or miss_rate >= 1 or beta_below(miss_rate, total - seen, seen + 1) > doubt
 
 
 def most_true_includes(seen: int, miss_rate: float, doubt: float) -> int | None:
-    """The largest number of true includes that readers with this miss rate may have had before them; None: any.
+    """Return the largest possible number of true includes for readers with this miss rate; None: no limit.
 
     Args:
         seen: includes that they see, or would see if they read everything.
-        miss_rate: the probability that they overlook an include.
+        miss_rate: the probability that a reader overlooks an include.
         doubt: the probability that the bound is too small.
     """
     too_many = 2 * seen + 1
@@ -94,13 +94,13 @@ def most_true_includes(seen: int, miss_rate: float, doubt: float) -> int | None:
 
 @dataclass(frozen=True)
 class Reading:
-    """A review as far as people have read it."""
+    """The reading progress of a review."""
 
-    found: int  # includes by people, wherever they were found
-    unread: int  # records that nobody has decided; copies are none
-    frames: tuple[SamplingFrame, ...] = ()  # in the order of opening; the last one is the one that goes on
-    double_read: DoubleRead | None = None  # None: no record was read by two people, or it is not to be counted
-    readers: int = 1  # people who read each record on their own; 2 only where all records were read in pairs
+    found: int  # includes by people, inside and outside the samples
+    unread: int  # undecided records, without copies
+    frames: tuple[SamplingFrame, ...] = ()  # in the order of opening; the last is open
+    double_read: DoubleRead | None = None  # None: no record was read by two people, or they are not counted
+    readers: int = 1  # independent readers per record; 2 only if all records were read in pairs
 
     def __post_init__(self) -> None:
         if self.found < 0 or self.unread < 0:
@@ -109,7 +109,7 @@ class Reading:
             raise ValueError(f"{self.readers!r} readers read nothing")
 
     def with_new_frame(self) -> "Reading":
-        """The reading with another frame, just opened, of all that is unread: for what a new sample would cost."""
+        """Return the reading with a new frame of all unread records: for the price of a new sample."""
         return replace(self, frames=(*self.frames, SamplingFrame(self.unread, (), self.found)))
 
 
@@ -117,20 +117,20 @@ class Certificate(Frozen):
     """What can be promised of a review as it stands, and what is missing to what was asked for."""
 
     verdict: StopVerdict
-    reason: str | None  # "cannot be promised, because ..."
-    recall: float  # asked for
+    reason: str | None  # completes "cannot be promised, because ..."
+    recall: float  # the wanted recall
     confidence: float
     found: int  # includes by people
     unread: int
-    missed: int  # at most so many of the unread are includes to the readers
-    includes: int | None  # at most so many includes there are, those that people overlook counted; None: any number
-    promised: float  # the recall that holds now, with this confidence
-    miss_rate: float | None  # at most; of the reading as it was done. None: not measured
-    needed: tuple[int, ...]  # more records of the sample with none, one, two, three further finds; empty unless not yet
+    missed: int  # most includes among the unread records, as readers would judge
+    includes: int | None  # most includes in all, with those that people overlook; None: no limit
+    promised: float  # recall that holds now, with this confidence
+    miss_rate: float | None  # upper bound, for the reading as done; None: not measured
+    needed: tuple[int, ...]  # more records for none, one, two, three further includes; empty unless "not yet"
 
 
 def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) -> Certificate:
-    """Whether people may stop reading with this promise.
+    """Return whether people may stop reading with this promise, with its figures.
 
     Raises:
         InvalidParameters: not 0 < recall <= 1, or not 0 < confidence < 1.
@@ -161,26 +161,26 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
 
 
 def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPrice, ...]:
-    """Return what each of `RECALLS` costs with each of `CONFIDENCES`: more records of the sample.
+    """Return the price of each of `RECALLS` at each of `CONFIDENCES`: more records of the sample.
 
-    They are those of a new sample where no frame is open. `expected`: includes that are thought to be among the unread.
+    Without an open frame, the prices are for a new sample. `expected`: includes expected among the unread.
     """
     promises = (_Promise(reading, recall, confidence) for recall, confidence in product(RECALLS, CONFIDENCES))
     return tuple(_price(promise, expected) for promise in promises)
 
 
 def records_needed(reading: Reading, recall: float = 0.95, confidence: float = 0.95, further: int = 0) -> int:
-    """More records of the sample until the promise can be given, if they hold so many further includes.
+    """Return how many more records of the sample the promise needs, if they hold this many further includes.
 
-    Of the open frame, the last one; of a new one where there is none. Never more than the unread: who has read them
-    all has found what there is to find. 0: it can be given now. Raises as `certify` does.
+    The sample is that of the last frame, or of a new frame if none is open. The number is at most the unread,
+    because reading them all finds every include. 0: the promise holds now. Raises as `certify` does.
     """
     return _Promise(reading, recall, confidence).needed(further)
 
 
 @dataclass(frozen=True)
 class _Promise:
-    """A reading and what is asked of it."""
+    """A reading with the wanted recall and confidence."""
 
     reading: Reading
     recall: float
@@ -209,7 +209,7 @@ class _Promise:
 
     @cached_property
     def most_seen(self) -> int:
-        """The includes of the readers, were they to read everything: at most so many."""
+        """Return the most includes that the readers could find if they read everything."""
         bounds = [
             frame.includes(frame_doubt(self.sample_doubt, number))
             for number, frame in enumerate(self.reading.frames, start=1)
@@ -218,7 +218,7 @@ class _Promise:
 
     @cached_property
     def most_true(self) -> int | None:
-        """The true includes, at most; None: any number."""
+        """Return the most true includes; None: no limit."""
         if self.miss_rate is None:
             return self.most_seen
         return most_true_includes(self.most_seen, self.miss_rate, self.doubt * HIDDEN)
@@ -227,9 +227,9 @@ class _Promise:
     def kept(self) -> bool:
         return self.keeps(self.reading.found, self.most_seen)
 
-    def keeps(self, found: int, seen: int) -> bool:
-        """Return whether so many found keep the promise if the readers would see so many in all."""
-        includes = floor(found / Fraction(str(self.recall)))  # more would break it
+    def keeps(self, found_includes: int, seen: int) -> bool:
+        """Return whether this many includes found keep the promise, if the readers would see `seen` in all."""
+        includes = floor(found_includes / Fraction(str(self.recall)))  # more includes would break the promise
         if self.miss_rate is None:
             return seen <= includes
         return seen <= includes and not may_have_been(includes + 1, seen, self.miss_rate, self.doubt * HIDDEN)
@@ -238,10 +238,10 @@ class _Promise:
         if self.kept:
             return 0
         reading = self.reading if self.reading.frames else self.reading.with_new_frame()
-        found = reading.found + further
-        if not self.keeps(found, found):
+        at_hand = reading.found + further
+        if not self.keeps(at_hand, at_hand):
             return reading.unread
-        allowed = largest(found, found + reading.unread, lambda seen: self.keeps(found, seen))
+        allowed = largest(at_hand, at_hand + reading.unread, lambda seen: self.keeps(at_hand, seen))
         frame = reading.frames[-1]
         most = allowed - frame.found_outside - frame.unread_outside
         if most < frame.found + further:
@@ -250,7 +250,7 @@ class _Promise:
         return min(reading.unread, max(whole - frame.read, further))
 
     def refusal(self) -> str | None:
-        """The reason why finding every include that there may be would not be enough; None where it would."""
+        """Return why even finding every possible include would not be enough; None if it would."""
         reading = self.reading
         measured = reading.double_read
         if measured is None or self.keeps(self.most_seen, self.most_seen):

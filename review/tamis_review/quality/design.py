@@ -1,20 +1,20 @@
-"""The interval that labelled records allow a figure: an ordinary one, a wider one, or none.
+"""The interval that labelled records allow a figure: ordinary, wider, or none.
 
-An interval whose half width is z standard errors is, with a design effect, z * sqrt(deff) of them; that is the interval
-of the level to which this z belongs. Wilson's, the delta method's, DeLong's and that of a profile likelihood (whose
-limit is z squared) all depend on the level by z alone.
+With a design effect, a half width of z standard errors becomes z * sqrt(deff). This is the interval of the level with
+that z. The intervals of Wilson, the delta method, DeLong and the profile likelihood (limit: z squared) depend on the
+level through z alone.
 
-The design effect is that of labels in blocks: records of a block are alike, so a block of ten is no ten records.
+The design effect measures labels in blocks: records of a block are alike, so ten of them count for fewer.
 
     deff = 1 + (m - 1) * ICC,   m = (sum of m_b^2) / (sum of m_b) over blocks of m_b records
 
-n records in blocks say as much as n / deff drawn one by one. ICC, the correlation of two records of a block, is the
-estimator of the analysis of variance, between 0 and 1:
+n records in blocks carry as much information as n / deff independent records. ICC, the correlation of two records of a
+block, is the analysis-of-variance estimator, between 0 and 1:
 
     ICC = (MSB - MSW) / (MSB + (m0 - 1) * MSW),   m0 = (n - m) / (k - 1)
 
-with the mean squares between the k blocks and within them. Where every record came to the same, or no block has two
-records, it cannot be measured and counts as 1: a block is then worth one record.
+with the mean squares between the k blocks and within them. If all outcomes are equal, or no block has two records, ICC
+cannot be measured and is set to 1: a block then counts as one record.
 
 Source: Kish, L. (1965), Survey Sampling, Wiley, 5.4 and 8.2; Kish, L. (1987), Weighting in deft^2, The Survey
 Statistician, June, for blocks of several sizes; Ridout, M. S., Demétrio, C. G. B., Firth, D. (1999), Estimating
@@ -34,24 +34,24 @@ from .figure import LEVEL, Figure, Reliability, reliability
 from .judged import Judged
 from .sampling import Lie, Sampling
 
-WIDEST = 8.0  # standard errors; beyond it a level cannot be told from 1
+WIDEST = 8.0  # standard errors; a wider interval's level rounds to 1
 SELECTED = "no interval: the labelled records are no random sample of the batch"
 ALIKE = "no interval: the labelled records of a block are too much alike"
 
 
 def mean_block(blocks: Sequence[int]) -> float:
-    """The mean size of the block of a record: m of the formula; 1 of no records. `blocks`: of each record its block."""
+    """Return the mean block size of a record (m of the formula), 1 without records, from each record's block."""
     return sum(size * size for size in Counter(blocks).values()) / len(blocks) if blocks else 1.0
 
 
 def design_effect(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:
-    """deff of a share: of each record its block, and whether it is of the kind that is counted; at least 1."""
+    """Return deff of a share, at least 1, from each record's block and whether the record is counted."""
     m = mean_block(blocks)
     return 1 + (m - 1) * intraclass_correlation(blocks, outcomes)
 
 
 def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> float:
-    """ICC of the formula, between 0 and 1; 1 where it cannot be measured."""
+    """Return ICC of the formula, between 0 and 1; 1 if it cannot be measured."""
     members = defaultdict(list)
     for block, outcome in zip(blocks, outcomes, strict=True):
         members[block].append(outcome)
@@ -59,7 +59,7 @@ def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> f
     if k < 2 or n == k or len(set(outcomes)) == 1:
         return 1.0
     mean = sum(outcomes) / n
-    shares = [(len(one), sum(one) / len(one)) for one in members.values()]
+    shares = [(len(block), sum(block) / len(block)) for block in members.values()]
     between = sum(size * (share - mean) ** 2 for size, share in shares) / (k - 1)
     within = sum(size * share * (1 - share) for size, share in shares) / (n - k)
     usual = (n - mean_block(blocks)) / (k - 1)
@@ -69,19 +69,20 @@ def intraclass_correlation(blocks: Sequence[int], outcomes: Sequence[bool]) -> f
 
 @dataclass(frozen=True)
 class Design:
-    """The position of the labelled records, as it bears on figures about them."""
+    """The position of the labelled records, and the intervals that it allows."""
 
     sampling: Sampling
 
     def figure(
         self, make: Callable[[float], Figure], records: Sequence[Judged], counted: Callable[[Judged], bool]
     ) -> Figure:
-        """A figure with the interval that it may have.
+        """Return a figure with the interval that the design allows.
 
         Args:
-            make: gives it with an interval of a level.
-            records: that it is made of.
-            counted: of which of them it is the share; of other figures, which of them speak for the system.
+            make: computes the figure for a confidence level.
+            records: the records behind the figure.
+            counted: selects the records that a share counts; for other figures, the records in favour of the
+                system.
         """
         level = self.level(records, counted)
         made = make(LEVEL if level is None else level)
@@ -91,7 +92,7 @@ class Design:
     def agreement(
         self, make: Callable[[float], Agreement], records: Sequence[Judged], counted: Callable[[Judged], bool]
     ) -> Agreement:
-        """The same of kappa and AC1."""
+        """Return kappa and AC1 with the intervals that the design allows."""
         level = self.level(records, counted)
         made = make(LEVEL if level is None else level)
         ends = {} if level is not None else dict.fromkeys(("kappa_low", "kappa_high", "ac1_low", "ac1_high"))
@@ -100,24 +101,24 @@ class Design:
     def reliability(
         self, records: Sequence[Judged], confidence: Callable[[Judged], float | None], right: Callable[[Judged], bool]
     ) -> Reliability:
-        """The curve of a confidence over those of the records that have it, with the intervals that it may have.
+        """Return the reliability curve over the records that have a confidence, with the intervals allowed.
 
-        `right`: whether the human decided as the confidence says.
+        `right`: whether the human agrees with the confident decision.
         """
-        sure = [(value, one) for one in records if (value := confidence(one)) is not None]
+        sure = [(value, record) for record in records if (value := confidence(record)) is not None]
         return reliability(
-            [(value, right(one)) for value, one in sure],
+            [(value, right(record)) for value, record in sure],
             lambda places: self.level([sure[place][1] for place in places], right),
         )
 
     def level(self, records: Sequence[Judged], counted: Callable[[Judged], bool]) -> float | None:
-        """The level at which an interval over these records is as wide as it has to be; None: there may be none."""
+        """Return the level that widens an interval over these records enough; None: no interval."""
         match self.sampling.lie:
             case Lie.CENSUS | Lie.RANDOM:
                 return LEVEL
             case Lie.SELECTED:
                 return None
-        blocks = [self.sampling.block_of[one.index] for one in records]
-        deff = design_effect(blocks, [counted(one) for one in records])
+        blocks = [self.sampling.block_of[record.index] for record in records]
+        deff = design_effect(blocks, [counted(record) for record in records])
         errors = NormalDist().inv_cdf((1 + LEVEL) / 2) * sqrt(deff)
         return None if errors > WIDEST else 2 * NormalDist().cdf(errors) - 1 if deff > 1 else LEVEL

@@ -1,28 +1,27 @@
-"""Estimates of what is left to find, which promise nothing: whether a recall is reached, what the next records bring.
+"""Estimates of the includes left to find, without a promise: whether a recall is reached, and the next includes.
 
-**Whether a recall is reached**: the sequential hypergeometric test of Callaghan and Muller-Hansen. Every run of records
-that were read last is looked at as if chance had drawn it from itself and the unread rest. But people read in an order
-that finds includes first: where it stops to find them (a topic that the order does not know, a second database that was
-appended) the unread rest is richer than what was read last, and the test stops too early. Nor does its level account
-for the many runs that it looks at.
+**Whether a recall is reached**: the sequential hypergeometric test of Callaghan and Muller-Hansen. It treats every run
+of the last records read as a random draw from itself and the unread rest. But people read likely includes first. If the
+order misses a topic or a later database, the rest is richer than the last records read, and the test stops too early.
+Its level does not account for the many runs either.
 
-The hypothesis is that the recall is not reached: then there are at least floor(r / recall + 1) includes, r of them
-found. Of each run of the last s records with x includes, p is the probability that it holds x or fewer,
+The hypothesis is that the recall is not reached: there are at least floor(r / recall + 1) includes, r of them found.
+For each run of the last s records with x includes, p is the probability of x or fewer,
 
     P(X <= x; N - (n - s), k, s),    k = floor(r / recall + 1 - (r - x)),    n of N records read
 
-and the test's p is the smallest. For a given x it falls as s grows, because one more record without an include joins
-both the run and the population, and the rest stays as it is; so only the longest run of each x is computed, and a
-sequence costs as much as it has includes.
+and the test's p is the smallest. For fixed x it falls as s grows: one more record without an include joins both the run
+and the population, and the rest stays the same. So only the longest run of each x is computed, and the cost grows with
+the number of includes.
 
-**How many includes the next records would bring**: from probabilities of the unread records it is their sum over the
-best of them, with the quantiles of its distribution (Poisson-binomial; exact, by adding one record after the other).
-Without probabilities it is the yield of the records read last, with Wilson's interval.
+**Includes in the next records**: with probabilities, their sum over the best unread records, with exact quantiles of
+its distribution (Poisson-binomial, adding one record after the other). Without probabilities, the yield of the last
+records read, with Wilson's interval.
 
 Source: Callaghan, M. W., Müller-Hansen, F. (2020), Statistical stopping criteria for automated screening in systematic
-reviews, Systematic Reviews 9:273. Equal to its authors' package buscarpy 0.0.2 (calculate_h0), which has no number
-where more includes are missing than records unread; here it is 0. Hong, Y. (2013), On computing the distribution
-function for the Poisson binomial distribution, Computational Statistics and Data Analysis 59, 41-51.
+reviews, Systematic Reviews 9:273. Equal to the authors' package buscarpy 0.0.2 (calculate_h0), except that p is 0 if
+more includes are missing than records unread; buscarpy returns no number. Hong, Y. (2013), On computing the
+distribution function for the Poisson binomial distribution, Computational Statistics and Data Analysis 59, 41-51.
 """
 
 from bisect import bisect_left
@@ -43,34 +42,34 @@ LEVEL = 0.95
 
 
 class EstimateBasis(StrEnum):
-    """What an expectation was made from."""
+    """The basis of an expectation."""
 
     PROBABILITIES = "probabilities"
     RECENT_YIELD = "recent yield"
 
 
 def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95) -> float:
-    """The test's p that the recall is not reached; below 1 - confidence the estimator says that reading may stop.
+    """Return the test's p that the recall is not reached; below 1 - confidence the estimator allows stopping.
 
     Args:
-        decisions: True for an include, in the order in which people read.
-        total: records of the review, read and unread; copies are none.
-        recall: wanted, above 0 and at most 1.
+        decisions: True for an include, in reading order.
+        total: records of the review, read and unread, without copies.
+        recall: the wanted recall, above 0 and at most 1.
 
     Raises:
-        ValueError: fewer records in all than were read, a recall that is none.
+        ValueError: fewer records in all than were read, or an impossible recall.
     """
     if total < len(decisions):
         raise ValueError(f"{len(decisions)!r} records read of {total!r}")
     if not 0 < recall <= 1:
         raise ValueError(f"recall: {recall!r} does not lie between 0 and 1")
-    found = sum(decisions)
+    included = sum(decisions)
     unread = total - len(decisions)
-    if found > 2 * total * recall:  # the hypothesis is of more includes than there are records
+    if included > 2 * total * recall:  # the hypothesis needs more includes than there are records
         return 0.0
     smallest = 1.0
     for size, includes in _runs(decisions):
-        kind = floor(found / recall + 1 - (found - includes))  # as the source computes it
+        kind = floor(included / recall + 1 - (included - includes))  # as the source computes it
         population = unread + size
         if kind - includes > unread:
             return 0.0  # the rest has no room for so many
@@ -79,7 +78,7 @@ def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95)
 
 
 def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """The longest run of the last records with none, one, two, ... includes: its records and its includes."""
+    """Yield the longest run of the last records with none, one, two, ... includes: its records and includes."""
     finds = [place for place, include in enumerate(decisions) if include]
     for includes, place in enumerate(reversed(finds)):
         if size := len(decisions) - 1 - place:
@@ -89,12 +88,12 @@ def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 
 def expected_from_probabilities(probabilities: Iterable[float], records: int = NEXT) -> ExpectedIncludes:
-    """The includes among the `records` unread ones with the highest probabilities; all of them where there are fewer.
+    """Return the expected includes among the `records` most probable unread ones, or all if there are fewer.
 
-    The interval is that of the number, if the probabilities are right; it says nothing about whether they are.
+    The interval assumes that the probabilities are right, and says nothing about whether they are.
     """
     best = nlargest(records, probabilities)
-    if any(not 0 <= one <= 1 for one in best):
+    if any(not 0 <= probability <= 1 for probability in best):
         raise ValueError("a probability lies between 0 and 1")
     shares = reduce(convolved, ([1 - probability, probability] for probability in best), [1.0])
     side = (1 - LEVEL) / 2
@@ -108,15 +107,14 @@ def expected_from_probabilities(probabilities: Iterable[float], records: int = N
 
 
 def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = NEXT) -> ExpectedIncludes:
-    """The includes among the next records, if they yield as the last `RECENT` of these decisions did.
+    """Return the expected includes among the next records, from the yield of the last `RECENT` decisions.
 
     Args:
-        decisions: what people decided, in the order in which they read; True for an include.
-        unread: records that are left; no more than these are expected to be read.
-        records: to be read.
+        decisions: people's decisions in reading order; True for an include.
+        unread: records left; at most these are read.
+        records: records to read next.
 
-    Without decisions nothing is known: from none to all. Where the order is any good the yield falls, so this is
-    rather too much than too little.
+    Without decisions the range is from none to all. In a good order the yield falls, so this tends to be too high.
     """
     last = decisions[-RECENT:]
     share = wilson(sum(last), len(last), LEVEL)
@@ -131,5 +129,5 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
 
 
 def _quantile(shares: Sequence[float], level: float) -> int:
-    """The smallest number up to which this much of the distribution lies."""
+    """Return the smallest number up to which this much of the distribution lies."""
     return min(bisect_left(list(accumulate(shares)), level), len(shares) - 1)

@@ -1,17 +1,17 @@
-"""Exact bounds on a proportion, and on the number of a kind in a finite population, after a random sample.
+"""Exact bounds on a proportion, and on a count in a finite population, after a random sample.
 
-Those on a proportion (Clopper-Pearson) come from the quantiles of the beta distribution. The probability that a bound
-is wrong is at most what its level leaves, for every true proportion and every size of sample; it is often less, so the
-bounds are wider than approximate ones.
+The bounds on a proportion (Clopper-Pearson) are quantiles of the beta distribution. A bound is wrong with at most the
+probability that its level allows, for every true proportion and sample size. Often this probability is smaller, so the
+bounds are wider than approximate bounds.
 
-A sample of n out of N records, drawn without replacement, holds k of a kind. Were there K of them in the population, k
-or fewer would come with the probability
+A sample of n out of N records, drawn without replacement, holds k of a kind. If the population holds K of them, k or
+fewer come with the probability
 
     P(X <= k; N, K, n) = sum over i = 0 .. k of C(K, i) * C(N - K, n - i) / C(N, n)     (hypergeometric)
 
-The bound is the largest K at which that is still more than 1 - level. Whatever the true number is, the bound lies below
-it in at most the share 1 - level of all samples. The binomial bound (Clopper-Pearson) is wider: it cannot use that a
-sample of many out of few leaves little unseen.
+The bound is the largest K at which this is still more than 1 - level. It lies below the true number in at most the
+share 1 - level of all samples. The binomial bound (Clopper-Pearson) is wider: it ignores how little a large sample
+leaves unseen.
 
 Source: Clopper, C. J., Pearson, E. S. (1934), The use of confidence or fiducial limits illustrated in the case of the
 binomial, Biometrika 26, 404-413. Buonaccorsi, J. P. (1987), A note on confidence intervals for proportions in finite
@@ -28,23 +28,23 @@ from math import comb, exp, expm1, lgamma, log, log1p
 from tamis_schemas.values.proportion import check_proportion
 
 LEVEL = 0.95
-ROUNDS = 200  # of bisection; it ends where two neighbouring numbers are reached
-TERMS = 100_000  # of the continued fraction; it needs about the square root of the sample's size
-TINY = 1e-300  # stands for 0 where the fraction would divide by it
+ROUNDS = 200  # of bisection, which ends at two neighbouring numbers
+TERMS = 100_000  # of the continued fraction, which needs about the square root of the sample's size
+TINY = 1e-300  # replaces 0 where the fraction would divide by it
 
 
 def largest(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The largest number from `low` to `high` for which a condition holds that holds for `low`, and once ceases to."""
+    """Return the largest number up to `high` that meets a condition; from `low` on it holds, then fails for good."""
     return low + bisect_left(range(low + 1, high + 1), True, key=lambda number: not holds(number))
 
 
 def upper_bound(count: float, total: float, level: float = 0.95) -> float:
-    """The largest proportion at which `count` or fewer out of `total` still come with probability 1 - level.
+    """Return the largest proportion at which `count` or fewer out of `total` still come with probability 1 - level.
 
-    The true proportion lies at or below it with at least the probability `level`. Without observations it is 1. Counts
-    need not be whole: those of a sample in blocks are divided by its design effect.
+    The true proportion is at most this with at least the probability `level`. Without observations it is 1. Counts
+    may be fractions: a sample in blocks is divided by its design effect.
 
-    Raises `ValueError` where not 0 <= count <= total, or not 0 < level < 1.
+    Raises `ValueError` if not 0 <= count <= total, or not 0 < level < 1.
     """
     check_proportion(count, total, level)
     if count == total:
@@ -55,9 +55,9 @@ def upper_bound(count: float, total: float, level: float = 0.95) -> float:
 
 
 def lower_bound(count: float, total: float, level: float = 0.95) -> float:
-    """The smallest proportion at which `count` or more out of `total` still come with probability 1 - level.
+    """Return the smallest proportion at which `count` or more out of `total` still come with probability 1 - level.
 
-    The true proportion lies at or above it with at least the probability `level`. Without observations it is 0. Raises
+    The true proportion is at least this with at least the probability `level`. Without observations it is 0. Raises
     as `upper_bound` does.
     """
     check_proportion(count, total, level)
@@ -68,9 +68,9 @@ def lower_bound(count: float, total: float, level: float = 0.95) -> float:
     return _quantile(1 - level, count, total - count + 1)
 
 
-@lru_cache(maxsize=4_096)  # who looks for a threshold asks for the same bounds again and again
+@lru_cache(maxsize=4_096)  # the search for a threshold repeats the same bounds
 def _quantile(share: float, a: float, b: float) -> float:
-    """The x below which this share of a beta distribution lies."""
+    """Return the x below which this share of a beta distribution lies."""
     low, high = 0.0, 1.0
     for _ in range(ROUNDS):
         middle = (low + high) / 2
@@ -84,20 +84,20 @@ def _quantile(share: float, a: float, b: float) -> float:
 
 
 def beta_below(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function: the share of a beta distribution that lies below x.
+    """Return the regularised incomplete beta function: the share of a beta distribution below x.
 
     Source: NIST Digital Library of Mathematical Functions, 8.17.4 (symmetry) and 8.17.22 (the continued fraction).
     """
     if x <= 0.0 or x >= 1.0:
         return float(x >= 1.0)
-    if x > (a + 1) / (a + b + 2):  # beyond it the fraction of the mirrored distribution is the one that converges fast
+    if x > (a + 1) / (a + b + 2):  # beyond it only the mirrored fraction converges fast
         return 1.0 - beta_below(1.0 - x, b, a)
     weight = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
     return weight * _fraction(x, a, b)
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """1 / (1 + d1 / (1 + d2 / (1 + ...))), by the modified method of Lentz."""
+    """Return 1 / (1 + d1 / (1 + d2 / (1 + ...))), by the modified method of Lentz."""
     above, below = 1.0, 1.0 / _kept_from_zero(1.0 - (a + b) * x / (a + 1))
     value = below
     for m in range(1, TERMS):
@@ -118,11 +118,11 @@ def _kept_from_zero(number: float) -> float:
 
 
 def most_in_population(found: int, sample: int, population: int, level: float = LEVEL) -> int:
-    """The largest number of a kind in the population that the sample leaves possible; at least `found`.
+    """Return the largest number of a kind that the sample leaves possible in the population; at least `found`.
 
-    Computed in whole numbers: nothing is rounded.
+    Computed in whole numbers, without rounding.
 
-    Raises `ValueError` where not 0 <= found <= sample <= population, or not 0 < level < 1.
+    Raises `ValueError` if not 0 <= found <= sample <= population, or not 0 < level < 1.
     """
     if not 0 <= found <= sample <= population:
         raise ValueError(f"{found!r} found in {sample!r} of {population!r} is no sample")
@@ -138,15 +138,15 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
 
 
 def probability_up_to(found: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
-    """P(X <= found; population, kind, sample) as a number: quick for populations of any size.
+    """Return P(X <= found; population, kind, sample), quickly for any population.
 
-    Exact but for the rounding of the logarithms of factorials, which is about 1e-10 of the probability. Where it is
-    known to reach `above` it may be any number from there on.
+    Its relative error is about 1e-10, from rounded logarithms of factorials. If it certainly reaches `above`, the
+    result may be any number from there on.
     """
     fewest, most = max(0, sample - (population - kind)), min(sample, kind)
     if found < fewest or found >= most:
         return float(found >= most)
-    if (found + 1) * (population + 2) > (sample + 1) * (kind + 1):  # beyond the mode: the other tail is the short one
+    if (found + 1) * (population + 2) > (sample + 1) * (kind + 1):  # beyond the mode the other tail is shorter
         return 1 - _tail(found + 1, most, 1, sample, population, kind)
     return _tail(found, fewest, -1, sample, population, kind, above)
 
@@ -161,18 +161,18 @@ def convolved(first: Sequence[float], second: Sequence[float]) -> list[float]:
 
 
 def log_probability(found: int, sample: int, population: int, kind: int) -> float:
-    """The logarithm of P(X = found; population, kind, sample), for a number that can be found."""
+    """Return the logarithm of P(X = found; population, kind, sample), for a possible `found`."""
     others = population - kind
     return log_comb(kind, found) + log_comb(others, sample - found) - log_comb(population, sample)
 
 
 def log_comb(n: int, k: int) -> float:
-    """The logarithm of C(n, k), for 0 <= k <= n."""
+    """Return the logarithm of C(n, k), for 0 <= k <= n."""
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
 def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
-    """The sum of the probabilities from `first` away from the mode to `last`, as far as they count."""
+    """Return the sum of the probabilities from `first` away from the mode to `last`, without negligible terms."""
     others = population - kind
     term = exp(log_probability(first, sample, population, kind))
     total = term
@@ -187,13 +187,13 @@ def _tail(first: int, last: int, step: int, sample: int, population: int, kind: 
     return min(1.0, total)
 
 
-def _ways_up_to(found: int, sample: int, population: int, kind: int) -> int:
-    """Return in how many of all samples at most `found` are of the kind."""
+def _ways_up_to(count: int, sample: int, population: int, kind: int) -> int:
+    """Return the number of samples with at most `count` of the kind."""
     first = max(0, sample - (population - kind))
-    if first > found:
+    if first > count:
         return 0
     ways = total = comb(kind, first) * comb(population - kind, sample - first)
-    for i in range(first, found):
+    for i in range(first, count):
         ways = ways * (kind - i) * (sample - i) // ((i + 1) * (population - kind - sample + i + 1))
         total += ways
     return total

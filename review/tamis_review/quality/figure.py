@@ -1,8 +1,7 @@
-"""The figures of decisions and scores against a human's labels, each with its interval, or the reason why it has none.
+"""Figures of decisions and scores against a human's labels, each with its interval or the reason for none.
 
-They are made of the confusion matrix of decisions, say how well scores put the records that a human includes before the
-others (discrimination), or whether a confidence is the share that is right (calibration: the reliability curve and the
-expected calibration error).
+They come from the confusion matrix of decisions, from the ranks of the human's includes by score (discrimination), or
+from the share of right decisions at a confidence (calibration).
 """
 
 from bisect import bisect_left, bisect_right
@@ -28,20 +27,20 @@ class Figure(Frozen):
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    level: float = LEVEL  # of the interval
-    count: int | None = None  # of a proportion: so many
-    total: int | None = None  # of a proportion: out of so many
-    reason: str | None = None  # why there is no value, or no interval around it
+    level: float = LEVEL  # confidence of the interval
+    count: int | None = None  # of a proportion: its numerator
+    total: int | None = None  # of a proportion: its denominator
+    reason: str | None = None  # reason for a missing value or interval
 
     def without_interval(self, reason: str) -> "Figure":
-        """The value alone; of a figure without one, itself."""
+        """Return the figure without its interval; unchanged if it has no value."""
         if self.value is None:
             return self
         return self.model_copy(update={"low": None, "high": None, "level": LEVEL, "reason": reason})
 
 
 def proportion(count: int, total: int, nothing: str, level: float = LEVEL) -> Figure:
-    """A share with its Wilson interval; of nothing it is None, and `nothing` is the reason."""
+    """Return a share with its Wilson interval; without records the value is None, for the reason `nothing`."""
     share = wilson(count, total, level)
     reason = nothing if share.estimate is None else None
     return Figure(value=share.estimate, reason=reason, **share.model_dump(exclude={"estimate"}))
@@ -52,7 +51,7 @@ class Matrix(Frozen):
 
     tp: int = 0  # kept, and included by the human
     fp: int = 0  # kept, and excluded by the human
-    fn: int = 0  # dropped, although the human included it: lost evidence
+    fn: int = 0  # dropped, but included by the human: lost evidence
     tn: int = 0  # dropped, and excluded by the human
 
     @property
@@ -61,25 +60,25 @@ class Matrix(Frozen):
 
 
 def sensitivity(matrix: Matrix, level: float = LEVEL) -> Figure:
-    """The share of the human's includes that the system keeps (recall): TP / (TP + FN), with its Wilson interval."""
+    """Return the share of the human's includes that the system keeps (recall): TP / (TP + FN), with Wilson interval."""
     return proportion(matrix.tp, matrix.tp + matrix.fn, NO_INCLUDES, level)
 
 
 def specificity(matrix: Matrix, level: float = LEVEL) -> Figure:
-    """The share of the human's excludes that the system drops: TN / (TN + FP), with its Wilson interval."""
+    """Return the share of the human's excludes that the system drops: TN / (TN + FP), with its Wilson interval."""
     return proportion(matrix.tn, matrix.tn + matrix.fp, NO_EXCLUDES, level)
 
 
 def precision(matrix: Matrix, level: float = LEVEL) -> Figure:
-    """The share of what the system keeps that the human includes: TP / (TP + FP), with its Wilson interval."""
+    """Return the share of kept records that the human includes: TP / (TP + FP), with its Wilson interval."""
     return proportion(matrix.tp, matrix.tp + matrix.fp, NOTHING_KEPT, level)
 
 
 def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
-    """The harmonic mean of precision and sensitivity: 2 TP / (2 TP + FP + FN).
+    """Return the harmonic mean of precision and sensitivity: 2 TP / (2 TP + FP + FN).
 
-    Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human takes, and
-    F1 = 2 F* / (1 + F*) rises with it, so the ends of its Wilson interval, transformed alike, are those of F1.
+    Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human includes, and
+    F1 = 2 F* / (1 + F*) rises with it. So the ends of F*'s Wilson interval, transformed alike, are those of F1.
 
     Source: Hand, D. J., Christen, P., Kirielle, N. (2021), F*: an interpretable transformation of the F-measure,
     Machine Learning 110, 451-456.
@@ -93,7 +92,7 @@ def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
 
 
 def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
-    """Matthews' correlation of the two decisions, -1 to 1: (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
+    """Return Matthews' correlation of the two decisions: (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
 
     Its interval: the delta method on Fisher's z = atanh(MCC), under multinomial counts. With shares p of the four
     cells, rows r and columns c, the derivative of MCC by a share is (its cofactor) / sqrt(r1 r0 c1 c0)
@@ -131,15 +130,14 @@ def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
 
 
 def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEVEL) -> Figure:
-    """The area under the ROC curve: the probability that an include scores above an exclude, ties counting a half.
+    """Return the area under the ROC curve: the probability that an include scores above an exclude, ties as a half.
 
-    By midranks, so that time grows as sorting does. The interval is that of the normal distribution with DeLong's
-    variance, cut at 0 and 1.
+    Midranks keep the time at that of sorting. The interval is normal with DeLong's variance, cut at 0 and 1.
 
     Args:
         included: the scores of the records that the human includes.
         excluded: the scores of the others.
-        level: of the interval.
+        level: confidence of the interval.
 
     Source: DeLong, E. R., DeLong, D. M., Clarke-Pearson, D. L. (1988), Comparing the areas under two or more correlated
     receiver operating characteristic curves, Biometrics 44, 837-845; by midranks: Sun, X., Xu, W. (2014), Fast
@@ -149,8 +147,8 @@ def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEV
     if not m or not n:
         return Figure(reason=f"{NO_EXCLUDES if m else NO_INCLUDES} among those that the model decided")
     everyone = midranks([*included, *excluded])
-    above = [(rank - own) / n for rank, own in zip(everyone[:m], midranks(included), strict=True)]
-    below = [1 - (rank - own) / m for rank, own in zip(everyone[m:], midranks(excluded), strict=True)]
+    above = [(rank - own_rank) / n for rank, own_rank in zip(everyone[:m], midranks(included), strict=True)]
+    below = [1 - (rank - own_rank) / m for rank, own_rank in zip(everyone[m:], midranks(excluded), strict=True)]
     value = fmean(above)
     if m < 2 or n < 2:
         return Figure(value=value, reason="an interval needs two includes and two excludes")
@@ -162,14 +160,14 @@ def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEV
 
 
 def wss(ranks: Sequence[float], included: Sequence[bool], recall: float = 0.95) -> Figure:
-    """Work saved over sampling: what reading in the order of the ranks saves, beside reading in any order.
+    """Return the work saved over sampling: the reading that the order of the ranks saves against any order.
 
-    WSS@R = (TN + FN) / N - (1 - R), where reading ends at the highest rank at which the share R of the includes is
-    found. Records of the same rank are read together: no luck within ties. Between -(1 - R) and R.
+    WSS@R = (TN + FN) / N - (1 - R). Reading ends at the highest rank with the share R of the includes found. Records of
+    equal rank are read together, so ties bring no luck. Between -(1 - R) and R.
 
     Args:
-        ranks: of every record; the highest is read first.
-        included: what the human says of each.
+        ranks: one per record; the highest is read first.
+        included: the human's decision on each.
         recall: R.
 
     Source: Cohen, A. M., Hersh, W. R., Peterson, K., Yen, P.-Y. (2006), Reducing workload in systematic review
@@ -184,7 +182,7 @@ def wss(ranks: Sequence[float], included: Sequence[bool], recall: float = 0.95) 
 
 
 def midranks(values: Sequence[float]) -> list[float]:
-    """The place of each value among all, from 1; equal values share the mean of their places."""
+    """Return the place of each value among all, from 1; equal values share the mean of their places."""
     ordered = sorted(values)
     return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 
@@ -195,8 +193,8 @@ class Bin(Frozen):
     low: float
     high: float
     n: int
-    confidence: float | None  # the mean of the decisions' own; None where there are none
-    right: Proportion  # of these decisions, those that the human shares
+    confidence: float | None  # mean confidence of the decisions; None without any
+    right: Proportion  # decisions that the human shares
 
 
 class Reliability(Frozen):
@@ -205,18 +203,18 @@ class Reliability(Frozen):
     n: int
     bins: tuple[Bin, ...]
     ece: Figure  # expected calibration error, 0 to 1
-    right: Proportion  # over all of them
-    confidence: float | None  # the mean over all of them
+    right: Proportion  # over all decisions
+    confidence: float | None  # mean over all decisions
 
 
 def reliability(
     decisions: Sequence[tuple[float, bool]], level_of: Callable[[Sequence[int]], float | None] = lambda _: LEVEL
 ) -> Reliability:
-    """The curve over decisions: pairs of the confidence in one and whether the human decided alike.
+    """Return the reliability curve of decisions: pairs of a confidence and whether the human agreed.
 
     Args:
         decisions: in any order.
-        level_of: of the interval around the share of some decisions, by their places; None: there is none.
+        level_of: the confidence level for the share of some decisions, by their places; None: no interval.
 
     ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|, with ten bins of equal width.
 
@@ -243,9 +241,9 @@ def reliability(
     bins = tuple(bin_of(place, members) for place, members in enumerate(held))
     n = len(decisions)
     away = sum(
-        one.n * abs(one.right.estimate - one.confidence)
-        for one in bins
-        if one.right.estimate is not None and one.confidence is not None
+        interval.n * abs(interval.right.estimate - interval.confidence)
+        for interval in bins
+        if interval.right.estimate is not None and interval.confidence is not None
     )
     ece = Figure(value=away / n) if n else Figure(reason="the model decided no labelled record")
     everything = bin_of(0, range(n))

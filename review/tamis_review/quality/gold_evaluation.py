@@ -1,4 +1,4 @@
-"""The evaluation of a batch against a human's labels (the gold set): every figure, as plain data."""
+"""The evaluation of a batch against a human's labels (the gold set), as plain data."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,9 +23,9 @@ class Stands(Frozen):
     """The system's decisions on the records that a human included, or on those that the human excluded."""
 
     include: int = 0
-    referred: int = 0  # undecided: a human reads them
+    referred: int = 0  # undecided, for a human
     exclude: int = 0  # by the model
-    by_rule: int = 0  # excluded by the initial filter, before any model was asked
+    by_rule: int = 0  # by the initial filter, before any model
 
 
 class Rates(Frozen):
@@ -40,20 +40,20 @@ class Rates(Frozen):
 
     @classmethod
     def of(cls, records: Sequence[Judged], design: Design) -> "Rates":
-        """All of them, of records with labels."""
-        counts = Counter((_kept(one), one.included) for one in records)
+        """Compute every rate of labelled records."""
+        counts = Counter((_kept(record), record.included) for record in records)
         tp, fp, fn, tn = (counts[kept, included] for kept in (True, False) for included in (True, False))
         matrix = Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
 
         def figure(make: Callable[[Matrix, float], Figure], of: Callable[[Judged], bool] = lambda _: True) -> Figure:
-            return design.figure(lambda level: make(matrix, level), [one for one in records if of(one)], _right)
+            return design.figure(lambda level: make(matrix, level), [row for row in records if of(row)], _right)
 
         return cls(
             matrix=matrix,
-            sensitivity=figure(sensitivity, lambda one: one.included),
-            specificity=figure(specificity, lambda one: not one.included),
+            sensitivity=figure(sensitivity, lambda record: record.included),
+            specificity=figure(specificity, lambda record: not record.included),
             precision=figure(precision, _kept),
-            f1=figure(f1, lambda one: _kept(one) or one.included),
+            f1=figure(f1, lambda record: _kept(record) or record.included),
             mcc=figure(mcc),
         )
 
@@ -76,70 +76,70 @@ class GoldEvaluation(Frozen):
     """
 
     matching: Matching
-    sampling: Sampling  # how the labelled records lie in the batch; selected ones give no intervals
-    included: Stands  # by the human
+    sampling: Sampling  # position of the labelled records in the batch; selected records give no intervals
+    included: Stands  # counts of the human's includes
     excluded: Stands
-    referred: dict[str, int]  # why, and how many: uncertain, failed: timeout, pending, ...
-    screening: Rates  # include or referred to a human against excluded
+    referred: dict[str, int]  # reason and count: uncertain, failed: timeout, pending, ...
+    screening: Rates  # include or referred to a human, against excluded
     decided: Rates  # include against exclude, by the model or a rule
-    unread: Figure  # the share of records that nobody reads: excluded by the system
-    wss_95: Figure  # work saved over sampling at 95 % recall, in the order of the scores
+    unread: Figure  # share of records that no person reads: excluded by the system
+    wss_95: Figure  # work saved over sampling at 95 % recall, in score order
     lost: tuple[Lost, ...]
-    auc: Figure  # of the model's score for inclusion
-    score: ScoreBasis  # what the score for inclusion is
+    auc: Figure  # of the score for inclusion
+    score: ScoreBasis  # source of the score for inclusion
     reliability: Reliability  # of the model's confidence in its decisions
-    probability: Reliability | None  # of the probability from the tokens: `right` are included; None: there is none
+    probability: Reliability | None  # of the token probability: `right` are included; None: no probability
     calibration: CalibratedScore  # of the score, by the labels, cross-fitted
-    agreement: Agreement  # of the system's decisions with the human's
-    panel: PanelFigures | None = None  # of a batch that asks several models
+    agreement: Agreement  # of the system with the human
+    panel: PanelFigures | None = None  # of a batch with several models
 
 
 def evaluate(matched: Matched) -> GoldEvaluation:
-    """The evaluation of records that have their labels. Raises `InvalidRequest` where there are none."""
+    """Return the evaluation of labelled records. Raise `InvalidRequest` if there are none."""
     records = matched.records
     if not records:
         raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
     design = Design(examine((*records, *matched.others), seed=matched.seed))
-    by_model = [one for one in records if one.score is not None]
-    dropped = sum(not _kept(one) for one in records)
-    settled = [one for one in records if one.stand is not Stand.REFERRED]
+    by_model = [record for record in records if record.score is not None]
+    dropped = sum(not _kept(record) for record in records)
+    settled = [record for record in records if record.stand is not Stand.REFERRED]
     return GoldEvaluation(
         matching=matched.matching,
         sampling=design.sampling,
         included=_stands(records, human=True),
         excluded=_stands(records, human=False),
-        referred=dict(Counter(one.reason for one in records if one.stand is Stand.REFERRED).most_common()),
+        referred=dict(Counter(record.reason for record in records if record.stand is Stand.REFERRED).most_common()),
         screening=Rates.of(records, design),
         decided=Rates.of(settled, design),
         unread=design.figure(
             lambda level: proportion(dropped, len(records), "there is no record", level),
             records,
-            lambda one: not _kept(one),
+            lambda record: not _kept(record),
         ),
-        wss_95=wss([one.rank for one in records], [one.included for one in records]),
+        wss_95=wss([record.rank for record in records], [record.included for record in records]),
         lost=tuple(
-            Lost.model_validate(one, from_attributes=True)
-            for one in records
-            if one.human and one.stand is Stand.EXCLUDE
+            Lost.model_validate(record, from_attributes=True)
+            for record in records
+            if record.human and record.stand is Stand.EXCLUDE
         ),
         auc=design.figure(
             lambda level: auc(
-                [one.score for one in by_model if one.score is not None and one.human],
-                [one.score for one in by_model if one.score is not None and not one.human],
+                [record.score for record in by_model if record.score is not None and record.human],
+                [record.score for record in by_model if record.score is not None and not record.human],
                 level,
             ),
             by_model,
             _right,
         ),
         score=matched.score,
-        probability=design.reliability(records, lambda one: one.probability, lambda one: one.included)
-        if any(one.probability is not None for one in records)
+        probability=design.reliability(records, lambda record: record.probability, lambda record: record.included)
+        if any(record.probability is not None for record in records)
         else None,
         calibration=calibrated(by_model, design),
-        reliability=design.reliability(by_model, lambda one: one.confidence, _right),
+        reliability=design.reliability(by_model, lambda record: record.confidence, _right),
         agreement=design.agreement(
             lambda level: agreement(
-                [(one.stand.value, HUMAN[one.included]) for one in settled],
+                [(record.stand.value, HUMAN[record.included]) for record in settled],
                 categories=tuple(HUMAN.values()),
                 level=level,
             ),
@@ -150,7 +150,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
 
 
 def _stands(records: Sequence[Judged], *, human: bool) -> Stands:
-    stands = (one.stand.value if one.rule is None else "by_rule" for one in records if one.human is human)
+    stands = (record.stand.value if record.rule is None else "by_rule" for record in records if record.human is human)
     return Stands.model_validate(Counter(stands))
 
 
@@ -159,5 +159,5 @@ def _kept(record: Judged) -> bool:
 
 
 def _right(record: Judged) -> bool:
-    """Return whether the system keeps what the human includes, or excludes what the human does."""
+    """Return whether the system's decision matches the human's."""
     return _kept(record) is record.included

@@ -1,4 +1,4 @@
-"""A human's labels: a file that says of records, by their ids, which of them were included."""
+"""A human's labels: a file of record ids and whether each record was included."""
 
 import csv
 import io
@@ -18,11 +18,11 @@ from ..intake.reading import read_records
 from ..intake.recognise import Format, recognise
 from ..intake.record import LINE
 
-# The columns that are looked for where none is named.
+# Label columns to look for by default.
 USUAL = ("label", "include", "included", "human_decision", "decision")
 IDS = ("id", "pmid", "nct_id")
 SEED, INDEX = "seed", "index"
-PILOT = frozenset((SEED, INDEX))  # columns of a file that `tamis pilot` wrote
+PILOT = frozenset((SEED, INDEX))  # columns of a file from `tamis pilot`
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,47 +31,48 @@ class GoldLabel:
 
     item_id: str
     included: bool | None  # None: the cell is empty
-    line: int | None = None  # of the file
-    index: int | None = None  # the record's place in the batch, in the file of a pilot
+    line: int | None = None  # in the file
+    index: int | None = None  # place in the batch, for a pilot's file
 
 
 @dataclass(frozen=True)
 class GoldLabels:
-    """A file of labels, in its order."""
+    """The labels of a file, in its order."""
 
     labels: tuple[GoldLabel, ...]
     path: Path | None = None
     column: str | None = None
-    seed: int | None = None  # of the file of a pilot: by which `tamis pilot` drew its records
+    seed: int | None = None  # of the draw by `tamis pilot`, for a pilot's file
 
     @classmethod
     def of(cls, labels: Mapping[str, bool]) -> "GoldLabels":
-        """Labels that a program has: by item id, True for included."""
+        """Return a program's labels: by item id, True for included."""
         return cls(tuple(GoldLabel(item_id, included) for item_id, included in labels.items()))
 
 
-Labels = Path | str | Mapping[str, bool] | GoldLabels  # a file; by item id, True for included; or what was read of it
+Labels = Path | str | Mapping[str, bool] | GoldLabels  # a file; by item id, True for included; or labels already read
 
 
 def labels_of(labels: Labels, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
-    """Return labels in any of their forms as one; the other arguments and what is raised are those of `read_labels`."""
+    """Return labels of any form as `GoldLabels`. Other arguments and errors: see `read_labels`."""
     if isinstance(labels, Mapping):
         return GoldLabels.of(labels)
     return labels if isinstance(labels, GoldLabels) else read_labels(labels, column, max_bytes=max_bytes)
 
 
 def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int = MAX_FILE_BYTES) -> GoldLabels:
-    """The labels of a file: the one that was screened, with a column of labels, or one of ids and labels alone.
+    """Return the labels of a file: the screened file with a label column, or ids and labels alone.
 
     Args:
-        path: a file that `read_file` reads; or a CSV or TSV file without titles, whose first row names a column of ids
-            (`id`, `pmid`, `nct_id` or what exports call them) and the labels'.
-        column: the column with 1, true, yes or include for included records, 0, false, no or exclude for others, and
-            nothing for those without a label; None: the first of `USUAL` that the file has.
-        max_bytes: a larger file is not read.
+        path: a file for `read_file`; or a CSV or TSV file without titles, whose first row names an id column (`id`,
+            `pmid`, `nct_id` or a name from exports) and the label column.
+        column: the column with 1, true, yes or include for included records, 0, false, no or exclude for others,
+            and nothing for unlabelled records; None: the first of `USUAL` in the file.
+        max_bytes: the largest file to read.
 
     Raises:
-        InputError: naming file, line and field, where the file cannot be read, has no such column, or a label is none.
+        InputError: naming file, line and field, if the file is unreadable, has no such column, or a label is
+            invalid.
     """
     path = Path(path)
     bare = _bare(path, max_bytes)
@@ -111,7 +112,7 @@ def _number(record: Mapping[str, Any], field: str, path: Path) -> int:
 
 
 def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
-    """The rows of a file of ids and labels alone; None where it is a bibliographic file, which has its own readers."""
+    """Return the rows of a file of ids and labels alone; None for a bibliographic file, which has its own readers."""
     text = read_decoded(path, max_bytes=max_bytes).text
     if recognise(text) not in {Format.DELIMITED, None}:
         return None

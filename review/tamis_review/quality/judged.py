@@ -1,4 +1,4 @@
-"""A record as the system decided it, beside what a human said of it."""
+"""A record with the system's decision and a human's."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +14,7 @@ from .inclusion_score import ScoreScale, inclusion_score
 
 
 class Stand(StrEnum):
-    """The system's decision on a record. Whatever it did not decide goes to a human: nothing is excluded by failing."""
+    """The system's decision on a record. Undecided records go to a human: a failure excludes nothing."""
 
     INCLUDE = "include"
     EXCLUDE = "exclude"
@@ -23,31 +23,31 @@ class Stand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One record of a batch."""
+    """A record of a batch."""
 
     index: int  # place in the batch, from 0
     item_id: str
     title: str
     stand: Stand
-    reason: str  # the reason of an exclusion; of a referred record: uncertain, failed, cancelled, pending, running
-    confidence: float | None = None  # the model's, in its decision; None where no model decided
-    rule: str | None = None  # that excluded it before any model was asked
-    copy: bool = False  # of another record of the batch, and so not judged on its own
-    copy_of: int | None = None  # the place of that one
+    reason: str  # reason of an exclusion; for a referred record: uncertain, failed, cancelled, pending, running
+    confidence: float | None = None  # the model's, in its decision; None: no model decided
+    rule: str | None = None  # excluding rule, applied before any model
+    copy: bool = False  # of another record of the batch, so not judged itself
+    copy_of: int | None = None  # place of the other record
     human: bool | None = None  # True: a human included it; None: no label
-    database: str | None = None  # that the record comes from; None: it names none
+    database: str | None = None  # source of the record; None: not named
     probability: float | None = None  # of inclusion, from the tokens of the answer
-    relevance: int | None = None  # 0 to 100, as the model graded it
-    scale: ScoreScale = ScoreScale.CONFIDENCE  # of the batch's scores
+    relevance: int | None = None  # the model's grade, 0 to 100
+    scale: ScoreScale = ScoreScale.CONFIDENCE  # scale of the batch's scores
 
     @property
     def included(self) -> bool:
-        """True where a human included it."""
+        """Return whether a human included it."""
         return bool(self.human)
 
     @property
     def score(self) -> float | None:
-        """The model's support for inclusion, 0 to 1; None where it decided neither way, or the scale has none."""
+        """Return the model's support for inclusion, 0 to 1; None: undecided, or no number on the scale."""
         if self.confidence is None or self.stand is Stand.REFERRED:
             return None
         return inclusion_score(
@@ -60,9 +60,9 @@ class Judged:
 
     @property
     def rank(self) -> float:
-        """The order of reading, the highest first: referred records, then by score, last what rules exclude.
+        """Return the reading rank, highest first: referred records, then by score, rule exclusions last.
 
-        A decided record without a score is read with the referred ones.
+        A decided record without a score ranks with the referred records.
         """
         if self.stand is Stand.REFERRED:
             return inf
@@ -72,9 +72,9 @@ class Judged:
 
 
 def judged(row: ItemResult) -> Judged:
-    """The row of a filter's or an inclusion's results, as the model or a rule decided it.
+    """Return a result row of a filter or an inclusion as the model or a rule decided it.
 
-    Raises `InvalidRequest`: the row is of an operation that does not include or exclude.
+    Raises `InvalidRequest` if the operation does not include or exclude.
     """
     stand, reason, confidence = _stand(row)
     kept_out = row.exclusion

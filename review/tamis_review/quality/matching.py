@@ -1,4 +1,4 @@
-"""A batch's records with a human's labels put to them; what does not fit together is counted and named."""
+"""The match of a batch's records with a human's labels; mismatches are counted and named."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,38 +16,38 @@ from .gold_labels import GoldLabel, GoldLabels
 from .inclusion_score import ScoreBasis
 from .judged import Judged, Stand, judged
 
-NAMED = 10  # ids of what did not match, of each kind
+NAMED = 10  # unmatched ids named of each kind
 
 
 class Matching(Frozen):
     """The match of labels and records."""
 
-    by: Literal["id", "place", "index"]  # place: the labels' records are the batch's own, in order; index: of a pilot
-    records: int  # of the batch
-    labelled: int  # records with a label, copies not counted: those that are evaluated
-    unlabelled: int  # records without one, copies not counted
-    unlabelled_ids: tuple[str, ...]  # the first of them
-    labels: int  # records of the file that have a label
-    empty: int  # records of the file whose label is empty
+    by: Literal["id", "place", "index"]  # place: the labels' ids equal the batch's, in order; index: from a pilot
+    records: int  # in the batch
+    labelled: int  # evaluated records: with a label, without copies
+    unlabelled: int  # records without a label, without copies
+    unlabelled_ids: tuple[str, ...]  # the first unlabelled ids
+    labels: int  # records of the file with a label
+    empty: int  # records of the file with an empty label
     without_record: int  # labels whose record is not in the batch
-    without_record_ids: tuple[str, ...]  # the first of them
-    copies: int  # records of the batch that are copies of another one, which is judged for them
-    labelled_by_copy: int  # records that a human included only under a copy, and that count as included
+    without_record_ids: tuple[str, ...]  # the first such ids
+    copies: int  # copies of another record of the batch, which is judged instead
+    labelled_by_copy: int  # records included only through a copy's label
 
 
 @dataclass(frozen=True)
 class Matched:
-    """The records that a human labelled, copies left out, and how they were found."""
+    """The records that a human labelled, without copies, and the way they were matched."""
 
     records: tuple[Judged, ...]  # with a label
-    others: tuple[Judged, ...]  # without one
+    others: tuple[Judged, ...]  # without a label
     matching: Matching
-    seed: int | None = None  # where `tamis pilot` drew the labelled records, and these alone
-    score: ScoreBasis = field(default_factory=ScoreBasis)  # of the whole batch
+    seed: int | None = None  # if `tamis pilot` drew exactly the labelled records
+    score: ScoreBasis = field(default_factory=ScoreBasis)  # for the whole batch
 
 
 def check_decides(batch_id: str, operation: str) -> None:
-    """Raise `InvalidRequest` where a batch's operation includes or excludes nothing: labels say nothing of it."""
+    """Raise `InvalidRequest` if a batch's operation does not include or exclude, so labels do not apply."""
     if not kind_of(operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} is of the operation {operation!r}: labels say included or excluded, which only "
@@ -56,42 +56,42 @@ def check_decides(batch_id: str, operation: str) -> None:
 
 
 def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
-    """The rows of a batch with their labels.
+    """Return the rows of a batch with their labels.
 
-    By id; where the labels' ids are the batch's own, one after the other, by place, so that ids which several records
-    share do no harm. A copy of another record is not evaluated: no model was asked about it. Its label counts for the
-    record that stands for it: a work is included where a human included any of its copies.
+    Rows match by id. If the labels' ids equal the batch's in order, they match by place, so shared ids do no harm.
+    A copy is not evaluated, because no model saw it. Its label counts for the original: a work is included if a
+    human included any copy.
 
-    Raises `InvalidRequest`: no label has a record; two labels of one id contradict each other; or a label is of an id
-    that several records share.
+    Raises `InvalidRequest` if no label has a record, two labels of an id contradict each other, or several records
+    share a label's id.
     """
     everything = [judged(row) for row in rows]
     score = _score_basis(everything)
     everything = [replace(record, scale=score.scale) for record in everything]
     indices = _indices(everything, gold)
-    by_place = indices is None and [one.item_id for one in everything] == [label.item_id for label in gold.labels]
+    by_place = indices is None and [record.item_id for record in everything] == [label.item_id for label in gold.labels]
     strangers: list[str] = []
-    said: Sequence[bool | None]  # of each record what its label says
+    row_labels: Sequence[bool | None]  # the label of each record
     if by_place:
-        said = [label.included for label in gold.labels]
+        row_labels = [label.included for label in gold.labels]
     elif indices is not None:
-        said = [indices.get(one.index) for one in everything]
+        row_labels = [indices.get(record.index) for record in everything]
     else:
         label_of = _by_id(gold)
-        ids = Counter(one.item_id for one in everything if not one.copy)
+        ids = Counter(record.item_id for record in everything if not record.copy)
         if shared := next((item_id for item_id in label_of if ids[item_id] > 1), None):
             raise InvalidRequest(_sharing(shared, ids[shared], gold))
-        there = {one.item_id for one in everything}
-        said = [label_of.get(one.item_id) for one in everything]
+        there = {record.item_id for record in everything}
+        row_labels = [label_of.get(record.item_id) for record in everything]
         strangers = [item_id for item_id in label_of if item_id not in there]
-    rated = [replace(one, human=label) for one, label in zip(everything, said, strict=True)]
+    rated = [replace(record, human=label) for record, label in zip(everything, row_labels, strict=True)]
     labelled = sum(label.included is not None for label in gold.labels)
-    if labelled and all(one.human is None for one in rated):
+    if labelled and all(record.human is None for record in rated):
         raise InvalidRequest(_strangers(everything, gold))
     judged_for = _for_copies(rated)
-    records = [one for one in judged_for if not one.copy]
-    with_label = [one for one in records if one.human is not None]
-    without = [one for one in records if one.human is None]
+    records = [record for record in judged_for if not record.copy]
+    with_label = [record for record in records if record.human is not None]
+    without = [record for record in records if record.human is None]
     return Matched(
         tuple(with_label),
         tuple(without),
@@ -100,7 +100,7 @@ def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
             records=len(everything),
             labelled=len(with_label),
             unlabelled=len(without),
-            unlabelled_ids=tuple(one.item_id for one in without[:NAMED]),
+            unlabelled_ids=tuple(record.item_id for record in without[:NAMED]),
             labels=labelled,
             empty=len(gold.labels) - labelled,
             without_record=len(strangers),
@@ -125,11 +125,11 @@ def _score_basis(records: Sequence[Judged]) -> ScoreBasis:
 
 
 def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool | None] | None:
-    """The labels of a pilot's file by the places of its records; None of any other file."""
+    """Return the labels of a pilot's file by the places of its records; None for any other file."""
     if gold.seed is None:
         return None
     label_at: dict[int, bool | None] = {}
-    ids = {one.index: one.item_id for one in everything}
+    ids = {record.index: record.item_id for record in everything}
     for label in gold.labels:
         if label.index is None or ids.get(label.index) != label.item_id or label.index in label_at:
             record = "the record without an index" if label.index is None else indexed_words(label.index)
@@ -143,15 +143,15 @@ def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool |
 
 
 def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
-    """Return whether the records with a label are those that a draw with this seed gives first."""
+    """Return whether the labelled records are the first ones of a draw with this seed."""
     if seed is None:
         return False
-    labelled = {one.index for one in records if one.human is not None}
-    return set(sample([one.index for one in records], len(labelled), seed=seed)) == labelled
+    labelled = {record.index for record in records if record.human is not None}
+    return set(sample([record.index for record in records], len(labelled), seed=seed)) == labelled
 
 
 def _by_id(gold: GoldLabels) -> dict[str, bool]:
-    """Return the label of each id; several labels of one id must agree."""
+    """Return the label of each id; several labels of an id must agree."""
     first_label: dict[str, GoldLabel] = {}
     for label in gold.labels:
         if label.included is None:
@@ -167,12 +167,12 @@ def _by_id(gold: GoldLabels) -> dict[str, bool]:
 
 
 def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
-    """The records, those that have copies with what was said of any of them."""
+    """Return the original records, each with the labels of its copies."""
     merged = list(rated)
-    for one in rated:
-        if one.copy_of is not None and one.human is not None and 0 <= one.copy_of < len(merged):
-            stays = merged[one.copy_of]
-            merged[one.copy_of] = replace(stays, human=bool(stays.human) or one.human)
+    for record in rated:
+        if record.copy_of is not None and record.human is not None and 0 <= record.copy_of < len(merged):
+            stays = merged[record.copy_of]
+            merged[record.copy_of] = replace(stays, human=bool(stays.human) or record.human)
     return merged
 
 
@@ -185,14 +185,14 @@ def _sharing(item_id: str, records: int, gold: GoldLabels) -> str:
 
 
 def _strangers(records: Sequence[Judged], gold: GoldLabels) -> str:
-    labels, own = (
+    labels, ours = (
         ", ".join(repr(item_id) for item_id in list(dict.fromkeys(ids))[:3])
         for ids in (
             (label.item_id for label in gold.labels if label.included is not None),
-            (one.item_id for one in records),
+            (record.item_id for record in records),
         )
     )
-    return f"{_file(gold)}: no label is of a record of this batch; the labels are of {labels}, the batch holds {own}"
+    return f"{_file(gold)}: no label is of a record of this batch; the labels are of {labels}, the batch holds {ours}"
 
 
 def _called(item_id: str) -> str:

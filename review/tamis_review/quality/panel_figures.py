@@ -1,4 +1,4 @@
-"""The figures of a panel: how far its models agree, whether they err together, and what each of them brought."""
+"""The figures of a panel: the agreement of its models, their shared errors, and the contribution of each."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from .agreement import Agreement, agreement
 from .panel_record import PanelRecord, Word
 from .shared_errors import JointErrors, SharedErrors, shared_errors
 
-MOST_DIFFERING = 50  # records that are named
+MOST_DIFFERING = 50  # records named
 STATUSES = tuple(status.value for status in InclusionStatus)
 VERDICTS = (Verdict.MET.value, Verdict.NOT_MET.value, Verdict.UNCLEAR.value)
 
@@ -30,7 +30,7 @@ class PanelMember(Frozen):
     failed: int
     tokens: int
     cost: Cost | None  # dollars; None: no price is known
-    missed: Proportion  # records that people included and it excludes, of those that both decided
+    missed: Proportion  # records that people included and it excluded, of those decided by both
 
 
 class CriterionAgreement(Frozen):
@@ -46,28 +46,28 @@ class PanelPair(Frozen):
     first: str
     second: str
     differ: int
-    agreement: Agreement  # of their decisions: include, exclude, uncertain
+    agreement: Agreement  # of include, exclude, uncertain
     criteria: tuple[CriterionAgreement, ...] = ()
-    errors: SharedErrors | None = None  # None: people decided about none of these records
+    errors: SharedErrors | None = None  # None: people decided none of these records
 
 
 class Brought(Frozen):
     """What one model of a panel brought: the panel's decisions with and without it."""
 
     model: str
-    compared: int  # records whose decision without it is known
-    changed: int  # of these: decided differently without it
-    kept_with: int  # included or uncertain: what people read
+    compared: int  # records whose decision without this model is known
+    changed: int  # records decided differently without it
+    kept_with: int  # included or uncertain: for people to read
     kept_without: int
-    found: int  # records that people included and the panel excludes without it
-    lost: int  # records that people included and the panel excludes because of it
-    recall_with: Proportion  # of the records that people included, kept
+    found: int  # includes of people that the panel excludes without it
+    lost: int  # includes of people that the panel excludes because of it
+    recall_with: Proportion  # share kept, of people's includes
     recall_without: Proportion
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def nothing(self) -> bool:
-        """True where it changed no decision; or, as far as people decided, found nothing and saved no reading."""
+        """Return whether it changed no decision, or, by people's decisions, found nothing and saved no reading."""
         if not self.recall_with.total:
             return self.changed == 0
         return self.found == 0 and self.kept_with >= self.kept_without
@@ -79,7 +79,7 @@ class Differing(Frozen):
     index: int
     item_id: str
     disagreement: float
-    words: dict[str, str]  # by model: its decision, or `failed`
+    words: dict[str, str]  # decision or `failed`, by model
 
 
 class PanelFigures(Frozen):
@@ -87,19 +87,19 @@ class PanelFigures(Frozen):
 
     models: tuple[str, ...]
     policy: PanelPolicy
-    records: int  # that the panel was asked about
-    complete: int  # of these: each model that was asked gave a decision
-    unanimous: int  # of the complete: all said the same
+    records: int  # records put to the panel
+    complete: int  # records with a decision of every model asked
+    unanimous: int  # complete records with equal decisions
     labelled: int  # records that people decided
     members: tuple[PanelMember, ...]
     pairs: tuple[PanelPair, ...]
     brought: tuple[Brought, ...]
-    differing: tuple[Differing, ...]  # those on which models differ most, at most `MOST_DIFFERING`
+    differing: tuple[Differing, ...]  # records with the most disagreement, at most `MOST_DIFFERING`
 
 
 def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> PanelFigures:
-    """The figures of a panel's records; `human` says by place in the batch which of them people include."""
-    complete = [one for one in records if None not in one.statuses]
+    """Return the figures of a panel's records; `human`: people's inclusions by place in the batch."""
+    complete = [record for record in records if None not in record.statuses]
     places = range(len(panel.models))
     pairs = list(combinations(places, 2))
     return PanelFigures(
@@ -107,8 +107,8 @@ def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[i
         policy=panel.policy,
         records=len(records),
         complete=len(complete),
-        unanimous=sum(len(set(one.statuses)) == 1 for one in complete),
-        labelled=sum(one.index in human for one in records),
+        unanimous=sum(len(set(record.statuses)) == 1 for record in complete),
+        labelled=sum(record.index in human for record in records),
         members=tuple(_member(panel, place, records, human) for place in places),
         pairs=tuple(_pair(panel, pair, records, human, len(pairs)) for pair in pairs),
         brought=tuple(_brought(panel, place, records, human) for place in places),
@@ -117,11 +117,11 @@ def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[i
 
 
 def _member(panel: Panel, place: int, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> PanelMember:
-    words = [(one, one.words[place]) for one in records]
+    words = [(record, record.words[place]) for record in records]
     counts = Counter(word.status for _, word in words)
-    included = [word for one, word in words if human.get(one.index) and word.vote is not None]
+    included = [word for record, word in words if human.get(record.index) and word.vote is not None]
     costs = [word.cost for _, word in words]
-    known = [cost for cost in costs if cost is not None]
+    priced = [cost for cost in costs if cost is not None]
     return PanelMember(
         model=panel.models[place],
         include=counts[InclusionStatus.INCLUDE],
@@ -129,7 +129,7 @@ def _member(panel: Panel, place: int, records: Sequence[PanelRecord], human: Map
         uncertain=counts[InclusionStatus.UNCERTAIN],
         failed=counts[None],
         tokens=sum(word.tokens for _, word in words),
-        cost=sum(known, Decimal(0)) if len(known) == len(costs) else None,
+        cost=sum(priced, Decimal(0)) if len(priced) == len(costs) else None,
         missed=wilson(sum(_excludes(word) for word in included), len(included)),
     )
 
@@ -143,22 +143,22 @@ def _pair(
 ) -> PanelPair:
     words = [(record, record.words[pair[0]], record.words[pair[1]]) for record in records]
     judged = [row for row in words if row[1].vote is not None and row[2].vote is not None]
-    said = [(one.status.value, other.status.value) for _, one, other in judged if one.status and other.status]
-    labels = dict.fromkeys(label for _, one, _ in judged for label in one.verdicts)
-    labelled = [(human[record.index], one, other) for record, one, other in judged if record.index in human]
+    decisions = [(a.status.value, b.status.value) for _, a, b in judged if a.status and b.status]
+    labels = dict.fromkeys(label for _, a, _ in judged for label in a.verdicts)
+    labelled = [(human[record.index], a, b) for record, a, b in judged if record.index in human]
     return PanelPair(
         first=panel.models[pair[0]],
         second=panel.models[pair[1]],
-        differ=sum(one != other for one, other in said),
-        agreement=agreement(said, categories=STATUSES),
+        differ=sum(a != b for a, b in decisions),
+        agreement=agreement(decisions, categories=STATUSES),
         criteria=tuple(
             CriterionAgreement(
                 label=label,
                 agreement=agreement(
                     [
-                        (one.verdicts[label].value, other.verdicts[label].value)
-                        for _, one, other in judged
-                        if label in one.verdicts and label in other.verdicts
+                        (a.verdicts[label].value, b.verdicts[label].value)
+                        for _, a, b in judged
+                        if label in a.verdicts and label in b.verdicts
                     ],
                     categories=VERDICTS,
                 ),
@@ -172,26 +172,26 @@ def _pair(
 
 
 def _joint(labelled: Sequence[tuple[bool, Word, Word]], *, include: bool) -> JointErrors:
-    """The errors on the records that people included, or on those that they excluded; a doubt keeps the record."""
-    of_kind = [(one, other) for yes, one, other in labelled if yes is include]
-    errors = [(_excludes(one) is include, _excludes(other) is include) for one, other in of_kind]
+    """Return the errors on records that people included, or on those excluded; an uncertain vote keeps a record."""
+    of_kind = [(a, b) for yes, a, b in labelled if yes is include]
+    errors = [(_excludes(a) is include, _excludes(b) is include) for a, b in of_kind]
     return JointErrors(
         records=len(errors),
-        first=sum(one for one, _ in errors),
-        second=sum(other for _, other in errors),
-        both=sum(one and other for one, other in errors),
+        first=sum(by_first for by_first, _ in errors),
+        second=sum(by_second for _, by_second in errors),
+        both=sum(by_first and by_second for by_first, by_second in errors),
     )
 
 
 def _brought(panel: Panel, place: int, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> Brought:
     compared = [
-        (one, with_it, without)
-        for one in records
-        if (with_it := one.status(panel)) is not None and (without := one.without(panel, place)) is not None
+        (record, with_it, without)
+        for record in records
+        if (with_it := record.status(panel)) is not None and (without := record.without(panel, place)) is not None
     ]
     kept = [
-        (human.get(one.index), with_it is not InclusionStatus.EXCLUDE, without is not InclusionStatus.EXCLUDE)
-        for one, with_it, without in compared
+        (human.get(record.index), with_it is not InclusionStatus.EXCLUDE, without is not InclusionStatus.EXCLUDE)
+        for record, with_it, without in compared
     ]
     included = [(with_it, without) for yes, with_it, without in kept if yes]
     return Brought(
@@ -208,17 +208,17 @@ def _brought(panel: Panel, place: int, records: Sequence[PanelRecord], human: Ma
 
 
 def _differing(panel: Panel, records: Sequence[PanelRecord]) -> tuple[Differing, ...]:
-    ranked = [(share, one) for one in records if (share := disagreement([status for status in one.statuses if status]))]
+    ranked = [(share, row) for row in records if (share := disagreement([status for status in row.statuses if status]))]
     ranked.sort(key=lambda pair: (-pair[0], pair[1].index))
     return tuple(
         Differing(
-            index=one.index,
-            item_id=one.item_id,
+            index=row.index,
+            item_id=row.item_id,
             disagreement=share,
             words={
                 model: "failed" if status is None else status.value
-                for model, status in zip(panel.models, one.statuses, strict=True)
+                for model, status in zip(panel.models, row.statuses, strict=True)
             },
         )
-        for share, one in ranked[:MOST_DIFFERING]
+        for share, row in ranked[:MOST_DIFFERING]
     )

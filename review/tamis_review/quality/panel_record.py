@@ -1,4 +1,4 @@
-"""A record as the models of a panel judged it, reduced to what figures are made of, and read from the ledger."""
+"""A record as the models of a panel judged it, read from the ledger and reduced to the facts for figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,28 +13,28 @@ from tamis_schemas import InclusionStatus, ItemStatus, PanelResult, Verdict
 from tamis_schemas.ledger import items, results
 from tamis_schemas.operations.panel import HALF, Panel, Vote, decision
 
-AT_ONCE = 1_000  # rows: with the verdicts of each model they are long
+AT_ONCE = 1_000  # rows; each is long, with the verdicts of every model
 WORDS = results.c.detail.op("->")(PANEL)
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One model's vote, with its verdicts; without a vote where it failed."""
+    """A model's vote, with its verdicts; without a vote if it failed."""
 
     vote: Vote | None
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by the criterion's label; silence is `not met`
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by criterion label; a missing verdict is `not met`
     tokens: int = 0
-    cost: Decimal | None = None  # dollars; None: not known
+    cost: Decimal | None = None  # dollars; None: unknown
 
     @property
     def status(self) -> InclusionStatus | None:
-        """The model's decision; None: it failed."""
+        """Return the model's decision; None: it failed."""
         return None if self.vote is None else self.vote.status
 
 
 @dataclass(frozen=True, slots=True)
 class PanelRecord:
-    """A record with the words of the models that were asked about it, in the panel's order."""
+    """A record with the votes of the models asked, in the panel's order."""
 
     index: int
     item_id: str
@@ -42,31 +42,31 @@ class PanelRecord:
 
     @property
     def statuses(self) -> tuple[InclusionStatus | None, ...]:
-        """Each model's decision; None: it failed."""
+        """Return each model's decision; None: it failed."""
         return tuple(word.status for word in self.words)
 
     def status(self, panel: Panel) -> InclusionStatus | None:
-        """The panel's decision; None: there is none, because a model failed."""
+        """Return the panel's decision; None: a model failed, so there is none."""
         return decision(panel.policy, [word.vote for word in self.words])
 
     def without(self, panel: Panel, place: int) -> InclusionStatus | None:
-        """The decision of the panel without one of its models; None: a model that failed could change it."""
+        """Return the panel's decision without a model; None: a failed model could change it."""
         return decision(panel.policy, [word.vote for other, word in enumerate(self.words) if other != place])
 
 
 def panel_record(index: int, item_id: str, panel: PanelResult | Mapping[str, Any]) -> PanelRecord:
-    """The record of what the ledger keeps of a panel's words."""
+    """Return the record of a panel's votes in the ledger."""
     return PanelRecord(
         index,
         item_id,
         tuple(
             Word(
-                None if one.status is None or one.score is None else Vote(one.status, one.score),
-                {label: _plain(verdict.verdict) for label, verdict in one.verdicts.items()},
-                one.usage.total_tokens,
-                one.cost,
+                None if answer.status is None or answer.score is None else Vote(answer.status, answer.score),
+                {label: _plain(verdict.verdict) for label, verdict in answer.verdicts.items()},
+                answer.usage.total_tokens,
+                answer.cost,
             )
-            for one in PanelResult.model_validate(panel).verdicts
+            for answer in PanelResult.model_validate(panel).verdicts
         ),
     )
 
@@ -76,14 +76,14 @@ def _plain(verdict: Verdict) -> Verdict:
 
 
 def read_panel_records(connection: Connection, batch_id: UUID) -> Iterator[PanelRecord]:
-    """Every record of the batch with a panel's words, in their order; a failed one with the words of the others."""
+    """Yield every record of the batch with a panel's votes, in order; a failed record with the other models' votes."""
     statement = _of_panel(batch_id, items.c.idx, items.c.item_id, WORDS.label("panel")).order_by(items.c.idx)
     for row in connection.execute(statement.execution_options(yield_per=AT_ONCE)):
         yield panel_record(row.idx, row.item_id, row.panel)
 
 
 def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
-    """The places of the records on which the models of a panel differ, where most pairs do first, then the doubtful."""
+    """Return the places of disputed records: first those with most differing pairs of models, then the doubtful."""
     apart, score = (cast(WORDS.op("->>")(name), Float) for name in ("disagreement", "score"))
     doubt = func.abs(func.round(cast(score - HALF, Numeric), 9))
     statement = _of_panel(batch_id, items.c.idx).where(apart > 0).order_by(apart.desc(), doubt, items.c.idx)
@@ -91,7 +91,7 @@ def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
 
 
 def _of_panel(batch_id: UUID, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Return the columns of the records that have a panel's words: decided ones, and failed ones."""
+    """Return the columns of the records, decided or failed, that have a panel's votes."""
     there = (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx)
     ended = items.c.state.in_([ItemStatus.DECIDED.value, ItemStatus.FAILED.value])
     return select(*columns).join(results, there).where(items.c.batch_id == batch_id, ended, WORDS.is_not(None))

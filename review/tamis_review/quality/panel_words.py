@@ -1,4 +1,4 @@
-"""The figures of a panel in sentences, each with what it means for the review."""
+"""The figures of a panel in sentences, each with its meaning for the review."""
 
 from collections.abc import Iterator
 
@@ -25,13 +25,13 @@ SELECTED = (
 
 
 def shared_count(one: Proportion) -> str:
-    """A share in words: `31 of 36 (86.1%)`; of nothing `none of 0`."""
+    """Return a share in words: `31 of 36 (86.1%)`, or `none of 0`."""
     share = "" if one.estimate is None else f" ({one.estimate:.1%})"
     return f"{one.count:,} of {one.total:,}{share}"
 
 
 def panel_sentences(figures: PanelFigures) -> tuple[str, ...]:
-    """The sentences on a panel, in the order in which a reader needs them."""
+    """Return the sentences on a panel, in reading order."""
     return tuple(_sentences(figures))
 
 
@@ -57,20 +57,20 @@ def _pair(pair: PanelPair) -> str:
     agreement = pair.agreement
     chance = "" if agreement.kappa is None else f", kappa {agreement.kappa:.2f}"
     chance += "" if agreement.ac1 is None else f", AC1 {agreement.ac1:.2f}"
-    told = f"{pair.first} and {pair.second} differ on {pair.differ:,} of {agreement.n:,} records{chance}."
+    text = f"{pair.first} and {pair.second} differ on {pair.differ:,} of {agreement.n:,} records{chance}."
     lowest = min(
-        (one for one in pair.criteria if one.agreement.observed is not None),
-        key=lambda one: one.agreement.observed or 0.0,
+        (criterion for criterion in pair.criteria if criterion.agreement.observed is not None),
+        key=lambda criterion: criterion.agreement.observed or 0.0,
         default=None,
     )
     if lowest is not None and lowest.agreement.observed is not None and lowest.agreement.observed < 1:
-        told += f" They differ most on {lowest.label}, where they agree on {lowest.agreement.observed:.1%} of records."
-    return told if pair.errors is None else f"{told} {shared_words(pair.errors)}"
+        text += f" They differ most on {lowest.label}, where they agree on {lowest.agreement.observed:.1%} of records."
+    return text if pair.errors is None else f"{text} {shared_words(pair.errors)}"
 
 
 def shared_words(errors: SharedErrors) -> str:
-    """The joint errors of two models, and what they mean."""
-    told = (
+    """Return the joint errors of two models, with their meaning."""
+    sentence = (
         f"On {errors.records:,} records that people decided they err on {errors.first:,} and {errors.second:,}, on the "
         f"same {errors.joint:,}; independent errors would give {errors.expected:.1f}"
     )
@@ -82,28 +82,28 @@ def shared_words(errors: SharedErrors) -> str:
             meaning = "no sign that they share errors: as far as these records tell, the one is a check on the other"
         case Sharing.TOO_FEW:
             meaning = "too few errors to say whether they share them"
-    return f"{told}{measured}: {meaning}."
+    return f"{sentence}{measured}: {meaning}."
 
 
 def _p(p: float) -> str:
     return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _brought(one: Brought) -> str:
-    if one.changed == 0:
-        return f"{one.model} brought nothing: without it every one of {one.compared:,} decisions would be the same."
-    told = (
-        f"Without {one.model} {one.changed:,} of {one.compared:,} decisions would be others, and people would read "
-        f"{one.kept_without:,} records in the place of {one.kept_with:,}."
+def _brought(gain: Brought) -> str:
+    if gain.changed == 0:
+        return f"{gain.model} brought nothing: without it every one of {gain.compared:,} decisions would be the same."
+    effect = (
+        f"Without {gain.model} {gain.changed:,} of {gain.compared:,} decisions would be others, and people would read "
+        f"{gain.kept_without:,} records in the place of {gain.kept_with:,}."
     )
-    if not one.recall_with.total:
-        return f"{told} Whether they would be better ones only people's decisions can tell."
-    recall = f"{shared_count(one.recall_with)} with it, {shared_count(one.recall_without)} without"
-    if one.nothing:
+    if not gain.recall_with.total:
+        return f"{effect} Whether they would be better ones only people's decisions can tell."
+    recall = f"{shared_count(gain.recall_with)} with it, {shared_count(gain.recall_without)} without"
+    if gain.nothing:
         return (
-            f"{one.model} brought nothing, as far as people decided: it found none of the records that they include "
-            f"(kept: {recall}), and it saves no reading. {told}"
+            f"{gain.model} brought nothing, as far as people decided: it found none of the records that they include "
+            f"(kept: {recall}), and it saves no reading. {effect}"
         )
-    lost = f" and lost {one.lost:,} that the others keep" if one.lost else ""
-    found = f"It found {one.found:,} of the records that people include and the panel would lose without it{lost}"
-    return f"{told} {found} (kept: {recall})."
+    lost = f" and lost {gain.lost:,} that the others keep" if gain.lost else ""
+    finds = f"It found {gain.found:,} of the records that people include and the panel would lose without it{lost}"
+    return f"{effect} {finds} (kept: {recall})."

@@ -1,13 +1,12 @@
-"""A labelled pilot: the threshold that it allows, what that saves, and which records of the batch lie below.
+"""A labelled pilot: the threshold that it allows, the reading saved, and the records below.
 
-The threshold on the score keeps a wanted share of the includes, with a bound that holds for any sample's size.
-Fixed-sequence testing, as in "learn then test": for each threshold the hypothesis "its recall is below R" is tested,
-from the loosest threshold upwards, each at the level delta, and the last threshold before the first one that is not
-rejected is taken. The order is fixed before the labels are seen, so the probability that any false hypothesis is
-accepted stays at delta, however many thresholds there are. The test is exact: the includes of the pilot that a
-threshold misses are binomial, and "recall >= R" is accepted where the one-sided Clopper-Pearson bound on it, at the
-level 1 - delta, reaches R. A stricter threshold misses what a looser one misses and more, so ties and clumps of scores,
-and taking the thresholds from the pilot's own scores, change nothing about the guarantee.
+The threshold on the score keeps a wanted share of the includes, with a bound that holds for any sample size. It uses
+fixed-sequence testing ("learn then test"). For each threshold, loosest first, it tests the hypothesis "its recall is
+below R" at the level delta. The last threshold before the first failed rejection is taken. The order is fixed before
+the labels are seen, so the probability of accepting any false hypothesis stays at delta, for any number of thresholds.
+The test is exact: the pilot's includes below a threshold are binomial, and "recall >= R" is accepted if the one-sided
+Clopper-Pearson bound, at the level 1 - delta, reaches R. A stricter threshold misses all that a looser one misses. So
+the guarantee survives ties, clumps of scores, and thresholds from the pilot's own scores.
 
 Source: Angelopoulos, A. N., Bates, S., Candès, E. J., Jordan, M. I., Lei, L. (2021), Learn then test: calibrating
 predictive algorithms to achieve risk control, arXiv:2110.01052, section on fixed-sequence testing.
@@ -31,37 +30,36 @@ from .matching import Matched, Matching
 from .sampling import Lie, Sampling, examine
 
 NO_SAMPLE = "the labelled records are no random sample of the batch, so no threshold can be promised for it"
-MOST_INCLUDES = 1_000_000  # where the search for a pilot's size ends
+MOST_INCLUDES = 1_000_000  # end of the search for a pilot's size
 
 
 class Threshold(Frozen):
     """The result of a pilot: keep every record whose score is at least `value`; or that the pilot is too small."""
 
-    recall: float  # that the threshold is to have
-    delta: float  # the probability that it has not, over pilots
-    includes: int  # of the pilot, by the human
-    value: float | None = None  # None: there is no such threshold
-    missed: int  # includes of the pilot below the threshold; without one, below any: those that rules exclude
-    weight: float = 1.0  # labelled includes that say as much as one drawn alone; more than 1 where they lie in blocks
-    bound: float | None = None  # recall is at least this, with probability 1 - delta
+    recall: float  # the wanted recall
+    delta: float  # probability, over pilots, of missing it
+    includes: int  # in the pilot, by the human
+    value: float | None = None  # None: no such threshold
+    missed: int  # includes of the pilot below the threshold; without one, includes that rules exclude
+    weight: float = 1.0  # labelled includes that count as one independent include; more than 1 in blocks
+    bound: float | None = None  # lower bound of the recall, with probability 1 - delta
     needed: int | None = None  # without a threshold: includes that a pilot with as many misses would need
 
 
 def choose_threshold(
     ranks: Sequence[float], recall: float = 0.95, delta: float = 0.05, weight: float = 1.0
 ) -> Threshold:
-    """The strictest threshold whose recall is at least `recall` with probability 1 - `delta`.
+    """Return the strictest threshold whose recall is at least `recall` with probability 1 - `delta`.
 
     Args:
-        ranks: of the pilot's includes, those of the human: the score, `inf` where a human reads the record in any
-            case, `-inf` where a rule excludes it whatever the threshold. The pilot is a random sample of the records
-            that the threshold is for.
+        ranks: of the human's includes in the pilot: the score, `inf` if a human reads the record in any case,
+            `-inf` if a rule excludes it. The pilot is a random sample of the records that the threshold is for.
         recall: the share of includes to keep, between 0 and 1.
         delta: the probability of keeping less, between 0 and 1.
-        weight: how many of the includes say as much as one that was drawn alone, at least 1: the design effect.
+        weight: how many includes count as one independent include, at least 1: the design effect.
 
     Raises:
-        InvalidParameters: recall or delta does not lie between 0 and 1.
+        InvalidParameters: recall or delta is not between 0 and 1.
     """
     for name, share in (("recall", recall), ("delta", delta)):
         if not 0 < share < 1:
@@ -86,7 +84,7 @@ def choose_threshold(
 
 
 def includes_needed(recall: float, delta: float, missed: int = 0, weight: float = 1.0) -> int:
-    """The smallest number of includes with which a pilot that misses so many of them allows a threshold.
+    """Return the fewest includes with which a pilot with so many misses allows a threshold.
 
     Without misses: the smallest n with recall ** n <= delta.
     """
@@ -104,17 +102,17 @@ class Calibration(Frozen):
     """A threshold with its guarantee, or why there is none."""
 
     matching: Matching
-    sampling: Sampling  # how the labelled records lie in the batch; selected ones give no threshold
-    score: ScoreBasis  # the scale that the threshold is on
+    sampling: Sampling  # position of the labelled records in the batch; selected records give no threshold
+    score: ScoreBasis  # scale of the threshold
     threshold: Threshold
-    saved: Figure  # the share of the pilot's records below the threshold, which nobody reads
-    below: int  # records of the whole batch below it, labelled or not
+    saved: Figure  # share of the pilot's records below the threshold, which no person reads
+    below: int  # records of the whole batch below it
     of: int = Field(description="Records of the whole batch, copies of others left out.")
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def refusal(self) -> str | None:
-        """The reason why there is no threshold, and what to do about it; None where there is one."""
+        """Return why there is no threshold, with what to do; None if there is one."""
         chosen = self.threshold
         if chosen.value is not None:
             return None
@@ -135,38 +133,37 @@ class Calibration(Frozen):
 
 @dataclass(frozen=True)
 class Calibrated:
-    """The result of a pilot, with the records that it was read from."""
+    """The result of a pilot, with the records behind it."""
 
     calibration: Calibration
-    records: tuple[Judged, ...]  # of the whole batch, in its order, copies left out
+    records: tuple[Judged, ...]  # of the whole batch in order, without copies
 
     def kept(self, record: Judged) -> bool:
-        """Return whether the threshold keeps a record; without a threshold nothing is dropped but by rules."""
+        """Return whether the threshold keeps a record; without a threshold, only rules drop records."""
         value = self.calibration.threshold.value
         return record.rank >= (0.0 if value is None else value)
 
 
 def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Calibrated:
-    """The threshold that keeps `recall` of the includes with probability 1 - `delta`, from records with labels.
+    """Return the threshold that keeps `recall` of the includes with probability 1 - `delta`, from labelled records.
 
     Raises:
         InvalidRequest: no record has a label.
-        InvalidParameters: recall or delta does not lie between 0 and 1.
+        InvalidParameters: recall or delta is not between 0 and 1.
     """
     if not matched.records:
         raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
-    records = tuple(sorted((*matched.records, *matched.others), key=lambda one: one.index))
+    records = tuple(sorted((*matched.records, *matched.others), key=lambda record: record.index))
     sampling = examine(records, seed=matched.seed)
     included = [record for record in matched.records if record.human]
-    # A block counts as one record. What its records share is not known where hardly an include is missed: the worst is
-    # assumed (an ICC of 1).
-    weight = mean_block([sampling.block_of[one.index] for one in included]) if sampling.lie is Lie.BLOCKS else 1.0
+    # A block counts as one record: with few missed includes the ICC is unknown, so 1 (the worst) is assumed.
+    weight = mean_block([sampling.block_of[record.index] for record in included]) if sampling.lie is Lie.BLOCKS else 1.0
     threshold = choose_threshold([record.rank for record in included], recall, delta, weight)
     if not sampling.promises:
         threshold = Threshold(recall=recall, delta=delta, includes=threshold.includes, missed=threshold.missed)
     limit = threshold.value
     nothing = "there is no threshold"
-    pilot_below = 0 if limit is None else sum(one.rank < limit for one in matched.records)
+    pilot_below = 0 if limit is None else sum(record.rank < limit for record in matched.records)
     return Calibrated(
         Calibration(
             matching=matched.matching,
@@ -174,7 +171,7 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
             score=matched.score,
             threshold=threshold,
             saved=Figure(reason=nothing) if limit is None else proportion(pilot_below, len(matched.records), nothing),
-            below=0 if limit is None else sum(one.rank < limit for one in records),
+            below=0 if limit is None else sum(record.rank < limit for record in records),
             of=len(records),
         ),
         records,

@@ -1,8 +1,7 @@
-"""The position of the labelled records among those of the batch: as in a random sample, in blocks, or selected.
+"""The position of the labelled records in the batch: as in a random sample, in blocks, or selected.
 
-Whatever a pilot says of the whole batch it says because chance chose its records. So where they lie is held against
-what chance does: six tests, each at a sixth of `SIGNIFICANCE`, so that of pilots which are random samples at most one
-in a hundred is taken for none.
+A pilot describes the whole batch only if chance chose its records. So six tests compare their position with chance,
+each at a sixth of `SIGNIFICANCE`: at most one random pilot in a hundred is rejected.
 
 | test | statistic | distribution under chance |
 |---|---|---|
@@ -13,9 +12,9 @@ in a hundred is taken for none.
 | decisions | how many of each kind (include, exclude, by rule, referred) are labelled | hypergeometric, exact |
 | databases | how many of each database are labelled | hypergeometric, exact |
 
-The last two are two-sided and shared among the groups (Bonferroni). The first is for labels of half the batch or less:
-of more, neighbours are unavoidable, and what is missing is seen as a stretch. Where it finds blocks, each block is
-represented by its middle record in the other tests: whether blocks were drawn at random is then the question.
+The last two are two-sided and shared among the groups (Bonferroni). The first is for labels of at most half the batch:
+with more, neighbours are unavoidable, and gaps show as a stretch. If it finds blocks, the other tests use the middle
+record of each block, and so test whether blocks were drawn at random.
 
 Source: Stevens, W. L. (1939), Distribution of groups in a sequence of alternatives, Annals of Eugenics 9, 10-17; Mann,
 H. B., Whitney, D. R. (1947), On a test of whether one of two random variables is stochastically larger than the other,
@@ -38,25 +37,25 @@ from .judged import Judged, Stand
 
 SIGNIFICANCE = 0.01  # of all tests together
 TESTS = 6
-FEWEST_BLOCKS = 10  # of fewer nobody can say how alike records within a block are
-MOST_DATABASES = 20  # a column of more values names something else, such as the volume and the pages
-NEIGHBOURS = 0.5  # times the mean gap: records closer than that are of one block, where there are blocks
+FEWEST_BLOCKS = 10  # fewer blocks do not show how alike their records are
+MOST_DATABASES = 20  # a column with more values holds something else, such as volumes and pages
+NEIGHBOURS = 0.5  # times the mean gap: closer records share a block, if there are blocks
 
 
 class Lie(StrEnum):
     """The position of the labelled records."""
 
     CENSUS = "census"  # every record of the batch is labelled
-    RANDOM = "random"  # as those of a random sample do, as far as tests can tell
-    BLOCKS = "blocks"  # in blocks, which lie as if they were drawn at random
-    SELECTED = "selected"  # as those of a random sample do not
+    RANDOM = "random"  # like a random sample, as far as tests show
+    BLOCKS = "blocks"  # in blocks at random positions
+    SELECTED = "selected"  # unlike a random sample
 
 
 class SampleFlaw(Frozen):
     """A test that says that the labelled records are no random sample."""
 
     test: str
-    p: float  # the probability of what is found, or of worse, were they one
+    p: float  # probability of this finding or worse in a random sample
     words: str  # with the figures
 
 
@@ -65,34 +64,34 @@ class Sampling(Frozen):
 
     lie: Lie
     labelled: int
-    of: int  # records of the batch, copies left out
-    blocks: int | None = None  # where they lie in blocks: how many
-    seed: int | None = None  # that drew them: `tamis pilot` gives these records and no others
+    of: int  # records of the batch, without copies
+    blocks: int | None = None  # number of blocks, if there are blocks
+    seed: int | None = None  # of the draw: `tamis pilot` gives exactly these records
     findings: tuple[SampleFlaw, ...] = ()
-    block_of: dict[int, int] = Field(default={}, exclude=True)  # place in the batch -> block, where they lie in blocks
+    block_of: dict[int, int] = Field(default={}, exclude=True)  # place in the batch -> block, if there are blocks
 
     @property
     def promises(self) -> bool:
-        """True where the labelled records speak for the whole batch."""
+        """Return whether the labelled records represent the whole batch."""
         return self.lie is not Lie.SELECTED
 
     @property
     def why_not(self) -> str | None:
-        """The findings against them, with the figures; None where there are none."""
+        """Return the findings against them, with the figures; None without findings."""
         if self.promises:
             return None
-        return "; ".join(f"{one.words} (p {_p(one.p)})" for one in self.findings)
+        return "; ".join(f"{finding.words} (p {_p(finding.p)})" for finding in self.findings)
 
 
 def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
-    """Examine the position of the records with a label among all.
+    """Examine the position of the labelled records among all.
 
     Args:
-        records: of the batch in their order, copies left out.
-        seed: of a draw that is known to have given just the labelled records.
+        records: of the batch in order, without copies.
+        seed: of a draw known to give exactly the labelled records.
     """
-    records = sorted(records, key=lambda one: one.index)
-    at = [place for place, one in enumerate(records) if one.human is not None]
+    records = sorted(records, key=lambda record: record.index)
+    at = [place for place, record in enumerate(records) if record.human is not None]
     n, of = len(at), len(records)
     if n in (0, of):
         return Sampling(lie=Lie.CENSUS, labelled=n, of=of)
@@ -109,7 +108,7 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
     within = {place for block in blocks for place in range(block[0], block[-1] + 1)}
     shown = [place for place in range(of) if place in middles or place not in within]
     drawn = [place in middles for place in shown]
-    flaws += [one for one in _tests([records[place] for place in shown], drawn) if one is not None]
+    flaws += [flaw for flaw in _tests([records[place] for place in shown], drawn) if flaw is not None]
     block_of = {records[place].index: number for number, block in enumerate(blocks) for place in block}
     lie = Lie.SELECTED if flaws else Lie.RANDOM if in_blocks is None else Lie.BLOCKS
     return Sampling(
@@ -123,7 +122,7 @@ def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
 
 
 def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
-    """The share of pairs in which the drawn one is the larger, ties counting a half; and the two-sided p of it.
+    """Return the share of pairs with the drawn value larger (ties count a half), and its two-sided p.
 
     z = (|U - m n / 2| - 1/2) / s,  s^2 = m n / 12 * (N + 1 - sum over ties of (t^3 - t) / (N (N - 1)))
     """
@@ -138,9 +137,9 @@ def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, fl
 
 
 def stretch_probability(stretch: int, sample: int, population: int) -> float:
-    """The probability, at most, that a random sample leaves a stretch of so many records in a row without one of it.
+    """Return an upper bound on the probability that a random sample leaves so long a stretch empty.
 
-    Each of the n + 1 gaps is that long with C(N - g, n) / C(N, n); the sum over them bounds that of any.
+    Each of the n + 1 gaps is that long with C(N - g, n) / C(N, n); their sum bounds the probability of any.
     """
     if stretch > population - sample:
         return 0.0
@@ -149,16 +148,16 @@ def stretch_probability(stretch: int, sample: int, population: int) -> float:
 
 
 def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleFlaw | None]:
-    """Run the tests on records in their order; `drawn` tells for each whether it was drawn."""
+    """Run the tests on records in order; `drawn` shows which records were drawn."""
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)
     places = "stand towards the {} of the batch: behind another"
     yield _ranks("places", places, ("beginning", "end"), range(len(drawn)), drawn)
     scores = "have {} scores for inclusion: above another's"
-    yield _ranks("scores", scores, ("low", "high"), [one.rank for one in records], drawn)
-    yield _groups("decisions", "the system {}", [_kind(one) for one in records], drawn)
-    databases = [one.database for one in records]
+    yield _ranks("scores", scores, ("low", "high"), [record.rank for record in records], drawn)
+    yield _groups("decisions", "the system {}", [_kind(record) for record in records], drawn)
+    databases = [record.database for record in records]
     names = {name for name in databases if name is not None}
     if 0 < len(names) <= MOST_DATABASES:
         yield _groups("databases", "are from {}", [name or "no database that is named" for name in databases], drawn)
@@ -190,7 +189,7 @@ def _stretch(records: Sequence[Judged], drawn: Sequence[bool]) -> SampleFlaw | N
 def _ranks(
     test: str, says: str, ends: tuple[str, str], values: Sequence[float], drawn: Sequence[bool]
 ) -> SampleFlaw | None:
-    """The ranks of what is drawn: at the one end, or at the other one."""
+    """Return the flaw if the drawn records rank too high or too low."""
     others = [value for value, yes in zip(values, drawn, strict=True) if not yes]
     share, p = rank_sum(list(compress(values, drawn)), others)
     where = says.format(ends[share > 1 / 2])
@@ -198,7 +197,7 @@ def _ranks(
 
 
 def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> SampleFlaw | None:
-    """The group of which the fewest or the most are drawn, beside what chance makes."""
+    """Return the flaw of the group with the fewest or the most records drawn, compared with chance."""
     of, n = len(drawn), sum(drawn)
     sizes, labelled = Counter(names), Counter(name for name, yes in zip(names, drawn, strict=True) if yes)
     if len(sizes) == 1:
@@ -209,7 +208,7 @@ def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -
         more = 1 - probability_up_to(labelled[name] - 1, n, of, sizes[name])
         return min(1.0, 2 * min(fewer, max(0.0, more)))
 
-    name = min(sizes, key=lambda one: (both_sides(one), one))
+    name = min(sizes, key=lambda group: (both_sides(group), group))
     usual = n * sizes[name] / of
     return _finding(
         test,
@@ -226,7 +225,7 @@ def _kind(record: Judged) -> str:
 
 
 def _blocks(at: Sequence[int], gap: int) -> list[list[int]]:
-    """The places in runs, whose members have at most `gap` others between them."""
+    """Return the places in runs, with gaps of at most `gap` records."""
     blocks: list[list[int]] = []
     for place in at:
         if blocks and place - blocks[-1][-1] <= gap + 1:

@@ -1,15 +1,15 @@
-"""Calibration of a score: what it says of inclusion, by the records that people have decided so far.
+"""Calibration of a score: the probability of inclusion, from the records decided so far.
 
-A score of 0.9 need not mean that nine of ten such records are included. Decided records show what it means:
+A score of 0.9 need not mean that nine of ten such records are included. Decided records show its meaning:
 
-| decided so far | what is fitted |
+| decided so far | fitted curve |
 |---|---|
 | fewer than 20 includes, or fewer than 20 excludes | nothing: the score stays as it is |
 | at least so many | Platt's sigmoid of the score's log-odds: two numbers, which few records bear |
 | at least 200, 50 of them includes and 50 excludes | isotonic regression: any curve that rises, which needs more |
 
-A curve is never judged by the records that it was fitted to: they are dealt into ten folds, and each fold is read by
-the curve of the other nine (cross-fitting).
+A curve is never judged by the records that it was fitted to. They are dealt into ten folds, and the curve of the other
+nine gives the probabilities of each fold (cross-fitting).
 
 Sources: Platt, J. (1999), Probabilistic outputs for support vector machines, with the fit of Lin, H.-T., Lin, C.-J.,
 Weng, R. C. (2007), A note on Platt's probabilistic outputs for support vector machines, Machine Learning 68, 267-276;
@@ -33,18 +33,18 @@ from .design import Design
 from .figure import Reliability
 from .judged import Judged
 
-FEWEST = 20  # includes, and excludes: Platt's sigmoid from here on
-ISOTONIC_FROM = 200  # decided records, with
-ISOTONIC_OF_EACH = 50  # includes and excludes at least
+FEWEST = 20  # includes, and excludes: minimum for Platt's sigmoid
+ISOTONIC_FROM = 200  # decided records, and
+ISOTONIC_OF_EACH = 50  # at least so many includes and excludes
 FOLDS = 10
 TENTHS = tuple(tenth / 10 for tenth in range(11))
-SURE = 1e-6  # a score of 0 or 1 counts as this far from it: log-odds know no certainty
-STEPS = 100  # of Newton's method; ten are usual
-CLOSE = 1e-10  # of its slope, in sum
+SURE = 1e-6  # minimum distance of a score from 0 and 1, because log-odds need it
+STEPS = 100  # of Newton's method; usually ten
+CLOSE = 1e-10  # total slope at the optimum
 
 
 class Method(StrEnum):
-    """How a score is calibrated."""
+    """The method of a calibration."""
 
     PLATT = "platt"
     ISOTONIC = "isotonic"
@@ -64,13 +64,13 @@ class Platt:
 
 @dataclass(frozen=True, slots=True)
 class Isotonic:
-    """Blocks of scores with the share of includes in each; between two blocks the line from one to the other."""
+    """Blocks of scores with their shares of includes, joined by straight lines."""
 
-    scores: tuple[float, ...]  # the first and the last score of each block, rising
+    scores: tuple[float, ...]  # first and last score of each block, rising
     shares: tuple[float, ...]  # of the same places
 
     def probability(self, score: float) -> float:
-        """Return the same; beyond the first and the last score it is theirs."""
+        """Return the probability of inclusion; beyond the first and the last score it is constant."""
         after = bisect_right(self.scores, score)
         if after == 0:
             return self.shares[0]
@@ -85,7 +85,7 @@ Calibrator: TypeAlias = Platt | Isotonic  # a rising curve from a score to the p
 
 
 def method_for(labels: Sequence[bool]) -> Method | None:
-    """The method that so many decided records bear; None: there are too few of them."""
+    """Return the method for so many decided records; None: too few."""
     includes = sum(labels)
     rarer = min(includes, len(labels) - includes)
     if rarer < FEWEST:
@@ -94,7 +94,7 @@ def method_for(labels: Sequence[bool]) -> Method | None:
 
 
 def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
-    """The curve that decided records give: scores from 0 to 1, True for an include. None: there are too few of them."""
+    """Return the curve of decided records: scores from 0 to 1, True for an include. None: too few records."""
     method = method_for(labels)
     return None if method is None else _fit(method, scores, labels)
 
@@ -102,12 +102,12 @@ def fit(scores: Sequence[float], labels: Sequence[bool]) -> Calibrator | None:
 def cross_fitted(
     scores: Sequence[float], labels: Sequence[bool], indices: Sequence[int], *, seed: int = 0
 ) -> list[float] | None:
-    """The probability of each decided record, by the curve of the folds that it is not in; None: there are too few.
+    """Return the probability of each decided record, by the curve of the other folds; None: too few records.
 
     Args:
         scores: from 0 to 1.
         labels: True for an include.
-        indices: of the records, each once; with the seed they say which fold a record is in.
+        indices: of the records, unique; with the seed they choose the fold.
         seed: of the folds.
     """
     method = method_for(labels)
@@ -118,11 +118,11 @@ def cross_fitted(
     for left_out in range(FOLDS):
         others = [at for at in range(len(scores)) if fold[at] != left_out]
         curves.append(_fit(method, [scores[at] for at in others], [labels[at] for at in others]))
-    return [curves[own].probability(score) for own, score in zip(fold, scores, strict=True)]
+    return [curves[number].probability(score) for number, score in zip(fold, scores, strict=True)]
 
 
 def _folds(labels: Sequence[bool], indices: Sequence[int], seed: int) -> list[int]:
-    """The fold of each record: includes and excludes are dealt apart, so that each fold has its share of both."""
+    """Return the fold of each record; includes and excludes are dealt separately, so each fold has both."""
     dealt: dict[int, int] = {}
     for included in (True, False):
         members = [index for index, label in zip(indices, labels, strict=True) if label is included]
@@ -135,7 +135,7 @@ def _fit(method: Method, scores: Sequence[float], labels: Sequence[bool]) -> Cal
 
 
 def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
-    """Pool adjacent violators: equal scores are one block, and a block that does not rise joins the one before it."""
+    """Pool adjacent violators: equal scores form a block, and a block that does not rise joins the previous one."""
     tied: dict[float, list[bool]] = {}
     for score, label in sorted(zip(scores, labels, strict=True)):
         tied.setdefault(score, []).append(label)
@@ -151,7 +151,7 @@ def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
 
 
 def _platt(scores: Sequence[float], labels: Sequence[bool]) -> Platt:
-    """Newton's method with halved steps, on Platt's softened targets. A score that falls is taken to say nothing."""
+    """Fit by Newton's method with halved steps, on Platt's softened targets. A falling score is uninformative."""
     includes = sum(labels)
     excludes = len(labels) - includes
     high, low = (includes + 1) / (includes + 2), 1 / (excludes + 2)
@@ -161,7 +161,7 @@ def _platt(scores: Sequence[float], labels: Sequence[bool]) -> Platt:
     loss = _loss(odds, targets, slope, intercept)
     for _ in range(STEPS):
         by_slope = by_intercept = 0.0
-        slope_twice = both = intercept_twice = 1e-12  # so that the curvature can be divided by
+        slope_twice = both = intercept_twice = 1e-12  # keep the curvature divisible
         for odd, target in zip(odds, targets, strict=True):
             p = _sigmoid(slope * odd + intercept)
             by_slope += odd * (p - target)
@@ -172,7 +172,7 @@ def _platt(scores: Sequence[float], labels: Sequence[bool]) -> Platt:
         if abs(by_slope) + abs(by_intercept) < CLOSE:
             break
         area = slope_twice * intercept_twice - both * both
-        if area <= 0:  # all scores are one
+        if area <= 0:  # all scores are equal
             break
         to_slope = (intercept_twice * by_slope - both * by_intercept) / area
         to_intercept = (slope_twice * by_intercept - both * by_slope) / area
@@ -215,29 +215,29 @@ class CalibratedPoint(Frozen):
 class CalibratedScore(Frozen):
     """The calibration of the score by the labelled records that have one; each is read by the curve of other folds."""
 
-    includes: int  # by the human, of the records with a score
+    includes: int  # by the human, among the records with a score
     excludes: int
     folds: int = FOLDS
-    method: Method | None = None  # None: there is none
-    reason: str | None = None  # why there is none
-    before: Reliability  # of the score as it is; `right` are included by the human
+    method: Method | None = None  # None: not calibrated
+    reason: str | None = None  # reason for no calibration
+    before: Reliability  # of the raw score; `right` are included by the human
     after: Reliability | None = None  # of the cross-fitted probability
-    points: tuple[CalibratedPoint, ...] = ()  # of the curve that all labelled records give together
+    points: tuple[CalibratedPoint, ...] = ()  # of the curve from all labelled records
 
 
 def calibrated(scored: Sequence[Judged], design: Design, *, seed: int = 0) -> CalibratedScore:
-    """The calibration by records that all have a label and a score."""
-    scores = [one.score for one in scored if one.score is not None]
-    labels = [one.included for one in scored]
+    """Return the calibration from records that all have a label and a score."""
+    scores = [record.score for record in scored if record.score is not None]
+    labels = [record.included for record in scored]
     includes = sum(labels)
     method, whole = method_for(labels), fit(scores, labels)
-    fitted = cross_fitted(scores, labels, [one.index for one in scored], seed=seed)
+    fitted = cross_fitted(scores, labels, [record.index for record in scored], seed=seed)
     counts = {"includes": includes, "excludes": len(labels) - includes}
-    before = design.reliability(scored, lambda one: one.score, lambda one: one.included)
+    before = design.reliability(scored, lambda record: record.score, lambda record: record.included)
     if whole is None or fitted is None:
         why = f"calibration needs {FEWEST} includes and {FEWEST} excludes that the model decided about"
         return CalibratedScore(**counts, before=before, reason=why)
     points = tuple(CalibratedPoint(score=tenth, probability=whole.probability(tenth)) for tenth in TENTHS)
-    fitted_at = dict(zip((one.index for one in scored), fitted, strict=True))
-    after = design.reliability(scored, lambda one: fitted_at[one.index], lambda one: one.included)
+    fitted_at = dict(zip((record.index for record in scored), fitted, strict=True))
+    after = design.reliability(scored, lambda record: fitted_at[record.index], lambda record: record.included)
     return CalibratedScore(**counts, method=method, before=before, after=after, points=points)

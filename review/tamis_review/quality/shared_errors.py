@@ -1,18 +1,16 @@
-"""Shared errors: do two models err on the same records more often than independent models would?
+"""Shared errors: whether two models err on the same records more often than independent models.
 
-Models of the same kind of error rate err together now and then by chance alone. On n records of which the one errs on
-a and the other on b, chance alone gives a * b / n joint errors, and k or more of them with the hypergeometric
-probability
+Independent models err together sometimes by chance. If the models err on a and b of n records, chance gives a * b / n
+joint errors, and k or more with the hypergeometric probability
 
     P(X >= k; n, a, b) = sum over i = k .. min(a, b) of C(a, i) * C(n - a, b - i) / C(n, b)
 
-which is Fisher's exact test. Records that people included and those that they excluded are strata of their own: to miss
-an included record and to keep an excluded one are different errors, and some records are harder than others. Over the
-strata joint errors are added up, and so are the distributions (by convolution): the exact conditional test of a common
-odds ratio of 1.
+which is Fisher's exact test. Included and excluded records are separate strata: missing an include and keeping an
+exclude are different errors, and some records are harder. Joint errors are added over the strata, and the distributions
+convolved: the exact conditional test of a common odds ratio of 1.
 
 phi = sum of (joint - expected) / sum of n * sqrt(p * (1 - p) * q * (1 - q)), with p = a / n and q = b / n of each
-stratum: 0 of independent errors, 1 where both err on the same records.
+stratum: 0 for independent errors, 1 if both err on the same records.
 
 Source: Fisher, R. A. (1935), The logic of inductive inference, Journal of the Royal Statistical Society 98, 39-82; Cox,
 D. R. (1966), A simple example of a comparison involving quantal data, Biometrika 53, 215-220 (the strata's sum).
@@ -29,54 +27,54 @@ from tamis_schemas.values.frozen import Frozen
 
 from .exact import convolved, log_probability
 
-WRONG = 0.05  # probability of calling independent errors shared, over all pairs of a panel together
+WRONG = 0.05  # probability of calling independent errors shared, over all pairs of a panel
 
 
 class Sharing(StrEnum):
-    """What joint errors say."""
+    """The meaning of joint errors."""
 
-    SHARED = "shared"  # more of them than independent errors would give
+    SHARED = "shared"  # more than independent errors would give
     NO_SIGN = "no sign of sharing"
-    TOO_FEW = "too few errors"  # even if all of them were joint, it could be chance
+    TOO_FEW = "too few errors"  # chance is possible even if all errors were joint
 
 
 @dataclass(frozen=True, slots=True)
 class JointErrors:
-    """The errors of two models on records of one kind."""
+    """The errors of two models on a kind of record."""
 
     records: int
-    first: int  # errors of the one
-    second: int  # of the other
-    both: int  # on the same records
+    first: int  # errors of the first model
+    second: int  # errors of the second model
+    both: int  # errors on the same records
 
 
 class SharedErrors(Frozen):
     """The joint errors of two models beside what chance alone would give."""
 
-    records: int  # that people decided and both models, too
-    first: int  # errors of the one
-    second: int  # of the other
-    joint: int  # on the same records
-    expected: float  # joint errors, were the two independent
-    phi: float | None  # None: one of them never errs, or always
-    p: float  # probability of so many joint errors or more, were they independent
+    records: int  # records decided by people and by both models
+    first: int  # errors of the first model
+    second: int  # errors of the second model
+    joint: int  # errors on the same records
+    expected: float  # joint errors of independent models
+    phi: float | None  # None: a model never or always errs
+    p: float  # probability of so many joint errors or more, if independent
     sharing: Sharing
 
 
 def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErrors:
-    """The joint errors over strata; of `pairs` of models each gets its share of the probability to be wrong."""
-    strata = [one for one in strata if one.records]
-    joint = sum(one.both for one in strata)
-    expected = fsum(one.first * one.second / one.records for one in strata)
-    spread = fsum(_spread(one) for one in strata)
+    """Return the joint errors over strata; each of `pairs` of models gets its share of the error probability."""
+    strata = [stratum for stratum in strata if stratum.records]
+    joint = sum(stratum.both for stratum in strata)
+    expected = fsum(stratum.first * stratum.second / stratum.records for stratum in strata)
+    spread = fsum(_spread(stratum) for stratum in strata)
     upper = _upper_tail(strata)
     p = upper[joint] if joint < len(upper) else 0.0
     bound = WRONG / pairs
     sharing = Sharing.SHARED if p < bound else Sharing.NO_SIGN if upper[-1] < bound else Sharing.TOO_FEW
     return SharedErrors(
-        records=sum(one.records for one in strata),
-        first=sum(one.first for one in strata),
-        second=sum(one.second for one in strata),
+        records=sum(stratum.records for stratum in strata),
+        first=sum(stratum.first for stratum in strata),
+        second=sum(stratum.second for stratum in strata),
         joint=joint,
         expected=expected,
         phi=(joint - expected) / spread if spread else None,
@@ -85,17 +83,17 @@ def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErr
     )
 
 
-def _spread(one: JointErrors) -> float:
-    n = one.records
-    return sqrt(one.first * (n - one.first) * one.second * (n - one.second)) / n
+def _spread(stratum: JointErrors) -> float:
+    n = stratum.records
+    return sqrt(stratum.first * (n - stratum.first) * stratum.second * (n - stratum.second)) / n
 
 
 def _upper_tail(strata: Sequence[JointErrors]) -> list[float]:
-    """P(X >= k) of the joint errors of all strata, for k from 0 to the most that there can be."""
+    """Return P(X >= k) of the joint errors of all strata, for k from 0 to the maximum."""
     probabilities = reduce(convolved, map(_hypergeometric, strata), [1.0])
     return [min(1.0, tail) for tail in accumulate(reversed(probabilities))][::-1]
 
 
-def _hypergeometric(one: JointErrors) -> list[float]:
-    n, a, b = one.records, one.first, one.second
+def _hypergeometric(stratum: JointErrors) -> list[float]:
+    n, a, b = stratum.records, stratum.first, stratum.second
     return [exp(log_probability(i, b, n, a)) if n - a >= b - i >= 0 else 0.0 for i in range(min(a, b) + 1)]

@@ -1,4 +1,4 @@
-"""The figures of an evaluation and a threshold in words and lines, the same on the terminal and on the page."""
+"""The figures of an evaluation and a threshold in words and lines, for the terminal and the page."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ REFERRED = (
     "as kept under `screening`, and is left out under `decided`. What the initial filter rejects is excluded by the "
     "system."
 )
-# Name, whether it is shown in percent, what it says, and where the interval comes from.
+# Name, whether it is in percent, its meaning, and the source of its interval.
 RATES = (
     ("sensitivity", True, "of the human's includes, kept (recall); Wilson interval"),
     ("specificity", True, "of the human's excludes, excluded; Wilson interval"),
@@ -37,7 +37,7 @@ _HOLDS = {
 
 @dataclass(frozen=True)
 class FigureRow:
-    """One row of a table of figures."""
+    """A row of a table of figures."""
 
     name: str
     values: tuple[str, ...]
@@ -45,7 +45,7 @@ class FigureRow:
 
 
 def shown(figure: Figure, *, percent: bool = False) -> str:
-    """A figure for people: `31 of 36 = 86.1% (71.3% to 93.9%)`, `0.552 (0.442 to 0.646)`, or why there is none."""
+    """Return a figure for people: `31 of 36 = 86.1% (71.3% to 93.9%)`, `0.552 (0.442 to 0.646)`, or why none."""
     if figure.value is None:
         return f"none: {figure.reason}"
 
@@ -60,21 +60,21 @@ def shown(figure: Figure, *, percent: bool = False) -> str:
 
 
 def stands(evaluation: GoldEvaluation) -> list[tuple[str, Stands]]:
-    """The rows of the matrix: by the human, and the system's columns."""
+    """Return the rows of the matrix: by the human, with the system's columns."""
     return [("included by the human", evaluation.included), ("excluded by the human", evaluation.excluded)]
 
 
 def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
-    """A line for each figure of the two matrices."""
+    """Return a row for each figure of the two matrices."""
     pair = (evaluation.screening, evaluation.decided)
     return [
-        FigureRow(name, tuple(shown(getattr(one, name.lower()), percent=percent) for one in pair), about)
+        FigureRow(name, tuple(shown(getattr(group, name.lower()), percent=percent) for group in pair), about)
         for name, percent, about in RATES
     ]
 
 
 def more(evaluation: GoldEvaluation) -> list[FigureRow]:
-    """The figures that are made of no matrix; of a probability and a calibrated score where there are any."""
+    """Return the other figures; for a probability and a calibrated score only if they exist."""
     calibration = evaluation.calibration
     figures = [
         ("read by nobody", shown(evaluation.unread, percent=True), "excluded by the system; Wilson interval"),
@@ -97,7 +97,7 @@ def more(evaluation: GoldEvaluation) -> list[FigureRow]:
 
 
 def score_remark(score: ScoreBasis) -> str:
-    """What the score for inclusion of this batch is, and what it is not."""
+    """Return the source of the batch's score for inclusion, and its limits."""
     lacking = f"; {score.without:,} of {score.decided:,} decided records have none"
     others = f"{lacking}, and are read by a person whatever the score of the others" if score.without else ""
     match score.scale:
@@ -113,7 +113,7 @@ def score_remark(score: ScoreBasis) -> str:
 
 
 def calibration_sentences(calibration: CalibratedScore) -> list[str]:
-    """What the labels make of the score, in sentences."""
+    """Return sentences on the score by the labels."""
     if calibration.after is None:
         return [f"the labels do not calibrate it: {calibration.reason}"]
     fitted = "Platt's sigmoid" if calibration.method is Method.PLATT else "isotonic regression"
@@ -144,7 +144,7 @@ def remarks(matching: Matching) -> list[str]:
 
 
 def sampling_remark(sampling: Sampling) -> str | None:
-    """Return how far the figures speak for the batch; None where nothing is to be said against it."""
+    """Return how far the figures represent the batch; None if nothing speaks against it."""
     match sampling.lie:
         case Lie.SELECTED:
             return (
@@ -160,12 +160,12 @@ def sampling_remark(sampling: Sampling) -> str | None:
 
 
 def proper_sample(batch_id: str) -> str:
-    """The command that draws one."""
+    """Return the command that draws a proper sample."""
     return f"tamis pilot {batch_id} --n 200 --seed 1"
 
 
 def threshold_rows(calibration: Calibration) -> list[FigureRow]:
-    """A line for each figure of a threshold; none where there is no threshold."""
+    """Return a row for each figure of a threshold; empty without a threshold."""
     threshold = calibration.threshold
     if threshold.value is None or threshold.bound is None:
         return []
@@ -187,7 +187,7 @@ def threshold_rows(calibration: Calibration) -> list[FigureRow]:
 
 
 def holds_for(sampling: Sampling) -> str | None:
-    """Return what a threshold of such labels holds for; None where they promise nothing."""
+    """Return the scope of a threshold from such labels; None if they promise nothing."""
     return _DRAWN if sampling.seed is not None else _HOLDS.get(sampling.lie)
 
 
