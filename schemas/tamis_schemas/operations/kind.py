@@ -101,7 +101,7 @@ def operation_name(kind: type[OperationKind]) -> str:
 
 
 def yes_or_no(text: str) -> bool:
-    """Return the boolean for include, true, yes, y, 1 or their opposites, in any case; else raise `InvalidParameters`."""
+    """Return a boolean for include, true, yes, y, 1 or their opposites in any case. Else raise `InvalidParameters`."""
     word = text.strip().lower()
     if word in YES:
         return True

@@ -339,7 +339,7 @@ class LocalAllotment:
         since = min(now, asked_at + PROMPT)
         self._permits.grant((since + delay for delay in reply.delays), request.first, request.each)
         if self._keep is not None and self.slots > self._keep:
-            # Keep a slot until its permit is due. Otherwise two processes could pass it to and fro, and neither would
+            # Keep a slot until its permit is due. Otherwise two processes could keep exchanging it, and neither would
             # use it.
             needed = self.in_flight + min(self.slots - self.in_flight, len(self._permits))
             left = max(self._keep, needed)
