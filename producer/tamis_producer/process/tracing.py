@@ -98,7 +98,7 @@ class Span:
         """Restore the parent from before `enter`."""
         token, self._token = self._token, None
         if token is not None:
-            otel.detach(token)  # the token from `attach`
+            otel.detach(token)  # type: ignore[arg-type]  # the token from `attach`
 
     @quietly
     def end(self, at: int | None = None) -> None:
