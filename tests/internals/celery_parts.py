@@ -1,5 +1,6 @@
 """Celery's parts: its result backend for chords, its messages, and the worker around the consumer."""
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -23,13 +24,14 @@ from celery.worker import WorkController, control, state, strategy
 from celery.worker import request as worker_request
 from celery.worker.consumer import Consumer, Gossip, Mingle
 from celery.worker.consumer.delayed_delivery import DelayedDelivery
+from celery.worker.heartbeat import Heart
 from kombu.asynchronous import Hub
 from kombu.exceptions import ContentDisallowed, DecodeError
 
 from tamis_producer import ProducerSettings
 from tamis_producer.transport.broker import make_app
 from tamis_producer.transport.chord_backend import ChordBackend
-from tamis_worker.celery_adapter.consumer_step import ConsumerWithoutDelayQueues
+from tamis_worker.celery_adapter.consumer_step import ConsumerWithoutDelayQueues, UnrepeatedEvents
 
 from . import Contract, parameters, takes
 
@@ -419,6 +421,19 @@ def _() -> None:
 @internal("celery.worker.state.should_terminate")
 def _() -> None:
     assert stops("should_terminate", WorkerTerminate)
+
+
+@internal("celery.app.events.Events.dispatcher_cls")
+def _() -> None:
+    app = Celery(broker="memory://", set_as_current=False)
+    app.events.dispatcher_cls = UnrepeatedEvents
+    assert issubclass(app.events.Dispatcher, UnrepeatedEvents)
+
+
+@internal("celery.events.EventDispatcher.send")
+def _() -> None:
+    assert {"type", "retry"} <= parameters(EventDispatcher.send)
+    assert "retry=retry" in inspect.getsource(Heart._send)  # what is overridden: heartbeats are repeated without an end
 
 
 @internal("celery.events.EventDispatcher.buffer_limit")

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import kombu
 from celery import Celery, bootsteps
+from celery.events import EventDispatcher
 from celery.exceptions import InvalidTaskError, NotRegistered
 from celery.worker.consumer import Consumer
 from celery.worker.consumer.delayed_delivery import DelayedDelivery
@@ -97,6 +98,17 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
             self.event_dispatcher.send("task-failed", uuid=task_id, exception=f"NotRegistered({name!r})")
 
 
+class UnrepeatedEvents(EventDispatcher):  # type: ignore[misc] # Celery ships no types
+    """The events of a worker: each is sent once, and kept for the next connection if the broker is away.
+
+    Celery repeats a heartbeat until the broker is back, in the thread that also has to notice a stop.
+    """
+
+    def send(self, type: str, *args: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002 - Celery's name
+        """Send an event, or keep it; `retry` is ignored."""
+        super().send(type, *args, **fields)
+
+
 # All times are in seconds.
 EVENTS_AT_ONCE = 300  # in one message
 EVENTS_EVERY = 0.5
@@ -112,6 +124,7 @@ def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, forei
     The tasks that services send by name use `awaited`. `foreign` refuses messages that no worker understands.
     """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
+    app.events.dispatcher_cls = UnrepeatedEvents
     app.steps["consumer"].add(type("Settling", (_Settling,), {"strategy": strategy, "foreign": foreign}))
     awaiting = {"strategy": strategy, "awaited": awaited, "foreign": foreign}
     app.steps["consumer"].add(type("Awaiting", (_Awaiting,), awaiting))
