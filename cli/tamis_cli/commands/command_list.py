@@ -89,7 +89,7 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "exclusions.",
         "override conflicts": "List the records on which people decided differently, with who said what and why, and "
         "the model's decision.",
-        "override agreement": "Say how far the software agrees with the people who decided about the same records, "
+        "agreement agreement": "Say how far the software agrees with the people who decided about the same records, "
         "and they among themselves.",
         "pilot pilot": "Draw a random sample of the records, as a table that a human labels for `tamis calibrate` and "
         "`evaluate`.",

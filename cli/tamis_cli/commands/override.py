@@ -1,4 +1,4 @@
-"""`tamis override`, `overrides`, `conflicts` and `agreement`: people's decisions, and their agreement."""
+"""`tamis override`, `overrides` and `conflicts`: people's decisions, and where they contradict each other."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,9 @@ import typer
 from rich.markup import escape
 
 from tamis_producer import Batch
-from tamis_review import decide, has_later_stage, list_conflicts, list_overrides, measure_agreement
-from tamis_review.decisions.human_agreement import DRAWN, SELECTED, two_places
+from tamis_review import decide, has_later_stage, list_conflicts, list_overrides
 from tamis_review.decisions.record_overrides import HumanDecision, RefusedDecision
 from tamis_review.decisions.sheets import find_record, read_decisions
-from tamis_review.quality.agreement import Agreement
 from tamis_schemas import HumanStage, InputError, InvalidRequest, ItemResult, Operation, Override
 from tamis_schemas.records.record_number import record_number, record_words
 
@@ -23,7 +21,6 @@ from .arguments import OWN_STAGE, BatchId, Record, Reviewer, Stage, named, stage
 from .opened import opened
 from .tables import listing, short
 
-NUMBERS = ("n", "agree", "Cohen's kappa", "Gwet's AC1")
 Settles = Annotated[
     bool, typer.Option("--settle", "--settles", help="It counts, whatever others say; it ends a conflict.")
 ]
@@ -149,51 +146,6 @@ def conflicts(batch_id: BatchId) -> Iterator[object]:
         f"{len(rows):,} in conflict. Whoever settles one: [bold]tamis override {short(batch.id)} RECORD DECISION "
         "--settle --reviewer NAME[/]; many at once: `tamis import-decisions ... --settles`."
     )
-
-
-@app.command(examples=("tamis agreement 3f2a91c0",))
-def agreement(batch_id: BatchId) -> Iterator[object]:
-    """Say how far the software agrees with the people who decided about the same records, and they among themselves."""
-    with opened(batch_id) as batch:
-        figures = measure_agreement(batch)
-    yield {"id": batch.id, **figures.model_dump(mode="json")}
-    if not figures.together.n and not figures.undecided and not figures.people:
-        out.say(f"batch {batch.id}: no human has decided about a record. `tamis override` does, and `tamis audit`.")
-        return
-    measured = {
-        "overridden or confirmed": figures.overrides,
-        "audited exclusions": figures.audits,
-        "together": figures.together,
-    }
-    rows = ((name, *_figures(measure)) for name, measure in measured.items())
-    out.print(listing("software and people", numbers=NUMBERS, rows=rows))
-    for name, measure in measured.items():
-        if measure.n and measure.no_kappa is not None:
-            out.say(f"[dim]no kappa of {name}: {escape(measure.no_kappa)}[/]")
-    if figures.undecided:
-        out.say(
-            f"{figures.undecided:,} left out: the software had not decided about them (uncertain, failed, cancelled, "
-            "or a copy)."
-        )
-    if figures.people:
-        pairs = (
-            (stage_name(pair.stage), escape(pair.first), escape(pair.second), *_figures(pair.agreement))
-            for pair in figures.people
-        )
-        out.print(listing("stage", "person", "and person", numbers=NUMBERS, rows=pairs))
-    for text in (SELECTED,) * bool(figures.overrides.n) + (DRAWN,) * bool(figures.audits.n):
-        out.say(text)
-
-
-def _figures(figures: Agreement) -> tuple[str, str, str, str]:
-    def ranged(value: float | None, low: float | None, high: float | None) -> str:
-        if value is None or low is None or high is None:
-            return "–"
-        return f"{two_places(value)} ({two_places(low)} to {two_places(high)})"
-
-    agree = "–" if figures.observed is None else f"{figures.observed:.1%}"
-    kappa = ranged(figures.kappa, figures.kappa_low, figures.kappa_high)
-    return f"{figures.n:,}", agree, kappa, ranged(figures.ac1, figures.ac1_low, figures.ac1_high)
 
 
 def _from_file(batch: Batch, file: Path, reviewer: str | None, *, settle: bool) -> tuple[list[Override], int]:

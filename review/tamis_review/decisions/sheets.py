@@ -9,7 +9,7 @@ import csv
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from tamis_producer.results.formula_guard import guarded
 from tamis_schemas import Audit, InputError, InvalidParameters, ItemResult, NextRecords, Operation, StopSample
@@ -19,9 +19,11 @@ from tamis_schemas.records.random_order import check_draw, sample
 from tamis_schemas.records.record_number import record_number, record_words
 
 from ..plans.spreadsheet import TableRow, read_table, reviewer_of
-from ..quality.pilot import Calibrated
 from .audits import AuditDecision
 from .record_overrides import HumanDecision
+
+if TYPE_CHECKING:  # most sheets need no figures of quality, and `tamis next` starts without them
+    from ..quality.pilot import Calibrated
 
 RECORD = ("index", "id", "title", "abstract")
 DECISION = ("decision", "reviewer", "note")
@@ -174,7 +176,7 @@ def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> Non
 KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "number")
 
 
-def write_kept(found: Calibrated, stream: TextIO) -> None:
+def write_kept(found: "Calibrated", stream: TextIO) -> None:
     """Write the records in batch order, without copies, under `KEPT_COLUMNS`."""
     writer = csv.writer(stream)
     writer.writerow(KEPT_COLUMNS)

@@ -38,6 +38,7 @@ SUBMITS = {"rich", "typer", "pydantic", "psycopg", "asyncio", "opentelemetry", "
     "tamis_producer.client.client",
     "tamis_schemas.operations",
 }
+READS = SUBMITS - {"rapidfuzz", "re2", "yaml"} | {"sqlalchemy"}
 
 
 def documented(heading: str) -> list[list[str]]:
@@ -225,6 +226,8 @@ def test_the_list_of_commands_says_where_each_is_written_and_what_its_page_says(
         ("health --help", 355, {"rich", "typer", "pydantic"}),
         ("status --help", 515, {"rich", "typer", "pydantic", "psycopg", "asyncio"}),
         ("filter --help", 725, SUBMITS),  # no SQLAlchemy: it adds a hundred modules
+        ("next --help", 730, READS),
+        ("override --help", 765, READS | {"rapidfuzz"}),  # not the figures of quality
     ],
 )
 def test_a_command_waits_for_no_import_that_it_does_not_need(arguments: str, most: int, needed: set[str]) -> None:
