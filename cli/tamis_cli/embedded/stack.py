@@ -231,7 +231,8 @@ class Stack:
                 part.process.ask_to_stop()  # all at once; the code below waits for each
         for part in reversed(parts):
             if not part.stop(self._signals.hurry):
-                self._announce(f"{part.name} did not stop by itself and was killed")
+                why = "a signal asked for it" if self._signals.hurry.is_set() else "it did not stop by itself"
+                self._announce(f"{part.name} was killed: {why}")
         if self._watch is not None:
             self._watch.release()
             self._watch = None

@@ -50,6 +50,12 @@ def test_the_documented_figures_are_measured() -> None:
     )
 
 
+def test_records_in_clumps_keep_the_recorded_shares() -> None:
+    found, naive = simulate(WORLDS["clumped"], with_bound), simulate(WORLDS["clumped"], without_bound)
+    cells = (f"{found.kept:.1%}", f"{found.refused:.1%}", f"{found.recall:.4f}", f"{naive.kept:.1%}")
+    assert cells == ("98.0%", "0.0%", "0.9856", "78.1%")
+
+
 @pytest.mark.parametrize("name", pilots.PILOTS)
 def test_a_pilot_of_any_kind_keeps_the_promise_or_is_refused(name: str) -> None:
     row = pilots.simulate(name, 2)
