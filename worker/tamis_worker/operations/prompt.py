@@ -13,6 +13,7 @@ Chunks to extract from are shown as numbered fields. All functions are pure.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from tamis_schemas import Cut, Item, Judge, Operation, Retrieved
@@ -178,14 +179,8 @@ def _surely_fits(fields: Mapping[str, Any], limit: int) -> bool:
 
 
 def _beyond(named: Mapping[str, int], limit: int) -> frozenset[str]:
-    """Return the fields, from the end, whose names alone do not fit."""
-    taken, out = 0, set()
-    for name, length in named.items():
-        if taken + length > limit:
-            out.add(name)
-        else:
-            taken += length
-    return frozenset(out)
+    """Return the last fields, from the first field whose name does not fit beside the names before it."""
+    return frozenset(name for name, taken in zip(named, accumulate(named.values()), strict=True) if taken > limit)
 
 
 def _level(lengths: list[int], room: int) -> int:
