@@ -80,7 +80,11 @@ def _seven() -> list[Asked]:
             other=true | {"value": False},
             decisive="value",
             number="confidence",
-            deviating={"a boolean as text": {"value": " True "}, "a boolean in capitals": {"value": "TRUE"}},
+            deviating={
+                "a boolean as text": {"value": " True "},
+                "a yes": {"value": "Yes"},
+                "in capitals": {"value": "TRUE"},
+            },
         ),
         Asked(
             "score",
@@ -143,6 +147,7 @@ def _seven() -> list[Asked]:
             number="confidence",
             deviating={
                 "a status in another case": {"status": " Include"},
+                "a status as a participle": {"status": "Included"},
                 "a verdict with an underscore": {"verdicts": {"I1": met, "E1": not_met | {"verdict": "not_met"}}},
                 "a verdict with a hyphen": {"verdicts": {"I1": met, "E1": not_met | {"verdict": "Not-Met"}}},
                 "a verdict in capitals": {"verdicts": {"I1": met | {"verdict": "MET "}, "E1": not_met}},

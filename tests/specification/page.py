@@ -12,7 +12,7 @@ PAGE = ROOT / "docs" / "specification.md"
 HEAD = """\
 # Specifications
 
-This page lists each requirement of specifications 1 to 5, the code that meets it, and the tests that show it. D1 to D77
+This page lists each requirement of specifications 1 to 5, the code that meets it, and the tests that show it. D1 to D78
 are [differences](#differences) from the specification. Do not edit the page: `python -m tests.specification` writes it
 from `tests/specification` and from the marks `@pytest.mark.spec("1.12")` of the tests.
 """

@@ -2,7 +2,7 @@
 
 Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. A value with only
 one possible meaning is read as that, and noted. Other values stay, and the operation refuses them. A requested text
-stays, and no value becomes another: 85 is no confidence, "yes" is no boolean.
+stays, and no value becomes another: 85 is no confidence, 1 is no boolean.
 
 The schema's keywords here: type, properties, additionalProperties, items, enum, anyOf. The caller must resolve
 references first.
@@ -10,11 +10,12 @@ references first.
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from .chat import Schema
-from .json_answer import read_json
+from .json_answer import Malformed, read_json
 
 MOST_NOTES = 20  # most notes of one answer; further ones are counted
 SHOWN = 40  # characters of a name or value in a note
@@ -33,7 +34,8 @@ _BETWEEN_WORDS = re.compile(r"(?<=[^\W_])[\s_-]+(?=[^\W_])")
 _READABLE = (str, dict, list)  # the types that a schema may change
 _NO_PROPERTIES: Schema = {}
 _SCALARS = frozenset({"string", "number", "integer", "boolean"})
-_TRUTHS = {"true": True, "false": False}
+_TRUTHS = {"true": True, "false": False, "yes": True, "no": False}  # a filter's prompt asks for "Yes or No"
+_BASE_FORMS = {"included": "include", "excluded": "exclude"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,11 @@ class _Reading:
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
 
     def unwrapped(self, value: object, schema: Schema) -> object:
-        """Return the object itself if an array of one or a single object wraps it."""
+        """Return the object itself if a string, an array of one or a single object wraps it."""
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            with suppress(Malformed):
+                value = read_json(value)
+                self._note((), "taken out of a string")
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             self._note((), "taken out of an array of one")
             value = value[0]
@@ -122,7 +128,8 @@ class _Reading:
         return _only([read for branch in branches if (read := self._meant_by(text, branch)) is not text], text)
 
     def _listed(self, text: str, listed: list[Any]) -> object:
-        texts = self._texts(listed).get(_folded(text))
+        folded, by_fold = _folded(text), self._texts(listed)
+        texts = by_fold.get(folded) or by_fold.get(_BASE_FORMS.get(folded, ""))
         if texts is not None:
             return _only(texts, text)
         plain = (_plain(text, "number"), _plain(text, "boolean"))

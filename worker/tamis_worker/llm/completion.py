@@ -38,6 +38,7 @@ WRITE = ("cache_creation_input_tokens", "cache_write_tokens")
 
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,500})</title", re.IGNORECASE)
 _CONTENT_PARTS = (None, "text", "output_text")  # others are thoughts, sources or pictures
+_PART = {"type", "text"}  # the names in a part
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 END = "[DONE]"
@@ -254,7 +255,11 @@ def _not_an_answer(received: object, api_key: str) -> CallError:
 
 
 def _parts(content: object, kind: str) -> str:
-    """Return a message's text or refusal; some endpoints send a list of parts, thoughts included."""
+    """Return a message's text or refusal; some endpoints send the object itself, or a list of parts with thoughts."""
+    if isinstance(content, dict) and not content.keys() & _PART:
+        return json.dumps(content, ensure_ascii=False) if kind == "text" and content else ""
+    if isinstance(content, dict):
+        content = [content]
     if not isinstance(content, list):
         return content if isinstance(content, str) and kind == "text" else ""
     wanted = _CONTENT_PARTS if kind == "text" else (kind,)

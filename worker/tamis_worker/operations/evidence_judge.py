@@ -5,7 +5,7 @@ with the suffix `_async`. Both accept synchronous and asynchronous clients.
 
 A failing judge is neutral: passing questionable evidence is better than blocking valid evidence for a technical
 failure. A neutral evaluation is valid, with quality 0.7 and type "unknown". As it is not contextual, it lowers a
-confidence by 30 %. An error in the program is raised: a neutral evaluation would pass evidence that should be blocked.
+confidence by 30 %. A wrong client is raised: a neutral evaluation would pass evidence that should be blocked.
 
 The functions cannot ask again, so they read a judge's reply tolerantly.
 """
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from inspect import isawaitable, iscoroutinefunction
+from inspect import isawaitable, iscoroutinefunction, signature
 from math import isfinite
 from numbers import Real
 from typing import Any, Final, Protocol, TypedDict
@@ -45,16 +45,9 @@ NEUTRAL_QUALITY = QUALITY_CONTEXTUAL
 
 log = logging.getLogger(__name__)
 
-# Python's signs of a wrong program: the client has no `call_json`, takes other arguments, or has an error in its code.
-# Other exceptions of a client are failures of the judge, because every library has its own.
-PROGRAMMING_ERRORS: Final = (
-    TypeError,
-    AttributeError,
-    NameError,
-    ImportError,
-    AssertionError,
-    NotImplementedError,
-)
+# Errors in a client that no answer causes. A missing `call_json` and wrong arguments raise before the call.
+# Other exceptions are failures of the judge: an unusable answer also raises TypeError, AttributeError or KeyError.
+PROGRAMMING_ERRORS: Final = (NameError, ImportError, NotImplementedError)
 
 
 class JudgeClient(Protocol):
@@ -99,7 +92,7 @@ async def evaluate_evidence_quality_async(
         plural: of the noun, for the prompt; by default the noun in lower case, with an s.
 
     Raises:
-        TypeError, AttributeError: an argument has another type; the client's other `PROGRAMMING_ERRORS` are raised too.
+        TypeError, AttributeError: an argument has another type. The client's `PROGRAMMING_ERRORS` are raised too.
     """
     (evaluation,) = await evaluate_evidence_quality_batch_async(
         [classification],
@@ -229,8 +222,10 @@ class _Judge:
         )
 
     async def _ask(self, prompt: str) -> Evidence:
+        call = partial(self.client.call_json, JUDGE_SYSTEM_PROMPT, prompt, temperature=JUDGE_TEMPERATURE)
+        _check_arguments(call)
         try:
-            return read_reply(await reply_of(self.client, prompt, self.threads))
+            return read_reply(await reply_of(call, self.threads))
         except PROGRAMMING_ERRORS:
             raise
         except Exception as error:  # by spec 5 a failing judge blocks nothing
@@ -239,9 +234,17 @@ class _Judge:
             return Evidence(True, NEUTRAL_QUALITY, EvidenceType.UNKNOWN, issue)
 
 
-async def reply_of(client: JudgeClient, user_prompt: str, threads: Executor) -> object:
+def _check_arguments(call: "partial[object]") -> None:
+    """Raise `TypeError` if the client's `call_json` does not take these arguments."""
+    try:
+        bound = signature(call.func)
+    except ValueError:  # a function in C has no signature
+        return
+    bound.bind(*call.args, **call.keywords)
+
+
+async def reply_of(call: "partial[object]", threads: Executor) -> object:
     """Return the judge's reply; a plain function runs on a thread. Raise the client's exceptions."""
-    call = partial(client.call_json, JUDGE_SYSTEM_PROMPT, user_prompt, temperature=JUDGE_TEMPERATURE)
     if iscoroutinefunction(call):  # on a thread, its coroutine would be lost if the caller stops waiting
         return await call()
     reply = await asyncio.get_running_loop().run_in_executor(threads, _called, call)

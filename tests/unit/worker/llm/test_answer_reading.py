@@ -52,6 +52,11 @@ PLAIN: list[tuple[Schema, str, object]] = [
     (INTEGER, "40", 40),
     (BOOLEAN, "true", True),
     (BOOLEAN, " FALSE ", False),
+    (BOOLEAN, "Yes", True),
+    (BOOLEAN, "no", False),
+    ({"type": "string", "enum": ["include", "exclude"]}, "Included", "include"),
+    ({"type": "string", "enum": ["include", "exclude"]}, "EXCLUDED", "exclude"),
+    ({"enum": [1, True]}, "yes", True),
     (GRID, "0.5", 0.5),
     (GRID, "1.0", 1),
     (any_of(INTEGER, NULL), "40", 40),
@@ -84,7 +89,10 @@ UNTOUCHED: list[tuple[Schema, object]] = [
     *[(NUMBER, text) for text in ("NaN", "inf", "12 mg", "1 2", "true", "\u0663", "9" * 41, "N/A", "null")],
     *[(NUMBER, value) for value in (True, None, [0.9], {"value": 0.9}, [], 12, 0.5)],
     *[(INTEGER, value) for value in ("4.0", "4.5", 4.0, True)],
-    *[(BOOLEAN, value) for value in ("yes", "no", "1", "0", "maybe", "T", "truely", "", 1, 0, None, [True])],
+    *[
+        (BOOLEAN, value)
+        for value in ("yes, but", "none", "y", "n", "1", "0", "maybe", "T", "truely", "", 1, 0, None, [True])
+    ],
     *[(GRID, value) for value in ("0.4", "half", 0.4, True)],
     *[(DESIGN, value) for value in ("", "RC T", "RCT.", "RCT (blinded)", "-RCT", "casecontrol", 1, ["RCT"], None)],
     *[(TEXT, value) for value in ("0.9", " padded ", "TRUE", "null", "", 42, True, None, ["x"], {"x": "y"})],
@@ -98,7 +106,8 @@ UNTOUCHED: list[tuple[Schema, object]] = [
     ({"type": "string", "enum": ["1", "0"]}, "-1"),
     ({"type": "string", "enum": ["+", "-"]}, ""),
     ({"type": "string", "enum": ["+", "-"]}, "_"),
-    ({"enum": [1, True]}, "yes"),
+    ({"type": "string", "enum": ["include", "included"]}, "included"),
+    ({"type": "string", "enum": ["include", "exclude"]}, "including"),
     ({}, "0.9"),
     ({"type": ["number", "null"]}, "0.9"),
     ({"$ref": "#/$defs/n"}, "0.9"),

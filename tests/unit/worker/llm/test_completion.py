@@ -54,6 +54,8 @@ THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": '{"value": 
         {"content": [{"type": "text", "text": OBJECT}]},
         {"content": [{"text": '{"value"'}, {"type": "output_text", "text": ": true}"}]},
         {"content": ['{"value"', ": true}"]},
+        {"content": json.loads(OBJECT)},
+        {"content": {"type": "text", "text": OBJECT}},
         {"content": [THOUGHT, {"type": "text", "text": OBJECT}]},
         {"content": [{"type": "reasoning", "text": '{"value": false}'}, {"type": "text", "text": OBJECT}]},
         {"content": [{"type": "image_url", "image_url": {}}, 5, None, {"type": "text", "text": OBJECT}]},

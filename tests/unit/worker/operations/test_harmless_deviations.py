@@ -18,6 +18,8 @@ def deviating(asked: Asked) -> dict[str, str]:
         "an extra key": asked.text(notes="none"),
         "extra keys": asked.text(notes="none", model="m", usage={"tokens": 12}),
         "an array of one": f"[{text}]",
+        "the object in a string": json.dumps(text),
+        "the object in a string in a fence": f"```json\n{json.dumps(text)}\n```",
         "an array of one around a wrapper": json.dumps([{"answer": sound}]),
         "keys in capitals": json.dumps({name.upper(): value for name, value in sound.items()}),
         "keys as titles": json.dumps({name.title(): value for name, value in sound.items()}),

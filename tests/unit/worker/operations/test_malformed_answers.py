@@ -135,7 +135,7 @@ CASES = {
     "an empty object": Case("{}", SCORE, INVALID),
     "an object around it that may be a draft": Case(f'{{"draft": {said("true")}}}', FILTER, INVALID),
     "the schema itself": Case('{"type": "object", "properties": {"value": {"type": "boolean"}}}', FILTER, INVALID),
-    "yes for a boolean": Case(said('"yes"'), BLINDED, INVALID),
+    "perhaps for a boolean": Case(said('"perhaps"'), BLINDED, INVALID),
     "1 for a boolean": Case(said("1"), FILTER, INVALID),
     "null for a boolean that must be": Case(said("null"), FILTER, INVALID),
     "null for a score": Case(said("null", "0.0"), SCORE, INVALID),
