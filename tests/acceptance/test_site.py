@@ -116,7 +116,7 @@ def test_the_reference_has_every_public_name_once_with_its_words(site: dict[str,
     assert "tamis_producer.AsyncBatch.wait" in clients.read.ids
     for words in (
         "dicts of JSON values, or a data frame",
-        "the model to ask; None",
+        "the model to ask. None",
         "iterated over with <code>async for</code>",
     ):
         assert words in clients.text, words  # of `Args:`, and of a method that mirrors another
