@@ -53,7 +53,7 @@ class ApiKey(Frozen):
 
     @property
     def restricted(self) -> bool:
-        """True if its models or its money are limited."""
+        """True if the key's models or money are limited."""
         return self.models is not None or self.monthly_cost is not None
 
 
