@@ -21,7 +21,7 @@ def described() -> str:
 
 
 def commit() -> str | None:
-    """Return the commit; None if unknown, as in an archive without one."""
+    """Return the commit of this release; None if unknown, for example in an archive of the source."""
     if (built := PACKAGE / "commit.txt").exists():
         return built.read_text("ascii").strip()
     checkout = PACKAGE.parents[1]
