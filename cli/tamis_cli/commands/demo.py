@@ -196,7 +196,7 @@ def _stay(stack: Stack, console: Console) -> None:
 
 
 def print_decisions(rows: Sequence[Row], criteria: Sequence[Criterion], console: Console) -> None:
-    """Print included, excluded, uncertain and failed records, each group under its number."""
+    """Print included, excluded, uncertain and failed records, each group with its number of records."""
     by_status: defaultdict[InclusionStatus, list[Row]] = defaultdict(list)
     for row in rows:
         if row.decision is not None:
