@@ -158,7 +158,7 @@ class Page:
         return self.command.examples if isinstance(self.command, Documented) else ()
 
     def told(self) -> dict[str, Any]:
-        """Return the page for programs."""
+        """Return the page as a dict, for programs."""
         summary = " ".join((self.command.help or "").split())
         return {"command": self.path, "help": summary, "options": self.options, "examples": self.examples}
 

@@ -62,9 +62,9 @@ To screen records of your own with a real model:
 def demo(console: Console, *, model: Model = "recorded", report: Path | None = None) -> int:
     """Screen the citations, show the decisions, and return the process's exit status.
 
-    `model`: `recorded` answers, the `small` embedded model, or the environment's `own` model. `report`: where to
-    keep its report, as HTML; None: nowhere. The environment's servers are not used: the demonstration runs its own,
-    in a temporary folder.
+    `model`: `recorded` answers, the `small` embedded model, or the environment's `own` model. `report`: the file for an
+    HTML report; None: no report. The environment's servers are not used: the demonstration runs its own, in a temporary
+    folder.
     """
     try:
         with (

@@ -138,7 +138,7 @@ def print_view(view: BatchView, console: Console) -> None:
 
 
 def state_words(view: BatchView) -> str:
-    """Return a batch's state, with markup. If it has ended and items failed, return their number."""
+    """Return a batch's state, with markup. If the batch has ended with failed items, return their number."""
     return f"[yellow]ended, {view.counts.failed:,} failed[/]" if view.lacks_decisions else view.state.value
 
 

@@ -159,7 +159,7 @@ def expiry_of(key: str) -> datetime | None:
 
 
 def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -> Finding:
-    """Return the finding about the key; `renewed`: the source of fresh keys."""
+    """Return the finding about the key. `renewed`: the source of fresh keys; None: there is none."""
     how = f"; {renewed}" if renewed else ""
     if expires is None:
         return ok(KEY_SUBJECT, f"it does not say when it expires{how}")

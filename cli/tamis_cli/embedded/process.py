@@ -211,7 +211,7 @@ class Process:
 
 
 def launcher(death_signal: signal.Signals = signal.SIGKILL, user: str | None = None) -> tuple[str, ...]:
-    """Return the beginning of a command line, by which the kernel ends the command with this process (Linux).
+    """Return the words before a command so that the kernel ends the command with this process (Linux).
 
     The kernel sends `death_signal`. `user`: the system user that runs the command; None: the present user.
     """

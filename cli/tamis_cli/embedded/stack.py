@@ -178,7 +178,7 @@ class Stack:
 
     @property
     def llm_base_url(self) -> str | None:
-        """Return the workers' endpoint, in a form for every reader of the stack file; None if no endpoint is set."""
+        """Return the workers' endpoint, without user and password; None if no endpoint is set."""
         if self.llm is not None:
             return self.llm.base_url
         return shown_url(self.settings.endpoint) if self.settings.names_an_llm else None

@@ -21,7 +21,7 @@ def restart_delay(failures: int) -> float:
 
 
 def failures_in_a_row(before: int, ran_for: float) -> int:
-    """Return the number of ends in a row after another end: 1 if the part had run for `STEADY` seconds."""
+    """Return the number of ends in a row: 1 if the part had run for `STEADY` seconds, else one more than before."""
     return 1 if ran_for >= STEADY else before + 1
 
 

@@ -45,8 +45,8 @@ log = logging.getLogger(__name__)
 class Notifications:
     """A connection on one event loop that receives Postgres's notifications that items of a batch have ended.
 
-    Notifications only save time: without them, results are read later. They never arrive behind a pooler that assigns
-    connections by transaction.
+    Notifications only save time: without them, results are read later. Behind a pooler that assigns connections by
+    transaction, no notification arrives.
     """
 
     def __init__(self, engine: AsyncEngine, on_event: Callable[[str, UUID], None]) -> None:
@@ -135,8 +135,7 @@ class FollowedBatch:
 class CallResults:
     """The results of the calls on one event loop.
 
-    While it follows a batch, and `LINGER` seconds longer, it has a task that reads results and listens to
-    notifications.
+    While a batch is followed, and `LINGER` seconds longer, a task reads results and listens to notifications.
     """
 
     def __init__(self, connect: Callable[[], AsyncEngine]) -> None:
@@ -170,9 +169,9 @@ class CallResults:
         )
 
     def stop(self) -> None:
-        """Make the task close its connections. Call it on the loop. Futures of batches that are followed fail.
+        """Stop following batches, and close the connections. Call it on the loop. Futures of pending items fail.
 
-        The task is woken, not cancelled. An ending loop cancels it too, and a second cancellation would drop its
+        The task is woken, not cancelled. An ending loop cancels it too, and a second cancellation would drop the task's
         connection.
         """
         self._stopped = True

@@ -145,7 +145,10 @@ class SingleCalls:
         self._lock = Lock()
 
     async def ask(self, question: CallQuestion, source: object, *, within: float | None = None) -> CallResult:
-        """Return the result of one item, or of an object for `to_item`, as `ask_all`; the call may share a batch."""
+        """Return the result of one item, or of an object for `to_item`.
+
+        Arguments and errors are the same as for `ask_all`. Simultaneous calls may share a batch.
+        """
         (item,) = await _items([source])
         with rows_of([item], bounds=SubmissionBounds.of(self._settings), operations=[question.operation]):
             pass  # it can be submitted, so it may share a batch
@@ -165,7 +168,7 @@ class SingleCalls:
             question: the question about every item.
             sources: items, or objects for `to_item`.
             max_concurrent: most items in flight, within the workers' own limits. One shard of this size is in flight at
-                a time. The next shard starts after its last item has ended.
+                a time. The next shard starts when the last item of the present one has ended.
             within: longest wait in seconds. None: no limit.
 
         After a cancellation or a timeout, the workers finish the items. A batch that paused itself stays paused until a

@@ -92,7 +92,10 @@ class Bridge:
         return await greenlet_spawn(lambda: function(*args, **kwargs))
 
     async def on_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run the function on another thread, to its end even if the caller is cancelled, and return its result."""
+        """Run the function on another thread, and return its result.
+
+        The function runs to its end even if the caller is cancelled.
+        """
         context = contextvars.copy_context()
         return await asyncio.get_running_loop().run_in_executor(
             self._threads, lambda: context.run(function, *args, **kwargs)
@@ -177,7 +180,10 @@ def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge
 
 
 def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
-    """Return the method as a coroutine on a thread: it reads whole batches, or its server has no asyncio client."""
+    """Return the method as a coroutine that runs on a thread.
+
+    For methods that read whole batches, or whose server has no asyncio client.
+    """
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:

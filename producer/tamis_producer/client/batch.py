@@ -205,7 +205,7 @@ def watch_to_end(
     """Yield the result of `look` repeatedly (at first quickly, then every second), until the batch has ended.
 
     Args:
-        session: waits between two reads, in its own way.
+        session: its `waiting` makes the pauses between two reads.
         look: reads the present state.
         timeout: longest wait in seconds. None: no limit.
         stage: returns the batch of a view that may be paused.

@@ -123,8 +123,8 @@ class Client(Session):
             window: shards in flight at once, so at most `shard_size * window` items. None: as in the settings.
             exclusions: the places, from 0, of items that no model is asked about, with reasons (duplicates, tier 1).
                 These items are part of the batch, as `excluded_by_filter`.
-            source: the database, register or other source of the items. With several, the items follow the order of the
-                sources, `records` of them from each.
+            source: the database, register or other source of the items. With several sources, the items come in the
+                order of the sources, `records` items from each.
             updates: the batch or review whose search this batch updates; reports count the records of both.
             priority: the order among waiting batches.
             max_cost: budget in dollars. Workers pause the batch before a call that could exceed the rest of the budget;
@@ -270,9 +270,10 @@ class Client(Session):
         return done
 
     def workers(self) -> list[WorkerView]:
-        """Return the present workers, longest first; while the ledger is away, from their reports in Redis.
+        """Return the live workers, longest running first. Raises `LedgerUnavailable`.
 
-        Raises `LedgerUnavailable` if neither answers.
+        If the ledger does not answer, the workers' reports are read from Redis. The error is raised if Redis does not
+        answer either.
         """
         return runs.read_workers(self.engine, self._broker)
 

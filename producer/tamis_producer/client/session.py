@@ -92,7 +92,7 @@ class Session:
     def attached(self, kind: type[C], make: Callable[[], C]) -> C:
         """Return the client's object of this kind, which belongs to a higher layer.
 
-        The first call makes it by `make`. It is closed with the client.
+        The first call makes the object by `make`. Closing the client closes the object.
         """
         with self._lock:
             if kind not in self._attached:

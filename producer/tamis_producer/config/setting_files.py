@@ -38,9 +38,10 @@ def text_of(path: Path) -> str:
 
 
 def settings_of(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Return the texts of these settings by name; a setting with a missing or empty variable and file is omitted.
+    """Return the texts of these settings by name.
 
-    A variable overrides the file of the same setting, and its name may be in small letters.
+    A setting is omitted if its variable and its file are missing or empty. A variable overrides the file of the same
+    setting, and its name may be in small letters.
 
     Raises:
         ConfigurationError: a file cannot be read; the message names its variable.

@@ -108,12 +108,12 @@ class ProducerSettings(BaseModel):
 
     @cached_property
     def stack(self) -> StackFile | None:
-        """The addresses of the embedded stack; None if real servers are configured, or it is not running."""
+        """The addresses of the embedded stack; None if real servers are configured, or no stack is running."""
         return None if self.broker_url else StackFile.read(self.home)
 
     @property
     def batch_model(self) -> str | None:
-        """The model for batches that name none; None: the workers' model.
+        """The model for batches that name no model; None: the workers' model.
 
         The embedded model answers under any name, so the setting has no effect there.
         """

@@ -60,7 +60,7 @@ class Health(BaseModel):
 
 
 class PoolWatch:
-    """A watch on an engine's pool: it is stuck if all connections are in use, and none was returned for a minute."""
+    """A watch on an engine's pool, which is stuck if all connections are in use, and none was returned for a minute."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
         """`engine` has its own pool, with a limit."""

@@ -47,7 +47,7 @@ def tag_of(view: BatchView, humans: Humans, target: str) -> str:
 
 
 def matches(tags: str, tag: str) -> bool:
-    """Return whether an `If-None-Match` names this tag, weakly compared, or any."""
+    """Return whether an `If-None-Match` names this tag, weakly compared, or any tag (`*`)."""
     named = {named_tag.strip().removeprefix("W/") for named_tag in tags.split(",")}
     return "*" in named or tag.removeprefix("W/") in named
 

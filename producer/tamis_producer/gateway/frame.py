@@ -99,7 +99,7 @@ def _paced(receive: Receive) -> Receive:
 
 
 def allowed(size: int) -> float:
-    """Return the longest wait in seconds for a body of which `size` bytes have arrived."""
+    """Return the longest wait in seconds for a body with `size` bytes so far."""
     return PATIENCE + size / SLOWEST
 
 

@@ -41,7 +41,10 @@ class OpenStreams:
 
 
 class Stream(StreamingResponse):
-    """An answer in pieces, or 429 if its key has too many open. The source of the pieces is closed with the answer."""
+    """An answer in pieces, or 429 if its key has too many streams open.
+
+    The source of the pieces is closed with the answer.
+    """
 
     def __init__(
         self,

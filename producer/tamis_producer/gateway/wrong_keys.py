@@ -80,7 +80,7 @@ class WrongKeys:
             self._of_all_since = now
 
     def right(self, digest: bytes) -> None:
-        """Remember a right key; forget the least recently used first."""
+        """Remember a right key. If there are too many, forget the least recently used."""
         with self._lock:
             self._proven[digest] = None
             self._proven.move_to_end(digest)

@@ -1,9 +1,9 @@
-"""The allowance of a gateway's key: the models that its batches may name, and the most that they may cost in a month.
+"""The allowance of a gateway's key: the allowed models, and the most that its batches may cost in a month.
 
 If a key has a monthly amount, each of its batches gets a budget, which the workers enforce. The money left in a month
 is the amount, minus the cost of ended batches, minus the budgets of batches that have not ended. A batch counts in the
-month (UTC) of its submission. A later stage of a review counts in the month in which this stage begins. When the calls
-are paid does not matter.
+month (UTC) of its submission, and a later stage of a review in the month of its beginning. When the calls are paid does
+not matter.
 """
 
 from collections.abc import Sequence
@@ -79,8 +79,8 @@ def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
     """Return the batch with the budget that its key allows, or unchanged if the key has no monthly amount.
 
     A second submission with the same key waits here until the first is committed. Workers begin the later stages of a
-    review, and no user would see a refusal then. So such a stage is paused instead, until a user resumes it. If its key
-    has a monthly amount, its budget is 0.
+    review, and no user would see a refusal then. So such a stage is paused instead, until a user resumes it. If the key
+    has a monthly amount, the stage has a budget of 0.
 
     Raises:
         NotAllowed: the key may not ask this model, or a model of the panel.

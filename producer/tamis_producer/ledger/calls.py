@@ -30,7 +30,7 @@ class CallResult:
     result: EvaluationResult | FieldsResult | None = None
     detail: Mapping[str, Any] | None = None
     error_kind: ErrorKind | None = None
-    pause: Pause | None = None  # pause of the batch, because of which the item is still pending
+    pause: Pause | None = None  # pause of the batch, if the item is still pending because of this pause
 
     @property
     def reason(self) -> str:

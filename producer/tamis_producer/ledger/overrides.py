@@ -135,9 +135,9 @@ def read_overrides(
     stage: HumanStage | None = None,
     row: int | None = None,
 ) -> list[Override]:
-    """Return each reviewer's current decision, in item order; with `history`, all decisions in the order made.
+    """Return each reviewer's current decision, in item order; with `history`, all decisions, oldest first.
 
-    `places`: only these items. `stage`: only this stage. `row`: only the decision of this number.
+    `places`: only these items. `stage`: only this stage. `row`: only the decision with this row id.
     """
     chosen = overrides if history else standing_decisions
     decision = (*chosen.c, chosen.c.value.is_(null()).label("withdrawn")) if history else (chosen.c.idx, *_LISTED)
@@ -194,7 +194,7 @@ def overrides_of(
 
 
 def _instant(value: datetime | str) -> datetime:
-    """Return the time. The driver gives a datetime; JSON gives a text in the session's time zone, which becomes UTC."""
+    """Return the time as a datetime. JSON has it as text in the session's time zone, which is converted to UTC."""
     return datetime.fromisoformat(value).astimezone(UTC) if isinstance(value, str) else value
 
 
@@ -220,8 +220,8 @@ def read_places(connection: Connection, batch_id: UUID, places: Collection[int])
 def one_at_a_time(connection: Connection, batch_id: UUID) -> None:
     """Lock out other writers of people's decisions on this batch until the end of the transaction.
 
-    Waits for an earlier writer. It locks no rows, because workers claim them. Raises `UnknownBatch` if the batch is
-    being purged.
+    Waits for an earlier writer. No row is locked, so workers can still claim the items. Raises `UnknownBatch` if the
+    batch is being purged.
     """
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"human decisions {batch_id}"))))
     purging = select(batches.c.id).where(batches.c.id == batch_id, batches.c.purging_at.is_not(None))

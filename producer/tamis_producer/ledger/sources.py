@@ -1,4 +1,4 @@
-"""Sources in the ledger: the origin of a batch's records, and the earlier batches that it updates."""
+"""Sources in the ledger: the origin of a batch's records, and the earlier batches that a batch updates."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,8 +18,8 @@ def read_sources(batch: Row[Any]) -> tuple[Source, ...]:
 def source_name() -> ColumnElement[str | None]:
     """Return the SQL expression for the name of an item's source. The statement must join `batches` and `payloads`.
 
-    NULL if the item names no source, as in a batch with at most one. In a later stage of a review, the first stage's
-    record has the source.
+    NULL if the item names no source, as in a batch with at most one source. In a later stage of a review, the first
+    stage's record has the source.
     """
     first, origin = batches.alias("first_stage"), payloads.alias("origin")
     of_first = (

@@ -60,7 +60,7 @@ def read_open_sample(connection: Connection, batch_id: UUID) -> list[int]:
 def insert_frame(
     connection: Connection, batch_id: UUID, *, number: int, seed: int, promise: Promise, records: Sequence[int]
 ) -> None:
-    """Write a frame of which nothing is drawn yet. `records`: in the order of the draw."""
+    """Write a frame without a sample yet. `records`: in the order of the draw."""
     row = {"id": uuid4(), "batch_id": batch_id, "number": number, "seed": seed, "records": list(records)}
     connection.execute(insert(stop_samples).values(row | asdict(promise)))
 

@@ -98,8 +98,8 @@ def pace(ended: int, spread: float | None, since_first: float | None, shortest_c
     None if fewer than two items have ended, or no time has passed. The results are from the last minutes of work, never
     from before a pause. The time begins with the first result. So it omits the start: the wait for a worker, and a
     first call that loads a model or finds the right request format. Parallel calls end together, so the time is at
-    least the length of the shortest call. If nothing ends, the pace falls only after the time that all results took:
-    before, the endpoint may be busy with the next calls.
+    least the length of the shortest call. After the last result, the pace stays for as long as the results took: the
+    endpoint may be busy with the next calls. Then the pace falls.
 
     Args:
         ended: number of results.
@@ -118,8 +118,8 @@ def read_reviews(
 ) -> list[ReviewView]:
     """Return the state of reviews, newest first: of the review `review_id`, or of the latest `limit` reviews.
 
-    `after`: of the latest reviews, only those older than this review. Raises `UnknownBatch` if the requested review
-    does not exist, or is being purged.
+    `after`: of the latest reviews, only reviews older than this one. Raises `UnknownBatch` if the requested review does
+    not exist, or is being purged.
     """
     from tamis_schemas import ReviewPlan  # it imports all operations, which commands that read batches do not need
 

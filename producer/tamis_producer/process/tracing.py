@@ -3,7 +3,7 @@
 Only OpenTelemetry's API is used here. Without a recording SDK, a span is `NO_SPAN` and costs next to nothing. A batch's
 context is in the ledger and in every message, as W3C's `traceparent`, so that any later process continues the trace.
 
-Nothing here raises, because tracing is not part of the work. Its first error is logged, at debug.
+Nothing here raises, because tracing is not part of the work. The first error of each function is logged, at debug.
 """
 
 import logging

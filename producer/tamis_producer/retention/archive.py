@@ -1,6 +1,7 @@
 """An archive: a folder with a file for each table, in Postgres's COPY text format, and a restoring script.
 
-The folder is written beside its final place, read back, and renamed in one step. psql restores it, without Tamis.
+The folder is written beside its final place, read back, and renamed in one step. psql restores the archive, without
+Tamis.
 """
 
 import os

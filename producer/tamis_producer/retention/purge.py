@@ -58,8 +58,8 @@ def archive_locked(
 ) -> Purged | None:
     """Archive a subject in the folder `archive`, and hide it. Return None if it may not be purged now.
 
-    Without a folder, it is only hidden. Both steps are in the caller's transaction, so that no decision comes between
-    them.
+    Without a folder, the subject is only hidden. Both steps are in the caller's transaction, so that no decision comes
+    between them.
     """
     locked = lock(connection, subject)
     if locked is None:

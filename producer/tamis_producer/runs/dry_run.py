@@ -70,7 +70,7 @@ class Beginning:
     """The common beginning of all records' prompts, which an endpoint may cache; tokens are estimates."""
 
     tokens: int  # in the system message and the answer's schema
-    minimum: int  # tokens from which endpoints cache it
+    minimum: int  # fewest tokens that endpoints cache
 
     @property
     def words(self) -> str:
@@ -118,7 +118,7 @@ class Rehearsal:
 
     @property
     def calls(self) -> int:
-        """The questions of the first round that the cache does not answer."""
+        """The number of questions in the first round that the cache does not answer."""
         return self.questions - (self.cached or 0)
 
 
@@ -137,7 +137,7 @@ class PanelRehearsal:
 
     @property
     def calls(self) -> int:
-        """The calls of all models."""
+        """The number of calls to all models."""
         return sum(model.calls for model in self.models)
 
     @property

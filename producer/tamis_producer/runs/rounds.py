@@ -131,7 +131,7 @@ def retry(
 
 
 def later_stage(connection: Connection, batch_id: UUID) -> bool:
-    """Return whether a later stage of the review has begun, which would not receive results of a further round."""
+    """Return whether a later stage of the review has begun. It would not receive results of a further round."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     return _has_later_stage(connection, batch)
 

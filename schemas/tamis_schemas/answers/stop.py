@@ -1,4 +1,4 @@
-"""The stop rule: whether people may stop reading, and the samples of unread records that this is based on."""
+"""The stop rule: whether people may stop reading, and the samples of unread records behind the answer."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -54,7 +54,7 @@ class StopSample(Frozen):
 
     @property
     def waiting(self) -> tuple[SampledRecord, ...]:
-        """The records to read, in order."""
+        """The drawn records without a decision, which people must still read, in order."""
         return tuple(record for record in self.records if record.included is None)
 
 

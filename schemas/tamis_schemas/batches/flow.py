@@ -81,7 +81,7 @@ class FlowStage(Frozen):
 
     @property
     def referred(self) -> int:
-        """The records that a person must decide."""
+        """The number of records that a person must decide."""
         return self.uncertain + self.conflicts + total(self.failed)
 
     @property
@@ -120,12 +120,12 @@ class ReportFlow(Frozen):
 
     @property
     def assessed(self) -> int:
-        """The reports with a decision about their full text."""
+        """The number of reports with a decision about their full text."""
         return total(self.excluded) + self.uncertain + self.conflicts + self.included
 
     @property
     def open(self) -> int:
-        """The reports that people must still decide about."""
+        """The number of reports that people must still decide about."""
         return self.awaited + self.unassessed + self.uncertain + self.conflicts
 
     @property
@@ -191,7 +191,7 @@ class Flow(Frozen):
 
     @property
     def n_removed(self) -> int:
-        """The records removed before screening."""
+        """The number of records removed before screening."""
         return self.duplicates + total(self.ineligible) + self.removed_otherwise
 
     @property
@@ -207,7 +207,7 @@ class Flow(Frozen):
 
     @property
     def included(self) -> int:
-        """The included reports, or the included records if there are no reports."""
+        """The number of included reports; without reports, the number of included records."""
         if self.reports is not None:
             return self.reports.included
         return 0 if self.screening is None else self.stages[self.screening].passed

@@ -262,8 +262,8 @@ def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None
 
     X² = Σ (observed - expected)² / expected over both columns; k - 1 degrees of freedom for k groups.
 
-    None: fewer than two groups, or expected counts too small for the test by Cochran's rule: all at least 1, and four
-    fifths of them at least 5.
+    None if there are fewer than two groups, or the expected counts do not meet Cochran's rule. It demands that all are
+    at least 1, and four fifths of them at least 5.
 
     Sources: Pearson, K. (1900), Philosophical Magazine 50, 157-175. Cochran, W. G. (1954), Some methods for
     strengthening the common χ² tests, Biometrics 10, 417-451. Without continuity correction.

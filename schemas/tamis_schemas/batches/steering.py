@@ -1,6 +1,6 @@
 """Steering: further options of a model's requests, and the tier.
 
-A worker has a steering by its settings, and a batch may have its own, which overrides the worker's.
+A worker has a steering by its settings. A batch may have its own steering, which overrides the worker's.
 """
 
 import json

@@ -84,7 +84,7 @@ def item_words(item_id: str) -> str:
 
 
 def shard_label(batch_id: str, round_: int, shard: int) -> str:
-    """Return the name in Flower of the body of a shard's chord."""
+    """Return the name in Flower for the body of a shard's chord."""
     return f"batch={batch_id[:SHORT_ID]} round={round_} shard={shard}"
 
 

@@ -141,7 +141,8 @@ class Prices:
     def of(self, model: str) -> ModelPrice | None:
         """Return the price of a model by its name, or by its name without a date or `-latest`; None if unknown.
 
-        `gpt-4o-2024-08-06` has the price of `gpt-4o` unless a table has its own; `gpt-4o-audio` is unknown.
+        `gpt-4o-2024-08-06` has the price of `gpt-4o` unless the same table has its own price. `gpt-4o-audio` is
+        unknown.
         """
         general = _SNAPSHOT.sub("", model)
         for table in self._tables:

@@ -1,7 +1,7 @@
 """Extract fields: several values at once, after a JSON schema.
 
 Only a complete schema is accepted: every part has a type, every object names its properties, and references stay within
-the schema and end. So later code need not expect anything else.
+the schema and form no circle. So later code need not expect anything else.
 """
 
 import json

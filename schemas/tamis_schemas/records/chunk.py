@@ -90,7 +90,7 @@ class Retrieved(Frozen):
 def distinct(chunks: Sequence[Chunk]) -> list[Chunk]:
     """Return each chunk once, in order: two search methods may have found the same chunk.
 
-    Chunks have the same id then. Chunks without an id are all different.
+    Chunks with the same id are the same. Chunks without an id are all different.
     """
     seen: set[str] = set()
     kept = []

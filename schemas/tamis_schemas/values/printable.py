@@ -12,7 +12,7 @@ _UNPRINTABLE_BUT_LAYOUT = re.compile("(?![\n\t])" + _UNPRINTABLE.pattern)
 def printable(text: str) -> str:
     """Return the text with U+FFFD in place of characters that control a terminal.
 
-    Tabs and line ends stay; a line end of two characters becomes a line feed.
+    Tabs and line feeds stay. A carriage return before a line feed is dropped.
     """
     return _UNPRINTABLE_BUT_LAYOUT.sub(REPLACEMENT, text.replace("\r\n", "\n"))
 
