@@ -77,11 +77,11 @@ class UnknownBatch(InvalidRequest):
 
 
 class IllegalTransition(InvalidRequest):
-    """A state that cannot follow the present one."""
+    """The requested state cannot follow the present state."""
 
 
 class NotAllowed(InvalidRequest):
-    """The gateway's key of the request does not allow it."""
+    """The API key of a request to the gateway does not allow the request."""
 
 
 class AllowanceSpent(NotAllowed):
@@ -114,7 +114,7 @@ class BatchPaused(OperationFailed):
 
 
 class ErrorKind(StrEnum):
-    """The reason why an item has no decision. None of these is ever a decision."""
+    """The reason why an item has no decision. An error never counts as a decision."""
 
     AUTHENTICATION = "authentication"  # the endpoint refuses the key
     PERMISSION = "permission"  # the key may not use this model
@@ -124,7 +124,7 @@ class ErrorKind(StrEnum):
     TIMEOUT = "timeout"
     CONNECTION = "connection"
     SERVER = "server"  # 5xx
-    RATE_LIMITED = "rate_limited"  # decides the wait; never the end of an item
+    RATE_LIMITED = "rate_limited"  # only makes an item wait, never ends it
     REFUSED = "refused"  # the model declines to answer
     CONTENT_FILTER = "content_filter"
     TRUNCATED = "truncated"  # the answer was cut off at the token budget

@@ -9,11 +9,11 @@ from .shared_library import missing_library
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Translate errors of an import that an extra enables.
+    """Turn the failed import of an extra's package into a clear error.
 
     Raises:
-        ConfigurationError: it is not installed, and the message names the extra; or a native library is missing, and
-            the message names the library.
+        ConfigurationError: the extra is not installed, and the message names the extra; or a native library is missing,
+            and the message names the library.
     """
     try:
         yield

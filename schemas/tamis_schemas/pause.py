@@ -36,7 +36,7 @@ class Pause(BaseModel):
         return f"{self.kind.value}: {self.message}" if self.message else self.kind.value
 
     def remedy(self, batch_id: str) -> str:
-        """Return the next step, as a sentence with the command."""
+        """Return the next step for a person, as a sentence with the command."""
         match self.kind:
             case PauseKind.REQUESTED:
                 return f"`tamis resume {batch_id}` goes on"

@@ -21,7 +21,7 @@ def described() -> str:
 
 
 def commit() -> str | None:
-    """Return the commit; None if unknown, as in an archive without one."""
+    """Return the commit of this release; None if unknown, for example in an archive of the source."""
     if (built := PACKAGE / "commit.txt").exists():
         return built.read_text("ascii").strip()
     checkout = PACKAGE.parents[1]
@@ -35,5 +35,5 @@ def commit() -> str | None:
 
 
 def revisions() -> list[str]:
-    """Return all revisions that this release knows, oldest first; it writes the last one."""
+    """Return all revisions that this release knows, oldest first. The release writes the last revision."""
     return sorted(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))

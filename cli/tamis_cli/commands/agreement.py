@@ -1,4 +1,7 @@
-"""`tamis agreement`: how far people and software agree; apart, because it loads the figures of quality."""
+"""`tamis agreement`: how far people and software agree.
+
+A separate module, because it imports the figures of quality.
+"""
 
 from collections.abc import Iterator
 

@@ -125,7 +125,7 @@ def _load_what_is_called() -> None:
 
 
 def load_commands(name: str | None = None) -> None:
-    """Add all commands to `app`; for a named command, only its module and that module's imports."""
+    """Add all commands to `app`; for a named command, import only its module."""
     homes = {row.module for row in COMMANDS if row.name == name} - {MANUAL}
     for module in homes or dict.fromkeys(row.module for row in COMMANDS):
         import_module(f".{module}", __package__)
@@ -169,7 +169,10 @@ def _print_exception(
 
 
 def _print_unraisable(redact: Redaction, args: "sys.UnraisableHookArgs") -> None:
-    """Print it likewise; but pass on a Ctrl-C that came while an object was finalised."""
+    """Print an exception that cannot be raised, redacted too.
+
+    A Ctrl-C that came while an object was finalised is sent again instead.
+    """
     if issubclass(args.exc_type, KeyboardInterrupt):
         main = threading.main_thread().ident or 0
         threading.Timer(INTERRUPT_AGAIN_AFTER, signal.pthread_kill, (main, signal.SIGINT)).start()

@@ -65,7 +65,7 @@ def is_new(file: Path | None, *, may_hold: str) -> None:
 def validated(kind: type[Model], of: str = "", /, **parameters: Any) -> Model:
     """Return a model of these parameters.
 
-    Raises `InvalidParameters` naming the invalid parameter, after `of` if given.
+    Raises `InvalidParameters` naming the invalid parameter; the message begins with `of`.
     """
     try:
         return kind.model_validate(parameters)

@@ -36,7 +36,7 @@ class Documented(TyperCommand):
         formatter.write("\n`tamis help exit-codes` says what exit codes mean.\n")
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke; an error gets a note with the next step for this command."""
+        """Invoke the command. An error gets a note with the next step for this command."""
         try:
             return super().invoke(ctx)
         except TamisError as error:
@@ -62,7 +62,7 @@ def next_step(error: TamisError, command: str) -> str | None:
 
 
 class ByTheme(TyperGroup):
-    """The commands in the order of their list, each under its theme; an unlisted command has none."""
+    """The commands in the order of their list, each under its theme. An unlisted command has no theme."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -77,7 +77,7 @@ class Commands(typer.Typer):
     """A group of documented commands."""
 
     def group(self, name: str, help: str, **options: Any) -> "Commands":  # noqa: A002 - as Typer calls it
-        """Add a group of commands, and return it; called without a command it shows its help."""
+        """Add a group of commands, and return it. Called without a command, the group shows its help."""
         group = Commands(name=name, help=help, no_args_is_help=True, **options)
         self.add_typer(group)
         return group
@@ -103,9 +103,9 @@ class Commands(typer.Typer):
 def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool = False) -> Callable[..., None]:
     """Return a command with the option `--json`.
 
-    The generator yields its document once. With `--json` the document is printed, and the generator closed.
-    Otherwise the generator continues, and prints text for people. An expensive document is a function without
-    arguments, called only for `--json`.
+    The generator yields its document once. With `--json` the document is printed, and the generator closed. Otherwise
+    the generator continues, and prints text for people. Instead of an expensive document, the generator yields a
+    function without arguments that makes the document. It is called only for `--json`.
     """
     option, show = (AsJsonLines, print_json_lines) if lines else (AsJson, print_json)
     parameters = signature(command, eval_str=True).parameters.values()
@@ -125,7 +125,7 @@ def with_json(command: Callable[..., Generator[Any, None, None]], *, lines: bool
 
 
 def signed(run: Callable[..., None], parameters: Sequence[Parameter]) -> Callable[..., None]:
-    """Return a function with the parameters that Typer reads instead of its own."""
+    """Return the function with these parameters, which Typer reads instead of the function's own."""
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
@@ -149,7 +149,7 @@ class Page:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Return every option under each of its names."""
+        """Return all names of all options."""
         return tuple(name for param in self.command.params for name in param.opts if name.startswith("-"))
 
     @property
@@ -158,7 +158,7 @@ class Page:
         return self.command.examples if isinstance(self.command, Documented) else ()
 
     def told(self) -> dict[str, Any]:
-        """Return the page for programs."""
+        """Return the page as a dict, for programs."""
         summary = " ".join((self.command.help or "").split())
         return {"command": self.path, "help": summary, "options": self.options, "examples": self.examples}
 

@@ -38,5 +38,5 @@ class PrintableStream:
 
 
 def for_data(stream: TextIO) -> Any:
-    """Return the stream itself for a file or a pipe; guarded for a terminal."""
+    """Return the stream unchanged for a file or a pipe; for a terminal, as a `PrintableStream`."""
     return PrintableStream(stream) if stream.isatty() else stream

@@ -62,9 +62,9 @@ To screen records of your own with a real model:
 def demo(console: Console, *, model: Model = "recorded", report: Path | None = None) -> int:
     """Screen the citations, show the decisions, and return the process's exit status.
 
-    `model`: `recorded` answers, the `small` embedded model, or the environment's `own` model. `report`: where to
-    keep its report, as HTML; None: nowhere. The environment's servers are not used: the demonstration runs its own,
-    in a temporary folder.
+    `model`: `recorded` answers, the `small` embedded model, or the environment's `own` model. `report`: the file for an
+    HTML report; None: no report. The environment's servers are not used: the demonstration runs its own, in a temporary
+    folder.
     """
     try:
         with (
@@ -196,7 +196,7 @@ def _stay(stack: Stack, console: Console) -> None:
 
 
 def print_decisions(rows: Sequence[Row], criteria: Sequence[Criterion], console: Console) -> None:
-    """Print included, excluded, uncertain and failed records, each group under its number."""
+    """Print included, excluded, uncertain and failed records, each group with its number of records."""
     by_status: defaultdict[InclusionStatus, list[Row]] = defaultdict(list)
     for row in rows:
         if row.decision is not None:

@@ -1,4 +1,4 @@
-"""Facts: the JSON about a batch or a review, equal in all commands."""
+"""Facts: the JSON about a batch or a review, the same in all commands."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,12 @@ def view_facts(view: BatchView) -> dict[str, Any]:
 
 
 def human_counts(batch: "Batch | BatchGlance") -> "HumanCounts | None":
-    """Return how many records people decided; None if there are none."""
+    """Return the counts of people's decisions; None if there are none."""
     return batch.human_counts() if isinstance(batch, BatchGlance) else tamis_review.count_human_decisions(batch)
 
 
 def batch_facts(batch: "Batch | BatchGlance") -> dict[str, Any]:
-    """Return a batch's view, people's decisions, its rounds, and the latest summary if it is of this round."""
+    """Return a batch's view, people's decisions, its rounds, and the summary of the present round, if there is one."""
     view, summaries = batch.status(), batch.summaries()
     humans = human_counts(batch)
     latest: Summary | None = summaries[-1] if summaries and summaries[-1].round == view.round else None

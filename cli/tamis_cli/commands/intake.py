@@ -33,9 +33,11 @@ BY_PLAN = Remedy("`keep_duplicates: true` in the plan", "a plan without initial_
 
 
 def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource]:
-    """Return the sources of the files on a command line; files of the same NAME in `--source NAME=FILE` are one.
+    """Return the sources of the files on a command line.
 
-    Raises `InvalidParameters` if NAME=FILE is malformed, is none of the files, or has two names.
+    Files with the same NAME in `--source NAME=FILE` are one source.
+
+    Raises `InvalidParameters` if NAME=FILE is malformed, FILE is none of the files, or FILE has two names.
     """
     names: dict[Path, str] = {}
     for text in named:
@@ -53,10 +55,10 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
 
 
 def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> None:
-    """Print on standard error the records skipped, lost and replaced, and those omitted from the model.
+    """Print on standard error the records skipped, lost and replaced, and the records that no model will see.
 
-    For several files it also prints which completes which, and each source's number of records. Possible copies are
-    counted, with the command that shows them.
+    For several files it also prints which file completes which, and each source's number of records. Possible copies
+    are counted, with the command that shows them.
     """
     for file in identified.files:
         _say_of_file(file, alone=len(identified.files) == 1)

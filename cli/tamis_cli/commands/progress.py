@@ -40,7 +40,7 @@ def attend(
 ) -> None:
     """Follow a submission, and exit with the code of its result.
 
-    Detached, the command prints only the id, for shells, or the facts as JSON.
+    With the option `--detach`, it prints only the id, for shells, or the facts as JSON, and follows nothing.
 
     Args:
         subject: the batch or the review.
@@ -98,7 +98,7 @@ def watch(batch: Batch, console: Console) -> BatchView:
 
 
 def watch_review(review: "Review", console: Console) -> ReviewView:
-    """Watch a review, stage by stage, as `watch` does a batch."""
+    """Watch a review stage by stage, as `watch` watches a batch."""
     return _shown(review.watch(), lambda view: view.stages, review.status().planned, console)
 
 

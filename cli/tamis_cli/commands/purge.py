@@ -151,7 +151,7 @@ def _print_plan(subjects: list[Subject], sizes: dict[UUID, int], *, would: bool)
 
 
 def _agreed(subjects: list[Subject], answers: str | None, archive: Path | None) -> bool:
-    """Ask at the terminal; without a terminal, require --yes."""
+    """Return whether the user agrees, asked at the terminal. Raise `InvalidRequest` if there is no terminal."""
     if not subjects and answers is None:
         return True
     if not (sys.stdin.isatty() and err.is_terminal):

@@ -55,7 +55,7 @@ def results(
 
 
 def _write(batch: Batch, form: str, places: Collection[int] | None, output: Path | None) -> int:
-    """Write the results of these places; return how many there are."""
+    """Write the results of these places; return the number of results."""
     if form == "parquet":
         if output is None:
             raise InvalidRequest("Parquet is no text for a terminal: name a file with -o")
@@ -98,9 +98,9 @@ def export(
 
 
 def _format_for(came_as: Sequence[Format | None], output: Path) -> Format | None:
-    """Return the default format: that of all records' files, else that of the file's suffix.
+    """Return the default format: the format of all records' files, else the format of the output's suffix.
 
-    Raises `InvalidRequest` if the two differ, or the records came in several formats and the suffix shows none.
+    Raises `InvalidRequest` if these two differ, or the records came in several formats and the suffix shows none.
     """
     ending = format_named(output.suffix.removeprefix("."))
     if len(came_as) > 1:

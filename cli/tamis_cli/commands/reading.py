@@ -188,7 +188,7 @@ def _print_answer(answer: StopAnswer) -> None:
 
 
 def _print_waiting(answer: StopAnswer) -> None:
-    """Print the next records, and the command that draws the missing ones."""
+    """Print the records to read next, and the command that draws further records if some are missing."""
     draw = f"[bold]tamis stop {short(answer.batch_id)} --draw -o FILE[/]"
     waiting = () if answer.sample is None else answer.sample.waiting
     if waiting:

@@ -40,7 +40,7 @@ def percent(share: Proportion) -> str:
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """Print a round in a few lines."""
+    """Print the summary of a round in a few lines."""
     # Imports operations and prices, needed only for a finished batch.
     from tamis_schemas import Inclusion, InclusionStatus, tier_name
     from tamis_schemas.answers.evaluation import metric_rank
@@ -95,7 +95,7 @@ def metric_words(figures: MetricFigures) -> str:
 
 
 def paid(cost: Decimal, unpriced: int) -> str:
-    """Return the amount paid; without a known price, how to set one."""
+    """Return the amount paid; if no price is known, how to state a price."""
     if unpriced and not cost:
         return "not known: state the model's price in a file, and name that in TAMIS_PRICES"
     return cost_words(cost, unpriced)
@@ -138,7 +138,7 @@ def print_view(view: BatchView, console: Console) -> None:
 
 
 def state_words(view: BatchView) -> str:
-    """Return, with markup, a batch's state; for a batch without all of its decisions, the number failed."""
+    """Return a batch's state, with markup. If the batch has ended with failed items, return their number."""
     return f"[yellow]ended, {view.counts.failed:,} failed[/]" if view.lacks_decisions else view.state.value
 
 
@@ -193,7 +193,7 @@ def print_views(views: list[BatchView], console: Console) -> None:
 
 
 def kinds_words(kinds: Mapping[ErrorKind, int]) -> str:
-    """Return `timeout 12, connection 1`, most frequent first."""
+    """Return the counts of kinds of error as text, most frequent first: `timeout 12, connection 1`."""
     ordered = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))
     return ", ".join(f"{kind.value} {n:,}" for kind, n in ordered)
 

@@ -82,7 +82,10 @@ def failures(batch_id: BatchId) -> Iterator[object]:
 
 
 def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: bool) -> int:
-    """Ask at a terminal first, on standard error, so that `--json` also confirms payment."""
+    """Retry the failed items of all batches, and return the exit code.
+
+    At a terminal, ask first, on standard error: with `--json` too, a person confirms the cost.
+    """
     retryable = client.retryable(kinds)
     ask = ask and bool(retryable) and sys.stdin.isatty() and err.is_terminal
     agreed = not ask or typer.confirm(f"Retry {_measure(retryable)}?", err=True)
@@ -101,7 +104,7 @@ def _all_failed(client: Client, kinds: list[str] | None, *, ask: bool, as_json: 
 
 
 def _measure(retryable: list[Retryable]) -> str:
-    """Return `12 items of 2 batches, about $0.04`."""
+    """Return the size of a retry in words: `12 items of 2 batches, about $0.04`."""
     items, many = sum(batch.items for batch in retryable), len(retryable)
     costs = [batch.likely_cost for batch in retryable if batch.likely_cost is not None]
     cost = f"about {dollars(sum(costs[1:], costs[0]))}" if costs else "at a cost that is not known"

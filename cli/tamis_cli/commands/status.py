@@ -97,7 +97,10 @@ def workers() -> Iterator[object]:
 
 
 def _overview(*, as_json: bool) -> NoReturn:
-    """Print workers and open batches; without the ledger only workers, and exit with its code."""
+    """Print workers and open batches, and exit.
+
+    Without the ledger, print only workers, and exit with an error's code.
+    """
     away: LedgerUnavailable | None = None
     batches: list[BatchView] = []
     try:
@@ -157,7 +160,7 @@ def _state(view: WorkerView, now: datetime) -> str:
 
 
 def _moment(at: datetime, now: datetime) -> str:
-    """Return a time on the reader's clock, with the date after half a day."""
+    """Return a time on the reader's clock, with the date if it is more than half a day ago."""
     local = at.astimezone()
     return f"{local:%H:%M}" if now - at < DAY / 2 else f"{local:%Y-%m-%d %H:%M}"
 

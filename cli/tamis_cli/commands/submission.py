@@ -164,7 +164,10 @@ class SubmissionOptions:
 
 
 def with_examples(operation: Operation) -> Operation:
-    """Choose examples as `Client.with_examples`; without examples to choose, no ledger is needed."""
+    """Return the operation with its examples, as `Client.with_examples` does.
+
+    Without `examples_from`, use no ledger.
+    """
     if not isinstance(operation, Inclusion) or operation.examples_from is None:
         return operation
     with Client() as client:
@@ -172,9 +175,10 @@ def with_examples(operation: Operation) -> Operation:
 
 
 def submitting(*without: str) -> Callable[[Callable[Concatenate[SubmissionOptions, P], None]], Callable[..., None]]:
-    """Return a decorator for commands that take a `SubmissionOptions` first; its options follow the command's own.
+    """Return a decorator for commands that take a `SubmissionOptions` first.
 
-    Options in `without` are omitted; they keep their defaults.
+    The decorated command has its own options, then the submission options. Options in `without` are omitted; they keep
+    their defaults.
     """
     options = {
         name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)

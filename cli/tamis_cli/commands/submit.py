@@ -1,4 +1,4 @@
-"""The commands that submit: read files, submit their records as a batch of an operation, watch it."""
+"""The commands that submit: they read files, submit the records as a batch of an operation, and watch the batch."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -18,7 +18,7 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[str]] = ()) -> Table:
-    """Return a list without lines, a row per element; columns of numbers are last and right-aligned."""
+    """Return a table without lines, with these rows. The columns of numbers are last and right-aligned."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in names:
         table.add_column(name)
@@ -30,7 +30,7 @@ def listing(*names: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[st
 
 
 def facts_by_name(rows: Iterable[tuple[str, str | None]]) -> Table:
-    """Return a table of two columns, name and fact; None skips the row."""
+    """Return a table of two columns, name and fact. A row whose fact is None is skipped."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()

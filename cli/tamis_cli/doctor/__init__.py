@@ -1,4 +1,4 @@
 """The doctor: examines everything that Tamis needs, with a remedy for each fault.
 
-Each part reads first and judges then; the judging functions are pure.
+Each part of the examination first reads a state, then judges it. The judging functions are pure.
 """

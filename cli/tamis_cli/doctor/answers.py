@@ -1,4 +1,4 @@
-"""The answers of an interview: whether they are usable, the dialect of the questions, and their cost."""
+"""The answers of an interview: whether they are usable, the request format that worked, and the cost."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ OF_ONE_QUESTION = {
 
 
 def judge_answers(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) -> list[Finding]:
-    """Return the findings about the answers; only the reason if there are none."""
+    """Return the findings about the answers; without answers, the reasons why there are none."""
     findings = [*_used(questions), *_unusable(questions), *_unanswered(endpoint, questions)]
     answers = [call for question in questions for call in question.calls if isinstance(call.reply, ChatAnswer)]
     if not answers:
@@ -101,7 +101,7 @@ def _unanswered(endpoint: ExaminedEndpoint, questions: Sequence[AskedQuestion]) 
 
 
 def _alike(questions: Iterable[AskedQuestion], key: Callable[[Call], Key | None]) -> dict[Key, list[AskedQuestion]]:
-    """Return the questions by a key of the deciding call, without questions that lack the key."""
+    """Return the questions, grouped by a key of their last call. Questions without the key are omitted."""
     groups: dict[Key, list[AskedQuestion]] = defaultdict(list)
     for question in questions:
         if (value := key(question.last)) is not None:
@@ -168,7 +168,10 @@ def _model(endpoint: ExaminedEndpoint, answers: Sequence[Call]) -> Finding:
 
 
 def _is_of(model: str, answering: str) -> bool:
-    """Return whether it is the model itself, a snapshot of it, or the same under a provider's or a folder's name."""
+    """Return whether `answering` is a name of the model.
+
+    It may be the model itself, a snapshot of it, or the model under a provider's or a folder's name.
+    """
     short, named = model.rpartition("/")[2].lower(), answering.rpartition("/")[2].lower()
     return named == short or named.startswith((f"{short}-", f"{short}:", f"{short}@")) or short.startswith(f"{named}:")
 

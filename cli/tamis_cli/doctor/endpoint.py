@@ -24,7 +24,7 @@ class ExaminedEndpoint:
     base_url: str  # without user and password
     model: str
     has_key: bool = True  # a key is set here
-    of_stack: bool = False  # set by the stack in another terminal, not here
+    of_stack: bool = False  # True: the stack in another terminal names it, not this terminal
 
 
 def out_of_reach(error: CallError) -> bool:
@@ -33,7 +33,7 @@ def out_of_reach(error: CallError) -> bool:
 
 
 def judge_list(endpoint: ExaminedEndpoint, listed: ModelList | CallError, *, asking: bool) -> list[Finding]:
-    """Return the findings about the list of models; a missing list is no fault if the model itself is asked."""
+    """Return the findings about the list of models. A missing list is no fault if the model itself is asked."""
     url, model = endpoint.base_url, endpoint.model
     if isinstance(listed, CallError):
         return _unlisted(endpoint, listed, asking=asking)

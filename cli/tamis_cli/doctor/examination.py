@@ -77,14 +77,14 @@ def read_ledger_server(url: str) -> LedgerReading | TamisError:
 
 
 def _stands_between(connection: Connection) -> bool:
-    """Return whether the session differs from the one that the driver got when connecting."""
+    """Return whether a pooler is in front: the present session is not the session that the driver connected to."""
     driver: Any = connection.connection.driver_connection
     server = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return bool(server != driver.info.backend_pid)
 
 
 def judge_ledger_server(reading: LedgerReading | TamisError, revisions: Sequence[str]) -> list[Finding]:
-    """Return the findings about the ledger; `revisions`: those known to this release, its own last."""
+    """Return the findings about the ledger. `revisions`: all that this release knows, its own last."""
     subject = "ledger"
     if isinstance(reading, TamisError):
         return [failure(subject, str(reading), "start Postgres, or put TAMIS_DATABASE_URL right")]
@@ -134,18 +134,18 @@ NEWEST = 5  # endpoints and models
 
 @dataclass(frozen=True)
 class Learned:
-    """The learned dialect of a model at an endpoint."""
+    """The request format that workers have learned for a model at an endpoint."""
 
     endpoint: str
     model: str
     rung: str
     proven: bool
-    unusable: int  # consecutive answers on the lowest rung
+    unusable: int  # unusable answers in a row, in the last request format
     since: datetime
 
 
 def read_learned(engine: Engine) -> tuple[Learned, ...]:
-    """Return the newest learned dialects. Raise `LedgerUnavailable` if the ledger does not answer."""
+    """Return the request formats that were learned last. Raise `LedgerUnavailable` if the ledger does not answer."""
     columns = dialects.c
     latest = select(
         columns.endpoint, columns.model, columns.rung, columns.proven, columns.unusable, columns.changed_at
@@ -155,7 +155,7 @@ def read_learned(engine: Engine) -> tuple[Learned, ...]:
 
 
 def judge_learned(row: Learned) -> Finding:
-    """Return the finding about a learned dialect."""
+    """Return the finding about a learned request format."""
     what = f"workers ask {row.model} at {row.endpoint} on rung {row.rung} since {row.since:%Y-%m-%d %H:%M} UTC"
     if row.unusable:
         plural = "" if row.unusable == 1 else "s"
@@ -182,10 +182,10 @@ SELECT (SELECT count(*) FROM webhooks WHERE state = 'waiting' AND url NOT LIKE :
 class WebhookBacklog:
     """The counts of a ledger's waiting or failed webhooks."""
 
-    waiting: int  # to be signed; tasks are not
-    failing: int  # tried already, with tasks
+    waiting: int  # not sent yet, without Celery tasks, which need no signature
+    failing: int  # tried at least once and not delivered, Celery tasks included
     late: int  # overdue, and not sent by any worker
-    given_up: int  # within a day
+    given_up: int  # within the last day
     batches: int  # unfinished batches with signed notifications
 
 

@@ -1,7 +1,7 @@
 """An interview: a real question of each operation, put to the endpoint with the workers' own client.
 
-The first question, alone, learns the endpoint's dialect; the others then run concurrently. Answers are parsed and
-learned from as in the engine, but only within this process.
+The first question is asked alone and finds the request format that the endpoint accepts. Then the other questions are
+asked concurrently. Answers are parsed, and lead to other request formats, as in the engine, but only in this process.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ def _samples() -> Iterator[tuple[Operation, Item]]:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A paid call: its dialect, and the reply."""
+    """A paid call: its request format, and the reply."""
 
     dialect: Dialect
     reply: Reply
@@ -77,7 +77,7 @@ class Call:
 
     @property
     def read(self) -> bool:
-        """Return whether there is a usable answer."""
+        """Return whether the reply is a usable answer."""
         return isinstance(self.reply, ChatAnswer) and self.problem is None
 
 
@@ -88,7 +88,7 @@ class AskedQuestion:
     operation: str
     calls: tuple[Call, ...]
     optional: Mapping[str, Any] = field(default_factory=dict)  # parameters that the request can omit
-    decision: DecisionField | None = None  # of its answer; None: it does not include or exclude
+    decision: DecisionField | None = None  # field of the answer that includes or excludes; None: there is none
 
     @property
     def probability(self) -> float | None:
@@ -100,14 +100,15 @@ class AskedQuestion:
 
     @property
     def last(self) -> Call:
-        """Return the call that decides."""
+        """Return the last call, whose reply is the result of the question."""
         return self.calls[-1]
 
 
 async def interview(llm: LlmClient, questions: Sequence[SampleQuestion], *, within: float) -> tuple[AskedQuestion, ...]:
-    """Return the results of the questions, in order; only the first if it shows that none is answered.
+    """Ask the questions, and return each with its calls, in order.
 
-    `within`: seconds for all of them; a slower question counts as not answered.
+    If the first question shows that no question can be answered, return only this question. `within`: seconds for all
+    questions together; a slower question counts as not answered.
     """
     until = asyncio.get_running_loop().time() + within
     first = await _asked(llm, questions[0], until)

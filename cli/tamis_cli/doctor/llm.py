@@ -37,9 +37,9 @@ SOON = timedelta(hours=24)  # a possible duration of a batch
 def examine_llm(
     settings: WorkerSettings, *, call: bool, tell: Callable[[str], object], learn: Callable[[str], object]
 ) -> Iterator[Finding]:
-    """Yield the findings about the LLM; `call`: ask it, which costs money.
+    """Yield the findings about the LLM. `call`: ask the model, which costs money.
 
-    `tell` gets the current step; `learn` gets each key before its use, so that outputs can redact it.
+    `tell` gets the current step; `learn` gets each key before its use, so that outputs can redact the key.
     """
     try:
         url = _url_of(settings)
@@ -113,9 +113,9 @@ async def _ask(
 
 
 def _url_of(settings: WorkerSettings) -> str:
-    """Return this terminal's endpoint; if it has none, that of the stack in another terminal.
+    """Return the endpoint that this terminal names; if it names none, the endpoint of the stack in another terminal.
 
-    Otherwise not: this terminal's key goes only to its own endpoint.
+    So a key of this terminal is sent only to this terminal's endpoint.
     """
     stack = settings.stack
     if not settings.names_an_llm and stack is not None and stack.llm_base_url is not None:
@@ -159,7 +159,7 @@ def expiry_of(key: str) -> datetime | None:
 
 
 def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -> Finding:
-    """Return the finding about the key; `renewed`: the source of fresh keys."""
+    """Return the finding about the key. `renewed`: the source of fresh keys; None: there is none."""
     how = f"; {renewed}" if renewed else ""
     if expires is None:
         return ok(KEY_SUBJECT, f"it does not say when it expires{how}")
@@ -176,7 +176,7 @@ def judge_key(expires: datetime | None, now: datetime, *, renewed: str | None) -
 
 
 def _words(left: timedelta) -> str:
-    """Return `3 days`, `5 hours`, `58 minutes`: in the largest unit with at least two."""
+    """Return a duration in words: `3 days`, `5 hours`, `58 minutes`. The unit is the largest with at least two."""
     seconds = left.total_seconds()
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:

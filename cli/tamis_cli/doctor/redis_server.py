@@ -35,7 +35,7 @@ class Unreachable:
     """A server that did not answer."""
 
     why: str
-    refused: bool = False  # it answered, but refused the password or its absence
+    refused: bool = False  # True: it answered, but refused the password, or requires a password
 
 
 def read_redis_server(url: str) -> RedisReading | Unreachable:

@@ -22,7 +22,7 @@ DISK_LEFT = 2_000_000_000  # bytes
 
 
 def read_clock(ask: Callable[[], float]) -> tuple[float, float]:
-    """Return the seconds of the fastest of three answers, and the lead of the server's clock."""
+    """Return the latency of the fastest of three answers, and the lead of the server's clock, both in seconds."""
     best = (float("inf"), 0.0)
     for _ in range(3):
         wall, began = time.time(), time.perf_counter()
@@ -49,7 +49,10 @@ def judge_clocks(ahead: Mapping[str, float]) -> Finding:
 
 
 def judge_times(*, visibility: float, item_deadline: float, call_timeout: float) -> Finding:
-    """Compare how long a message may stay unacknowledged with how long an item may take. All in seconds."""
+    """Return the finding about time limits, all in seconds.
+
+    A message should not be delivered again while its item may still be under way.
+    """
     subject = "time limits"
     longest = item_deadline + call_timeout
     line = f"a message that is not acknowledged comes again after {visibility:.0f} s; an item may take {longest:.0f} s"
@@ -65,7 +68,7 @@ def judge_times(*, visibility: float, item_deadline: float, call_timeout: float)
 
 
 def judge_workers(workers: Sequence[WorkerView], waiting: Mapping[str, int] | None, *, version: str) -> list[Finding]:
-    """Return findings about workers. `waiting`: messages per queue, None if unknown; `version`: of this Tamis."""
+    """Return findings about workers. `waiting`: messages by queue, None if unknown. `version`: of this Tamis."""
     subject = "workers"
     messages = sum((waiting or {}).values())
     if not workers:
@@ -97,6 +100,6 @@ def judge_repairs(repairs: Sequence[Repairs]) -> Finding:
 
 
 def judge_disk(where: str, left: int) -> Finding:
-    """Return the finding about the disk; `left`: bytes."""
+    """Return the finding about the disk; `left`: free bytes."""
     line = f"{left / 1e9:,.1f} GB are left for {where}"
     return ok_if(left >= DISK_LEFT, "disk", line, "make room: Postgres stops when it is full")

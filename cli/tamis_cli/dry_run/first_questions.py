@@ -54,7 +54,7 @@ class _FirstQuestion:
 
     @property
     def prompt_tokens(self) -> int:
-        """Return the prompt's tokens, with the answer's schema, which is sent too."""
+        """Return the estimated tokens of the prompt and of the answer's schema, which is sent with it."""
         characters = sum(len(message.content) for message in self.request.messages)
         return (characters + len(json.dumps(self.request.schema))) // CHARACTERS_PER_TOKEN
 
@@ -69,10 +69,11 @@ class _Experience:
 
 
 def rehearse(planned: Planned, settings: WorkerSettings) -> Rehearsal:
-    """Return the workers' questions with these settings; nothing is submitted and no model is asked.
+    """Return the questions that workers with these settings would ask, counted and with their cost.
 
-    The model is that of the workers, perhaps known only to the running stack or the ledger; if it is unknown, there
-    is no price. If the ledger does not answer, nothing counts as cached, and `unseen` gives the reason.
+    Nothing is submitted, and no model is asked. If the batch names no model, the workers' model counts, which the
+    running stack or the ledger may know. For an unknown model there is no price. If the ledger does not answer, nothing
+    counts as cached, and `unseen` gives the reason.
 
     Raises:
         InputError: TAMIS_PRICES names an unreadable file.
@@ -154,7 +155,7 @@ def _samples(questions: list[_FirstQuestion]) -> Iterator[Sample]:
 
 
 def _look(settings: WorkerSettings, planned: Planned, model: str, questions: list[_FirstQuestion]) -> _Experience:
-    """Return the cache's answers, with length and duration of answers in the latest similar batches."""
+    """Return which questions the cache answers, and how long answers were and took in the latest similar batches."""
     keys = [question.key for question in questions] if planned.use_cache else []
     cached: set[str] = set()
     days = settings.cache_days
@@ -185,7 +186,11 @@ def _look(settings: WorkerSettings, planned: Planned, model: str, questions: lis
 
 
 def _duration(settings: WorkerSettings, calls: int, tokens: int, seconds: float | None) -> Duration:
-    """Return the longest of the limits' durations: calls / rpm, tokens / tpm, calls x seconds / calls in flight."""
+    """Return the longest of the durations that the limits cause.
+
+    In seconds they are 60 * calls / limit_rpm, 60 * tokens / limit_tpm, and calls * seconds / limit_concurrency. The
+    last is at least as long as one call.
+    """
     call = seconds or ASSUMED_CALL
     taken = "as the latest ones took" if seconds else "assumed"
     flight = settings.limit_concurrency
@@ -203,8 +208,8 @@ def workers_model(
 ) -> tuple[str | None, str | None]:
     """Return the model of a batch, and a note on its source; None for an unknown model.
 
-    `named` is the model of the command line. `latest` returns the model of the ledger's latest answers; it is
-    called only without another source.
+    `named` is the model of the command line. `latest` returns the model of the ledger's latest answers; it is called
+    only if there is no other source.
     """
     theirs = None if settings.stack is None else settings.stack.model
     if named is not None:
@@ -223,7 +228,7 @@ def workers_model(
 
 
 def _latest_model(settings: WorkerSettings) -> str | None:
-    """Return the model of the last answer in batches that left it to the workers, or None."""
+    """Return the model of the last answer in batches that named no model, or None."""
     like = select(batches.c.id).where(batches.c.model.is_(None)).order_by(batches.c.created_at.desc())
     latest_answer = (
         select(results.c.model)

@@ -12,11 +12,11 @@ from tamis_worker.operations.program import Question
 
 
 def beginning_of(asked: ChatRequest | Question[Any]) -> Beginning:
-    """Return the beginning that a question shares with those about other records."""
+    """Return the beginning that a question shares with questions about other records."""
     return Beginning(characters_in_common(asked.messages, asked.schema) // CHARACTERS_PER_TOKEN, MINIMUM)
 
 
 def beginning_of_all(operation: Operation) -> Beginning:
-    """Return the same for an operation, with a question about any record with a title."""
+    """Return the common beginning of an operation's questions, from a question about a made-up record."""
     (question, *_) = next(operations.program_of(operation, {"title": "any"}))
     return beginning_of(question)

@@ -23,13 +23,13 @@ AT_ONCE = 3  # calls for recorded answers in flight; more would hide the progres
 
 
 class Endpoint(WebPart):
-    """An endpoint for the records of the stack's workers; needs no key."""
+    """An endpoint that the stack's workers ask. It needs no key."""
 
     health_path: ClassVar[str] = "/health"
     server: ClassVar[str]  # module that serves it
     arguments: tuple[str, ...]  # of that module, without its port
     model: ClassVar[str]
-    worker_settings: ClassVar[Mapping[str, str]]  # besides the endpoint's own
+    worker_settings: ClassVar[Mapping[str, str]]  # besides URL, key and model
 
     def __init__(self, log: Path, children: ChildrenFile | None = None) -> None:
         super().__init__("llm", log, children=children)
@@ -96,7 +96,7 @@ class LlmServer(Endpoint):
 
 
 class RecordedAnswers(Endpoint):
-    """The server of `tamis_review/example/answers.json`: no model is asked."""
+    """The server of the answers in `tamis_review/example/answers.json`: no model is asked."""
 
     title: ClassVar[str] = "the recorded answers"
     server: ClassVar[str] = recorded_server.__name__

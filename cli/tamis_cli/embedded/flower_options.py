@@ -24,7 +24,7 @@ def flower_environment(
 ) -> dict[str, str]:
     """Return the environment of Flower; its history and its secrets are kept under `home`.
 
-    Without a `password` it is the random one in `PASSWORD_FILE`.
+    Without a `password`, the random password in `PASSWORD_FILE` is used.
     """
     # Other commands avoid this import.
     from tamis_producer.config.private_file import kept_secret
@@ -47,9 +47,9 @@ def flower_environment(
 
 
 def become_flower(settings: "WorkerSettings", *, port: int) -> NoReturn:
-    """Replace this process by Flower, for the servers of `settings`; signals reach it directly.
+    """Replace this process by Flower, for the servers of `settings`. So signals reach Flower directly.
 
-    The password is that of the settings, else the random one in `flower.password`.
+    The password is from the settings. If they have none, it is the random password in `flower.password`.
 
     Raises:
         ConfigurationError: no servers are named and no stack runs.

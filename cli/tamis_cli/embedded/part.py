@@ -18,7 +18,7 @@ WITHIN = 2.0  # seconds
 
 
 def get(port: int, path: str, *, host: str = HOST, most: int = 0) -> bytes | None:
-    """Return the first `most` bytes of the response to a GET of `path`; None without a status 200."""
+    """Return the first `most` bytes of the response to a GET of `path`; None unless the status is 200."""
     try:
         with closing(HTTPConnection(host, port, timeout=WITHIN)) as connection:
             connection.request("GET", path)
@@ -53,7 +53,7 @@ class Part(ABC):
         environment: Mapping[str, str] | None = None,
         children: ChildrenFile | None = None,
     ) -> None:
-        """Take `log` for the process's output, and `environment`, its whole environment (default: a server's)."""
+        """`log` gets the process's output. `environment`: its whole environment; None: `server_environment`."""
         self.name = name
         self._log = log
         self._environment = server_environment() if environment is None else environment
@@ -90,7 +90,7 @@ class Part(ABC):
 
     @abstractmethod
     def healthy(self) -> bool:
-        """Check quickly whether the part works; False if nothing answers."""
+        """Return quickly whether the part works; False if nothing answers."""
 
     def launch(self) -> None:
         """Start the process without waiting for it."""
@@ -100,7 +100,7 @@ class Part(ABC):
         """Wait until the part works.
 
         Raises:
-            OperationFailed: it ended or was too slow; quotes the last lines of its log.
+            OperationFailed: the part ended or was too slow; the message quotes the last lines of its log.
         """
         deadline = time.monotonic() + self.start_within
         pause = FIRST_LOOK
@@ -122,7 +122,7 @@ class Part(ABC):
         return self._process is None or self._process.stop(hurry)
 
     def how_it_ended(self) -> str:
-        """Return the end of an ended process, in words that follow the part's name."""
+        """Return how the ended process ended, in words that follow the part's name."""
         return how_it_ended(self.process.returncode or 0)
 
     def __enter__(self) -> Self:

@@ -67,7 +67,7 @@ class Postgres(Part):
     def __init__(
         self, folder: Path, *, log: Path | None = None, children: ChildrenFile | None = None, patience: float = 10.0
     ) -> None:
-        """Take `patience`: seconds for the processes of a killed server to notice and end."""
+        """`patience`: seconds for the processes of a killed server to notice and end."""
         self.folder = folder.absolute()
         self.data = self.folder / "data"
         self._patience = patience
@@ -87,7 +87,7 @@ class Postgres(Part):
 
     @cached_property
     def socket_folder(self) -> Path:
-        """Return the socket's folder: beside the data, or in a short path if that is too long for a socket."""
+        """Return the socket's folder: beside the data, or in `/tmp` if the path there is too long for a socket."""
         beside = self.folder / "run"
         if len(os.fsencode(beside / f".s.PGSQL.{PORT}.lock")) <= SOCKET_PATH_LIMIT:
             return beside
@@ -229,14 +229,14 @@ class Postgres(Part):
 
 
 def _case_rules(version: Version) -> tuple[str, ...]:
-    """Return the options of `initdb` for equal order and case rules on every machine, with any locales."""
+    """Return the options of `initdb` for the same order and case rules on every machine."""
     if version >= (17,):
         return "--locale-provider=builtin", "--builtin-locale=C.UTF-8"
     return ("--lc-ctype=C.UTF-8",)  # from the C library; the order is by bytes in either case
 
 
 def server_program(data: Path) -> ServerProgram:
-    """Return the program `postgres` for a data folder, with `initdb` beside it; releases read only their own data.
+    """Return the program `postgres` for a data folder, with `initdb` beside it. A release reads only its own data.
 
     Raises:
         ConfigurationError: there is none; the message names packages to install.
@@ -337,7 +337,7 @@ def open_binaries(program: Path) -> None:
 
 
 def allow_passage(path: Path) -> None:
-    """Let every user pass through the folders above `path`, without reading, if they could not."""
+    """Let every user pass through the folders above `path`, but not read them."""
     for folder in path.resolve().parents:
         mode = stat.S_IMODE(folder.stat().st_mode)
         if not mode & stat.S_IXOTH:

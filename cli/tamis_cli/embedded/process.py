@@ -1,8 +1,8 @@
 """A supervised child process: started, watched, stopped within a bound, never left behind.
 
 `children.json` lists the processes of a supervisor, so that the next supervisor can end any survivors. The kernel
-ends the children of a killed supervisor (see `launch`). The file covers other systems than Linux, and the moments
-before the kernel's tie.
+ends the children of a killed supervisor (see `launch`). The file is for systems other than Linux, and for the moments
+before the kernel ties the child to its supervisor.
 """
 
 import os
@@ -82,7 +82,7 @@ class ChildrenFile:
     def end_survivors(self, grace: float = GRACE) -> list[str]:
         """End the processes that an earlier supervisor left, and remove the file; return their names.
 
-        Each gets its own stop signal first, and is killed after `grace` seconds.
+        Each process gets its own stop signal first, and is killed after `grace` seconds.
         """
         survivors = {record: process for record in self._read() if (process := record.find())}
         for record, process in survivors.items():
@@ -125,7 +125,7 @@ class Command:
 class Process:
     """A running child in a session of its own: a terminal's Ctrl-C reaches only the supervisor.
 
-    The kernel ties a child to the *thread* that started it, so that thread must outlive the child.
+    The kernel ties a child to the *thread* that started it, so this thread must outlive the child.
     """
 
     def __init__(self, command: Command, children: ChildrenFile | None = None) -> None:
@@ -160,7 +160,7 @@ class Process:
 
     @property
     def returncode(self) -> int | None:
-        """Return None while it runs; minus the signal's number if a signal ended it."""
+        """Return the exit status; None while the process runs; minus the signal's number if a signal ended it."""
         return self._popen.returncode
 
     def wait(self, timeout: float) -> bool:
@@ -211,13 +211,16 @@ class Process:
 
 
 def launcher(death_signal: signal.Signals = signal.SIGKILL, user: str | None = None) -> tuple[str, ...]:
-    """Return the command prefix by which the kernel ends a command with this process (Linux); `user` runs it."""
+    """Return the words before a command so that the kernel ends the command with this process (Linux).
+
+    The kernel sends `death_signal`. `user`: the system user that runs the command; None: the present user.
+    """
     words = (sys.executable, "-I", "-S", str(Path(launch.__file__)))
     return (*words, str(os.getpid()), str(int(death_signal)), user or "")
 
 
 def how_it_ended(returncode: int) -> str:
-    """Return a process's end in words."""
+    """Return in words how a process ended."""
     if returncode == EXIT_STALLED:
         return f"made no progress and ended itself with status {EXIT_STALLED}"
     if returncode >= 0:
@@ -241,7 +244,10 @@ def server_environment() -> dict[str, str]:
 
 
 def ask_program(*command: str, within: float) -> subprocess.CompletedProcess[str]:
-    """Return a program's output and exit status. Raise `OSError`, or `TimeoutExpired` after `within` seconds."""
+    """Run a program, and return its output and exit status.
+
+    Raise `OSError`, or `TimeoutExpired` after `within` seconds.
+    """
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

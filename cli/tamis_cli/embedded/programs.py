@@ -26,7 +26,7 @@ KEY_FILE = "page.key"
 
 
 class WorkerProgram(Part):
-    """`python -m tamis_cli worker`; it is healthy once its ready file exists."""
+    """The program `python -m tamis_cli worker`, which is healthy once its ready file exists."""
 
     title: ClassVar[str] = "a worker"
 
@@ -79,7 +79,7 @@ class Flower(WebPart):
         address: str = HOST,
         password: str | None = None,
     ) -> None:
-        """Take `password` (None: a random one, kept under `home`); another address than 127.0.0.1 needs one."""
+        """`password`: None: a random one, kept under `home`. Any other address than 127.0.0.1 needs a password."""
         super().__init__("flower", home / "log" / "flower.log", environment, children)
         self._home = home
         self.usual_port = usual_port
@@ -100,7 +100,7 @@ class Flower(WebPart):
 
     @property
     def place(self) -> str:
-        """Return address and port, for a browser on this machine if it listens on all."""
+        """Return address and port for a browser on this machine, even if Flower listens on all addresses."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def prepare(self) -> Command:

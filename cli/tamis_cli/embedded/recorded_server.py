@@ -2,8 +2,8 @@
 
 `python -m tamis_cli.embedded.recorded_server --answers PATH --port PORT`
 
-It recognises a record by its title in the prompt; an unknown record gets status 400. The first `cut_off` answers
-about a record are truncated. Usage is four characters a token.
+The server recognises a record by its title in the prompt; an unknown record gets status 400. The first `cut_off`
+answers about a record are truncated. Usage is four characters a token.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _TITLE = re.compile(r"^title: (.+)$", re.MULTILINE)  # as `source_data` shows a 
 
 
 class Recordings:
-    """The answers by title, with the times each was given; `rows` come from `tamis_review/example/answers.json`."""
+    """The answers by title, and how often each was given. `rows` are from `tamis_review/example/answers.json`."""
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         self._rows = {row["title"]: row for row in rows}

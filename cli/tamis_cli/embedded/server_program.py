@@ -52,7 +52,7 @@ class ServerProgram:
 
     @property
     def of_system(self) -> bool:
-        """Return whether it belongs to the system, so that we must not open its files to others."""
+        """Return whether the program belongs to the system: then its files must not be opened to other users."""
         return self.origin == SYSTEM
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class ServerProgram:
 
     @property
     def told(self) -> str:
-        """Return the program and the reasons for it, in one line."""
+        """Return the program, and why earlier candidates were passed over, in one line."""
         return "; ".join((str(self), *self.passed_over))
 
 
@@ -76,7 +76,7 @@ def choose(
     *,
     unfit: Callable[[Version], str | None] = lambda version: None,
 ) -> ServerProgram:
-    """Return the first candidate that runs, is new enough and is not unfit.
+    """Return the first candidate that runs, is new enough and is suitable.
 
     Args:
         server: the kind of server.
@@ -84,7 +84,7 @@ def choose(
         unfit: returns why a version is unsuitable; None: it is suitable.
 
     Raises:
-        ConfigurationError: there is none; gives the reason for each, and packages to install.
+        ConfigurationError: there is none; the message has the reason against each candidate, and packages to install.
     """
     reasons: list[str] = []
     remedies = [f"install Debian's package {server.debian}"]
@@ -109,7 +109,7 @@ def choose(
 
 
 def brought_along(server: ServerKind, program: str) -> list[ProgramCandidate]:
-    """Return the program at this path within the server's package, if that is installed."""
+    """Return the program at this path within the server's package; empty if the package is not installed."""
     # Found without importing the package, whose import has its own needs and effects.
     spec = find_spec(server.module)
     if spec is None or spec.origin is None:

@@ -31,7 +31,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def lock_home(home: Path) -> IO[str]:
     """Lock a home folder: a single stack at a time runs from it.
 
-    The returned open file has the lock, so it ends with the process in any case. Closing the file releases the
+    The lock belongs to the returned open file, so it ends with the process in any case. Closing the file releases the
     lock. The file itself stays: removing it would let two processes lock two files of the same name. Raises
     `ConfigurationError` naming the process with the lock.
     """
@@ -61,9 +61,9 @@ def lock_home(home: Path) -> IO[str]:
 class StopSignals:
     """SIGINT, SIGTERM and SIGHUP from a user: the first means stop, the next means stop at once.
 
-    While entered, the first signal raises `KeyboardInterrupt`, later ones set `hurry`. After `stopping()`, the
-    first sets `hurry` as well, so that a stop is never interrupted half-way. Only the main thread gets signals; in
-    other threads this does nothing.
+    While entered, the first signal raises `KeyboardInterrupt`, and later signals set `hurry`. After `stopping()`, the
+    first signal sets `hurry` as well, so that a stop is never interrupted half-way. Only the main thread gets signals;
+    in other threads this class does nothing.
     """
 
     def __init__(self) -> None:
@@ -101,11 +101,11 @@ class StopSignals:
 class Stack:
     """All parts of Tamis on a single machine, with data and logs under `settings.home`.
 
-    Servers in the settings are used: then only workers, Flower and perhaps the model are started. While it is
-    entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once. During a stop they kill the remaining
+    If the settings name servers, these are used, and only workers, Flower and perhaps the model are started. While the
+    stack is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` once. During a stop they kill the remaining
     processes.
 
-    Use it in a thread that outlives it (the main thread): the kernel ends children with the thread that started
+    Use the stack in a thread that outlives it (the main thread): the kernel ends children with the thread that started
     them.
     """
 
@@ -163,12 +163,12 @@ class Stack:
 
     @property
     def broker_url(self) -> str:
-        """Return the URL for workers and producers."""
+        """Return the broker's URL for workers and producers."""
         return self.valkey.url if self.valkey else self.settings.broker
 
     @property
     def database_url(self) -> str:
-        """Return the URL for workers and producers."""
+        """Return the ledger's URL for workers and producers."""
         return self.postgres.url if self.postgres else self.settings.database
 
     @property
@@ -178,7 +178,7 @@ class Stack:
 
     @property
     def llm_base_url(self) -> str | None:
-        """Return the workers' endpoint, for every reader of the stack file; None if none is set."""
+        """Return the workers' endpoint, without user and password; None if no endpoint is set."""
         if self.llm is not None:
             return self.llm.base_url
         return shown_url(self.settings.endpoint) if self.settings.names_an_llm else None
@@ -188,7 +188,7 @@ class Stack:
 
         Raises:
             ConfigurationError: another stack runs from this folder, or something is missing.
-            OperationFailed: a part does not become ready; quotes its log. Started parts are stopped again.
+            OperationFailed: a part does not become ready; the message quotes its log. Started parts are stopped again.
         """
         if self._llm_choice == "remote":
             _ = self.settings.endpoint  # raises if none is set, before any worker does
@@ -211,7 +211,7 @@ class Stack:
         self._watch.start()
 
     def run_until_stopped(self) -> None:
-        """Return at the first SIGINT, SIGTERM or SIGHUP; until then, restart parts that end by themselves."""
+        """Wait for the first SIGINT, SIGTERM or SIGHUP. Until then, parts that end by themselves are restarted."""
         try:
             threading.Event().wait()
         except KeyboardInterrupt:
@@ -343,10 +343,10 @@ class Stack:
 
 
 def make_home(home: Path) -> None:
-    """Create the folder for its owner only; as root let others pass through, because Postgres runs as another user.
+    """Create the folder for its owner only. As root, let others pass through: Postgres runs as another user.
 
     Raises:
-        ConfigurationError: it cannot be created or written.
+        ConfigurationError: the folder cannot be created or written.
     """
     try:
         if not home.exists():

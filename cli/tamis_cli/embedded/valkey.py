@@ -60,7 +60,7 @@ def candidates() -> Iterator[ProgramCandidate]:
 class Valkey(Part):
     """A server with its data in `folder`, created if missing. `log` is inside by default.
 
-    It keeps its last port if that is still free.
+    The server keeps its last port if this port is still free.
     """
 
     title: ClassVar[str] = "Valkey, a Redis-protocol server"
@@ -112,7 +112,10 @@ class Valkey(Part):
             return False  # not there yet, still reading its data, or another server on our port
 
     def start(self) -> None:
-        """Start the server and wait until it answers; the first start tries another port if one is lost."""
+        """Start the server and wait until it answers.
+
+        If another process takes the chosen port, the first start tries another port.
+        """
         for _ in range(BIND_ATTEMPTS - 1):
             handed_out = self._port is not None
             try:

@@ -16,12 +16,12 @@ STEADY = 60.0  # seconds of running after which earlier failures no longer count
 
 
 def restart_delay(failures: int) -> float:
-    """Return the seconds to wait after this many ends in a row: 0.5, 1, 2, 4, ... up to 30; 1 is the first end."""
+    """Return the seconds before a restart, after so many ends in a row: min(30, 0.5 * 2 ** (failures - 1))."""
     return float(min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 16)))
 
 
 def failures_in_a_row(before: int, ran_for: float) -> int:
-    """Return the count after another end; it restarts at 1 if the part had run steadily."""
+    """Return the number of ends in a row: 1 if the part had run for `STEADY` seconds, else one more than before."""
     return 1 if ran_for >= STEADY else before + 1
 
 
@@ -34,7 +34,7 @@ class _Watched:
 
 
 class Watch(threading.Thread):
-    """The thread that watches until `end()`; `announce` gets a line for each end and each return.
+    """The thread that watches until `end()`; `announce` gets a line for each end and each recovery.
 
     The kernel ties a child to the thread that started it, so this thread stays until `release()`, after the stop.
     """

@@ -1,4 +1,7 @@
-"""Results of single calls, each as soon as its item has ended: Postgres notifies, and polling covers lost messages."""
+"""Results of single calls, each as soon as its item has ended.
+
+Postgres notifies that items have ended. Polling finds results whose notification was lost.
+"""
 
 import asyncio
 import logging
@@ -40,10 +43,10 @@ log = logging.getLogger(__name__)
 
 
 class Notifications:
-    """A connection for Postgres's notifications that items of a batch have ended; on one event loop.
+    """A connection on one event loop that receives Postgres's notifications that items of a batch have ended.
 
-    Notifications only save time: without them, results are read later. They never arrive behind a pooler that assigns
-    connections by transaction.
+    Notifications only save time: without them, results are read later. Behind a pooler that assigns connections by
+    transaction, no notification arrives.
     """
 
     def __init__(self, engine: AsyncEngine, on_event: Callable[[str, UUID], None]) -> None:
@@ -97,7 +100,7 @@ class Notifications:
 
 
 class FollowedBatch:
-    """The items of one batch, each a future of its result; cancelling a future affects no other."""
+    """A batch with a future for each item's result. Cancelling a future does not affect the futures of other items."""
 
     def __init__(self, batch_id: UUID, items: int, now: float) -> None:
         loop = asyncio.get_running_loop()
@@ -130,7 +133,10 @@ class FollowedBatch:
 
 
 class CallResults:
-    """The results of one event loop's calls: it reads and listens while it follows a batch, and some time longer."""
+    """The results of the calls on one event loop.
+
+    While a batch is followed, and `LINGER` seconds longer, a task reads results and listens to notifications.
+    """
 
     def __init__(self, connect: Callable[[], AsyncEngine]) -> None:
         """`connect` makes an engine that commits each statement by itself."""
@@ -144,7 +150,7 @@ class CallResults:
         self._clock = asyncio.get_running_loop().time
 
     def follow(self, batch_id: UUID, items: int) -> FollowedBatch:
-        """Return the batch, whose results are set as they arrive; if the ledger does not answer, its error is set."""
+        """Follow a batch, and return it. Its futures are set as results arrive; they fail if the ledger fails."""
         batch = FollowedBatch(batch_id, items, self._clock())
         self._followed[batch_id] = batch
         if self._task is None:
@@ -163,10 +169,10 @@ class CallResults:
         )
 
     def stop(self) -> None:
-        """Close the connections, on the loop. Batches that are followed fail.
+        """Stop following batches, and close the connections. Call it on the loop. Futures of pending items fail.
 
-        It only wakes the task, without cancelling it: an ending loop cancels it too, and a second cancellation would
-        drop its connection.
+        The task is woken, not cancelled. An ending loop cancels it too, and a second cancellation would drop the task's
+        connection.
         """
         self._stopped = True
         self._wake.set()
@@ -201,7 +207,7 @@ class CallResults:
         self._wake.set()
 
     async def _something_is_due(self) -> bool:
-        """Return True when a batch is due; False if none was followed for long."""
+        """Wait until a batch is due for a read, and return True; False after `stop`, or after a long idle time."""
         while not self._stopped:
             self._followed = {batch.id: batch for batch in self._followed.values() if batch.pending}
             until = min((batch.due for batch in self._followed.values()), default=None)

@@ -30,7 +30,7 @@ Submit = Callable[["CallQuestion", list[dict[str, Any]], int], Awaitable[UUID]]
 
 @dataclass(frozen=True)
 class CallQuestion:
-    """A question about an item, and its terms; equal questions may share a batch."""
+    """A question about an item, with the model and other terms. Calls with equal questions may share a batch."""
 
     operation: Operation
     service: str  # service that calls, as the ledger shows it
@@ -38,7 +38,7 @@ class CallQuestion:
     steering: Steering = NO_STEERING
     fresh: bool = False  # ignore cached answers
     api_key_id: str | None = None
-    idempotency_key: str | None = None  # for one call, which shares its batch with no other
+    idempotency_key: str | None = None  # of a call that shares its batch with no other call
 
     @cached_property
     def key(self) -> Hashable:
@@ -48,10 +48,14 @@ class CallQuestion:
 
 
 class CallGroups:
-    """The calls of one event loop: the first starts at once, and calls that arrive during it share a batch."""
+    """The calls of one event loop, grouped into batches.
+
+    The first call of a question starts at once, in a separate batch. While it is under way, further calls of the same
+    question share a batch.
+    """
 
     def __init__(self, submit: Submit, results: CallResults) -> None:
-        """`submit` writes and dispatches a batch: question, items, most items in flight."""
+        """`submit(question, items, at_once)` writes and dispatches a batch, with at most `at_once` items in flight."""
         self.results = results
         self._submit = submit
         # The items of calls that become one batch.
@@ -78,7 +82,7 @@ class CallGroups:
     async def batch(
         self, question: CallQuestion, items: list[dict[str, Any]], at_once: int, within: float | None
     ) -> list[CallResult]:
-        """Return the result of each item, in order, from a separate batch; raises as `call`."""
+        """Return the result of each item, in order, from a separate batch. Raises as `call` does."""
         batch = await self._submitted(question, items, at_once)
         return await self._results(batch, batch.results, within)
 
@@ -131,7 +135,7 @@ class SubmittedBatch(Protocol):
 
 
 class SingleCalls:
-    """The single calls of one client; safe in any thread and any event loop."""
+    """The single calls of one client. Any thread and any event loop may make them."""
 
     def __init__(self, settings: ProducerSettings, submit: Callable[..., SubmittedBatch]) -> None:
         """`submit` submits a batch as `Client.submit` does."""
@@ -141,7 +145,10 @@ class SingleCalls:
         self._lock = Lock()
 
     async def ask(self, question: CallQuestion, source: object, *, within: float | None = None) -> CallResult:
-        """Return the result of one item, or of an object for `to_item`; as `ask_all`, but it may share its batch."""
+        """Return the result of one item, or of an object for `to_item`.
+
+        Arguments and errors are the same as for `ask_all`. Simultaneous calls may share a batch.
+        """
         (item,) = await _items([source])
         with rows_of([item], bounds=SubmissionBounds.of(self._settings), operations=[question.operation]):
             pass  # it can be submitted, so it may share a batch
@@ -155,13 +162,13 @@ class SingleCalls:
         max_concurrent: int = LARGEST_SHARD,
         within: float | None = None,
     ) -> list[CallResult]:
-        """Return the result of each item in order, when all have ended or their batch is stopped. No source: [].
+        """Return the result of each item in order, when all items have ended or their batch is stopped. No source: [].
 
         Args:
             question: the question about every item.
             sources: items, or objects for `to_item`.
             max_concurrent: most items in flight, within the workers' own limits. One shard of this size is in flight at
-                a time; the next one starts after its last item.
+                a time. The next shard starts when the last item of the present one has ended.
             within: longest wait in seconds. None: no limit.
 
         After a cancellation or a timeout, the workers finish the items. A batch that paused itself stays paused until a
@@ -214,7 +221,7 @@ class SingleCalls:
 
 
 async def _items(sources: Iterable[object]) -> list[dict[str, Any]]:
-    """Return the sources as items, converted on the caller's thread: a session's objects belong to it."""
+    """Return the sources as items, converted on the caller's thread, to which a database session's objects belong."""
     if isinstance(sources, str | bytes | dict) or not isinstance(sources, Iterable):
         raise InvalidParameters(f"items: a {type(sources).__name__}, not a list of items")
     items: list[dict[str, Any]] = []

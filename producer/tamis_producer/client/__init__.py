@@ -1,1 +1,1 @@
-"""The client: batches and reviews as Python programs hold them, synchronous and asynchronous."""
+"""The client: batches and reviews as Python objects, synchronous and asynchronous."""

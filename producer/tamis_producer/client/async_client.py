@@ -40,7 +40,7 @@ U = TypeVar("U")
 
 
 class LoopClient(Client):
-    """A client whose engine belongs to one event loop; call its methods in a greenlet."""
+    """A client whose engine belongs to one event loop. Call its methods in a greenlet."""
 
     def __init__(self, bridge: "Bridge") -> None:
         super().__init__(bridge.blocking.settings)
@@ -88,18 +88,21 @@ class Bridge:
             return here
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the function's result; await its waits on the event loop."""
+        """Return the function's result. Where the function waits, the event loop does other work."""
         return await greenlet_spawn(lambda: function(*args, **kwargs))
 
     async def on_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the function's result from another thread; it runs to its end even if the caller is cancelled."""
+        """Run the function on another thread, and return its result.
+
+        The function runs to its end even if the caller is cancelled.
+        """
         context = contextvars.copy_context()
         return await asyncio.get_running_loop().run_in_executor(
             self._threads, lambda: context.run(function, *args, **kwargs)
         )
 
     async def close(self) -> None:
-        """Close every connection when publishing has ended; a later call connects again."""
+        """Wait until publishing has ended, then close this event loop's connections. A later call connects again."""
         with self._lock:
             self._abandon_closed()
             here = self._clients.pop(asyncio.get_running_loop(), None)
@@ -114,7 +117,7 @@ class Bridge:
             self._clients.pop(loop).abandon()
 
     def forget(self) -> object:
-        """Start afresh in the child of a fork, with its own loops and threads; return the parent's."""
+        """Start without clients and threads in the child of a fork; return the parent's clients and threads."""
         theirs = (self._clients, self._threads)
         self._begin()
         return theirs
@@ -142,14 +145,14 @@ class Mirror(Protocol):
         """Return the synchronous object, over this client."""
 
     async def run_sync(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the function's result for the synchronous object, on this event loop.
+        """Call the function with the synchronous object on this event loop, and return its result.
 
         For functions of `tamis_review`: `await batch.run_sync(override, 3, "include", reviewer="Reviewer A")`.
         """
         return await self._bridge.run(function, self._blocking(self._bridge.here()), *args, **kwargs)
 
     async def run_on_thread(self, function: Callable[Concatenate[Any, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the function's result for the synchronous object, on a thread: for long computations."""
+        """Call the function with the synchronous object on a thread, for long computations, and return its result."""
         return await self._bridge.on_thread(function, self._blocking(self._bridge.blocking), *args, **kwargs)
 
 
@@ -177,7 +180,10 @@ def awaited_as(method: Callable[Concatenate[S, P], T], convert: Callable[[Bridge
 
 
 def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
-    """Return the method as a coroutine on a thread: it reads whole batches, or its server has no asyncio client."""
+    """Return the method as a coroutine that runs on a thread.
+
+    For methods that read whole batches, or whose server has no asyncio client.
+    """
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -187,7 +193,10 @@ def on_thread(method: Callable[Concatenate[S, P], T]) -> Awaited[P, T]:
 
 
 def iterated(method: Callable[Concatenate[S, P], Iterator[T]]) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
-    """Yield the values of a generator; close it when the iteration ends or is cancelled."""
+    """Return a generator method in asynchronous form.
+
+    The generator is closed when the iteration ends or is cancelled.
+    """
 
     @wraps(method)
     async def run(self: Mirror, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:

@@ -33,10 +33,10 @@ MaybeNone: TypeAlias = Any  # None before there is a summary; after `wait` there
 
 
 class Batch(Generic[V_co]):
-    """A handle on a batch in the ledger; any number may exist for one batch, in any process.
+    """A handle on a batch in the ledger. Any number of handles may exist for one batch, in any process.
 
-    A type checker knows the type of the results: a `Filter` makes a `Batch[bool]`, whose rows have a `value` of that
-    type.
+    A type checker knows the type of the results: a `Filter` makes a `Batch[bool]`, whose results have a `value` of type
+    bool.
     """
 
     def __init__(self, session: Session, batch_id: UUID, *, replayed: bool = False) -> None:
@@ -91,9 +91,10 @@ class Batch(Generic[V_co]):
         )
 
     def pause(self) -> None:
-        """Start no further item. Calls in flight finish; waiting items are pending again within seconds.
+        """Pause the batch: no further item starts. Calls in flight finish.
 
-        Raises `IllegalTransition` if the batch is completed or cancelled, and `LedgerUnavailable`.
+        Items that a worker has claimed but not yet asked are pending again within seconds. Raises `IllegalTransition`
+        if the batch is completed or cancelled, and `LedgerUnavailable`.
         """
         with self.session.writing() as connection:
             runs.pause(connection, self.uuid)
@@ -161,7 +162,7 @@ class Batch(Generic[V_co]):
         return count
 
     def results(self, places: Collection[int] | None = None) -> Iterator[ItemResult[V_co]]:
-        """Yield every item in item order, or the items at some places; an item that is not terminal has no result yet.
+        """Yield the items in item order, or only the items at `places`. An item that has not ended has no result yet.
 
         Pages are read as the reader reaches them, and nothing is kept between two pages. So while a batch runs, a later
         page may show a newer state than an earlier one.
@@ -176,9 +177,10 @@ class Batch(Generic[V_co]):
             return ledger.read_item_ids(connection, self.uuid)
 
     def summary(self, round: int | None = None) -> Summary | MaybeNone:  # noqa: A002 - what it is called everywhere
-        """Return the summary of a round, or of the latest finished round; None without one. Raises `LedgerUnavailable`.
+        """Return the summary of a round, or of the latest finished round; None if there is none.
 
-        A summary counts the whole batch at the end of its round; its bill covers all rounds so far.
+        A summary counts the whole batch at the end of its round; its bill covers all rounds so far. Raises
+        `LedgerUnavailable`.
         """
         with self.session.reading() as connection:
             return ledger.read_summary(connection, self.uuid, round)
@@ -203,11 +205,11 @@ def watch_to_end(
     """Yield the result of `look` repeatedly (at first quickly, then every second), until the batch has ended.
 
     Args:
-        session: supplies the way of waiting.
+        session: its `waiting` makes the pauses between two reads.
         look: reads the present state.
         timeout: longest wait in seconds. None: no limit.
-        stage: the batch of a view that may be paused.
-        late: the message of `WaitTimeout`.
+        stage: returns the batch of a view that may be paused.
+        late: returns the message of `WaitTimeout` for the last view.
 
     Raises `BatchPaused`, `WaitTimeout`, and the errors of `look`.
     """

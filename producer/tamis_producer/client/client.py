@@ -64,7 +64,7 @@ class Retried(Generic[Retriable]):
 
     batch: Retriable
     items: int  # items that are asked again
-    refused: str | None = None  # reason why there are none
+    refused: str | None = None  # reason why no item is asked again
 
 
 class Client(Session):
@@ -106,7 +106,7 @@ class Client(Session):
         api_key_id: str | None = None,
         service: str | None = None,
     ) -> Batch[V_co]:
-        """Submit a batch, dispatch its first shards, and return it. All of it is in the ledger by then.
+        """Submit a batch, dispatch its first shards, and return it. By then the whole batch is in the ledger.
 
         Args:
             operation: the question about every item.
@@ -115,20 +115,20 @@ class Client(Session):
             model: the model to ask. None: the model of the settings, else the workers' model.
             panel: several models and the rule that combines their answers, instead of `model`. Sets `panel` of an
                 `Inclusion` or a `Filter`; no other operation takes it.
-            idempotency_key: submitting the same key again returns the first batch of this `api_key_id`.
-            label: a name for people, for example of a file.
+            idempotency_key: submitting again with the same key and `api_key_id` returns the first batch.
+            label: a name for people to read, for example a file's name.
             use_cache: reuse answers to the same questions from the ledger, at no cost. If False, every question is
                 asked again, and the new answers replace older ones.
             shard_size: items of one shard. None: as in the settings.
             window: shards in flight at once, so at most `shard_size * window` items. None: as in the settings.
             exclusions: the places, from 0, of items that no model is asked about, with reasons (duplicates, tier 1).
-                They are part of the batch, as `excluded_by_filter`.
-            source: the database, register or other source of the items. With several, the items follow the order of the
-                sources, `records` of them from each.
+                These items are part of the batch, as `excluded_by_filter`.
+            source: the database, register or other source of the items. With several sources, the items come in the
+                order of the sources, `records` items from each.
             updates: the batch or review whose search this batch updates; reports count the records of both.
             priority: the order among waiting batches.
-            max_cost: budget in dollars. Workers pause the batch before a call that could exceed the rest; the other
-                items stay pending. None: no budget.
+            max_cost: budget in dollars. Workers pause the batch before a call that could exceed the rest of the budget;
+                the remaining items stay pending. None: no budget.
             steering: reasoning effort, further fields and headers, and the tier; overrides the workers' settings. The
                 ledger keeps it with the values of headers, so put secrets into the workers' settings instead.
             callback: receives the end of the batch. None: no callback.
@@ -184,9 +184,9 @@ class Client(Session):
         return self.write(batch, lambda connection, traced, _: ledger.insert_batch(connection, traced))
 
     def write(self, batch: NewBatch, insert: Callable[[Connection, NewBatch, tracing.Span], UUID]) -> Batch[V_co]:
-        """Return the batch that `insert` writes; dispatch its first shards. A trace span covers both.
+        """Write a batch by `insert`, dispatch its first shards, and return it. A trace span covers both.
 
-        `insert` runs in a transaction. Raises its errors, and `LedgerUnavailable`.
+        `insert` runs in a transaction. Raises the errors of `insert`, and `LedgerUnavailable`.
         """
         about: dict[str, str | int] = {"tamis.operation": batch.operation, "tamis.items": len(batch.items)}
         # A new trace, unless the caller already has one.
@@ -198,7 +198,7 @@ class Client(Session):
         return Batch(self, batch_id, replayed=batch_id != batch.id)
 
     def first_batch(self, of: str) -> Batch:
-        """Return the batch of this id, or the first stage of the review. Raises `UnknownBatch`, `LedgerUnavailable`."""
+        """Return the batch with this id, or the first batch of a review. Raises `UnknownBatch`, `LedgerUnavailable`."""
         with self.reading() as connection:
             return Batch(self, ledger.find_first_batch(connection, of))
 
@@ -226,12 +226,12 @@ class Client(Session):
             return Batch(self, ledger.find_batch(connection, batch_id))
 
     def batches(self, limit: int = 20) -> list[BatchView]:
-        """Return the latest batches, newest first, without services' batches. Raises `LedgerUnavailable`."""
+        """Return the latest batches, newest first, without single calls of services. Raises `LedgerUnavailable`."""
         with self.reading() as connection:
             return ledger.read_views(connection, limit=limit)
 
     def service_traffic(self, hours: int = 24) -> list[ServiceTraffic]:
-        """Return the number of services' single calls by service and hour. Raises `LedgerUnavailable`."""
+        """Return the single calls of services, added up for each service and hour. Raises `LedgerUnavailable`."""
         with self.reading() as connection:
             return ledger.read_service_traffic(connection, hours=hours)
 
@@ -270,9 +270,10 @@ class Client(Session):
         return done
 
     def workers(self) -> list[WorkerView]:
-        """Return the present workers, longest first; while the ledger is away, from their reports in Redis.
+        """Return the live workers, longest running first. Raises `LedgerUnavailable`.
 
-        Raises `LedgerUnavailable` if neither answers.
+        If the ledger does not answer, the workers' reports are read from Redis. The error is raised if Redis does not
+        answer either.
         """
         return runs.read_workers(self.engine, self._broker)
 
@@ -285,7 +286,7 @@ class Client(Session):
         super().close()
 
     def forget(self) -> object:
-        """Start with new connections in the child of a fork; return the parent's."""
+        """Start with new connections in the child of a fork; return the parent's connections."""
         calls, self._calls = self._calls, None
         return (calls, super().forget())
 

@@ -1,7 +1,7 @@
 """A quick read of the state of batches, over one connection, without the imports that submitting needs.
 
-It returns the same as a `Client`. For URLs that the driver cannot read alone, and for batches with people's decisions,
-it uses the client itself.
+Its classes return the same as a `Client`. For URLs that the driver cannot read alone, and for batches with people's
+decisions, the client itself is used.
 """
 
 from collections.abc import Iterator
@@ -82,7 +82,7 @@ class BatchGlance:
         return read_summaries(self._connection, self._id)
 
     def human_counts(self) -> "HumanCounts | None":
-        """Return None if there are no decisions by people."""
+        """Return the counts of people's decisions; None if there are none."""
         decided = "SELECT 1 AS one FROM overrides WHERE batch_id = %(batch_id)s LIMIT 1"
         if not list(self._connection.exec_driver_sql(decided, {"batch_id": self._id})):
             return None

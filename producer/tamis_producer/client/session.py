@@ -42,7 +42,7 @@ class BrokerAbsence:
 
     @property
     def lasts(self) -> bool:
-        """True if it failed to answer within the last `LASTS` seconds."""
+        """True if the broker failed to answer within the last `LASTS` seconds."""
         return self._until is not None and self._clock() < self._until
 
 
@@ -90,7 +90,10 @@ class Session:
             yield connection
 
     def attached(self, kind: type[C], make: Callable[[], C]) -> C:
-        """Return an object of a higher layer: made at the first call, closed with the client."""
+        """Return the client's object of this kind, which belongs to a higher layer.
+
+        The first call makes the object by `make`. Closing the client closes the object.
+        """
         with self._lock:
             if kind not in self._attached:
                 self._attached[kind] = make()
@@ -112,17 +115,20 @@ class Session:
             dispatcher.close()
 
     def dispatch(self, batch_id: UUID) -> None:
-        """Fill a batch's window; if the broker does not answer, the workers do it. Raises `LedgerUnavailable`."""
+        """Dispatch shards until the batch's window is full. Raises `LedgerUnavailable`.
+
+        If the broker does not answer, the workers dispatch them later.
+        """
         message = "batch %s is in the ledger; the workers will dispatch it: %s"
         self._publish(message, batch_id, lambda: self._dispatcher().fill_window(batch_id))
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Request the summary of a cancelled batch; if the broker does not answer, the workers write it."""
+        """Request the summary of a cancelled batch. If the broker does not answer, the workers write it later."""
         message = "batch %s is cancelled; the workers will summarise it: %s"
         self._publish(message, batch_id, lambda: self._dispatcher().request_summary(batch_id))
 
     def forget(self) -> object:
-        """Start with new connections in the child of a fork; return the parent's."""
+        """Start with new connections in the child of a fork; return the parent's connections."""
         publisher = None if self._made is None else self._made.forget()
         parents = (self.engine.pool, self._attached, self._made, publisher)
         self.engine.dispose(close=False)

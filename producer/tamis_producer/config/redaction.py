@@ -47,14 +47,14 @@ class Redaction:
 
     @classmethod
     def of(cls, settings: "BaseModel") -> Self:
-        """Return the redaction of the secrets in some settings: secret texts, and the passwords in URLs."""
+        """Return a redactor of the secrets in some settings: secret texts, and the passwords in URLs."""
         values = [value for _, value in settings]
         texts = [value for value in values if isinstance(value, str)]
         return cls([*_keys(values), *(secret for text in texts for secret in secrets_in(text))])
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Return the redaction of the secrets in our environment variables and their files, valid or not."""
+        """Return a redactor of the secrets in Tamis's environment variables and their files, even in invalid values."""
         files = files_named(environment)
         texts = {
             name: value
@@ -69,7 +69,7 @@ class Redaction:
         return cls([*secrets, *(secret for text in texts.values() for secret in secrets_in(text))])
 
     def learn(self, secret: str) -> None:
-        """Redact one more secret from now on; only the last few learned are kept, as older ones have expired."""
+        """Redact one more secret from now on. Only the last `LEARNED` are kept, because older ones have expired."""
         if secret not in self._learned:
             self._learned.append(secret)
             self._pattern = self._compiled()
@@ -136,7 +136,7 @@ def _keys(values: Iterable[object]) -> Iterator[str]:
 
 
 def _values(text: str) -> Iterator[str]:
-    """Yield the texts in a JSON object; nothing if it is not an object."""
+    """Yield the texts in a JSON object; nothing if the text is not such an object."""
     with suppress(ValueError, RecursionError):
         parsed = json.loads(text)
         if isinstance(parsed, dict):

@@ -14,7 +14,7 @@ LARGEST = 65_536  # bytes, for a password or a URL
 
 
 def files_named(environment: Mapping[str, str]) -> dict[str, Path]:
-    """Return the files for variables, by the variable's name; a variable that is set needs no file."""
+    """Return the file for each variable, by the variable's name. A variable that has a value itself is omitted."""
     return {
         variable: Path(value)
         for name, value in environment.items()
@@ -27,8 +27,8 @@ def text_of(path: Path) -> str:
     """Return the text of a file without the white space around it.
 
     Raises:
-        OSError: it cannot be read, or is larger than any setting.
-        UnicodeError: it is not UTF-8.
+        OSError: the file cannot be read, or is larger than any setting.
+        UnicodeError: the file is not UTF-8.
     """
     with path.open("rb") as stream:
         content = stream.read(LARGEST + 1)
@@ -38,9 +38,10 @@ def text_of(path: Path) -> str:
 
 
 def settings_of(environment: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Return the texts of these settings by name; a setting with a missing or empty variable and file is omitted.
+    """Return the texts of these settings by name.
 
-    A variable overrides the file of the same setting, and its name may be in small letters.
+    A setting is omitted if its variable and its file are missing or empty. A variable overrides the file of the same
+    setting, and its name may be in small letters.
 
     Raises:
         ConfigurationError: a file cannot be read; the message names its variable.

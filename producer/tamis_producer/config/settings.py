@@ -52,12 +52,12 @@ class ProducerSettings(BaseModel):
     prices: Path | None = None  # file with prices of models, which override Tamis's
 
     def __init__(self, **values: Any) -> None:
-        """Keywords override variables, and these override files that variables name."""
+        """Keywords override variables. Variables override the files that `TAMIS_<NAME>_FILE` name."""
         super().__init__(**(settings_of(os.environ, type(self).model_fields) | values))
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
-        """Require a broker with a ledger; `database` reports a missing ledger, because Flower needs none."""
+        """Refuse a ledger without a broker. `database` reports a missing ledger, because Flower needs none."""
         if self.broker_url is None and self.database_url is not None:
             raise ValueError(f"TAMIS_BROKER_URL {NOT_SET}")
         return self
@@ -108,12 +108,12 @@ class ProducerSettings(BaseModel):
 
     @cached_property
     def stack(self) -> StackFile | None:
-        """The addresses of the embedded stack; None if real servers are configured, or it is not running."""
+        """The addresses of the embedded stack; None if real servers are configured, or no stack is running."""
         return None if self.broker_url else StackFile.read(self.home)
 
     @property
     def batch_model(self) -> str | None:
-        """The model for batches that name none; None: the workers' model.
+        """The model for batches that name no model; None: the workers' model.
 
         The embedded model answers under any name, so the setting has no effect there.
         """
@@ -139,7 +139,10 @@ class ProducerSettings(BaseModel):
         return self.database_url or self._embedded().database_url
 
     def _beside_broker(self, offset: int, name: str) -> str:
-        """Return another database of the broker's server as a URL. Raises `ConfigurationError` if it is not Redis."""
+        """Return the URL of the database `offset` after the broker's, on the same server.
+
+        Raises `ConfigurationError` if the broker is not Redis.
+        """
         if urlsplit(self.broker).scheme not in REDIS_SCHEMES:
             raise ConfigurationError(
                 f"TAMIS_{name.upper()}_URL is not set: the broker is no Redis server, and what is counted there needs "
@@ -157,7 +160,7 @@ class ProducerSettings(BaseModel):
 
 
 def next_database(url: str, offset: int) -> str:
-    """Return the URL of the same Redis server, `offset` databases on; a URL without a number counts as database 0.
+    """Return the URL with a database number that is `offset` higher; a URL without a number counts as database 0.
 
     Raises:
         ConfigurationError: the URL's path is not a database number.
@@ -173,7 +176,10 @@ def next_database(url: str, offset: int) -> str:
 
 
 def verified(url: str) -> str:
-    """Return a Redis URL that checks certificates, unless it says otherwise; not all libraries do by default."""
+    """Return a Redis URL for which TLS clients check certificates, unless the URL says otherwise.
+
+    Not all libraries check them by default.
+    """
     parts = urlsplit(url)
     if parts.scheme != "rediss" or "ssl_cert_reqs=" in parts.query:
         return url

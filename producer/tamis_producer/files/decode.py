@@ -75,7 +75,7 @@ class Decoded:
 
 
 def read_text(path: Path | str) -> str:
-    """Return the text of a file that a person wrote, of 5 MB at most; else as `read_decoded`."""
+    """Return the text of a file that a person wrote, of at most 5 MB. Raises as `read_decoded` does."""
     return read_decoded(path, max_bytes=WRITTEN_BYTES).text
 
 
@@ -121,10 +121,16 @@ def read_decoded(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> Decode
 
 
 def decode(raw: bytes) -> Decoded:
-    """Return the text in `raw`: by byte order mark, else UTF-8, UTF-16, cp1252, UTF-8 with stray bytes, else a guess.
+    """Return the text in `raw`, and how it was decoded.
 
-    No byte is lost: each is a character of the text, and each byte that was invalid in `encoding` is in `replaced`. If
-    no byte beyond ASCII is UTF-8, the text is cp1252, and only bytes without a character there are replaced.
+    A byte order mark decides the encoding. Without a mark, these are tried in order:
+
+    - UTF-16, then UTF-8.
+    - A guess, if many bytes are beyond ASCII and most of them are not UTF-8.
+    - cp1252, if no byte beyond ASCII is UTF-8. Only bytes without a character in cp1252 are replaced.
+    - UTF-8 with stray bytes, which are read as cp1252.
+
+    No byte is lost: each is a character of the text, and each byte that was invalid in `encoding` is in `replaced`.
 
     Raises `UnicodeDecodeError` if the bytes contradict their byte order mark.
     """
@@ -162,7 +168,7 @@ def decode(raw: bytes) -> Decoded:
 
 
 def _as_utf16(raw: bytes) -> tuple[str, str] | None:
-    """Return encoding and text if `raw` is certainly UTF-16 without its mark."""
+    """Return encoding and text if `raw` is certainly UTF-16 without its mark; otherwise None."""
     if len(raw) % 2 or b"\0" not in raw:
         return None
     pairs = len(raw) // 2

@@ -17,7 +17,7 @@ Location = tuple[int | str, ...]  # path to a value: names of fields, places in 
 
 @dataclass(frozen=True)
 class YamlFile:
-    """A file with a mapping at its top, as plain values; `line` returns the line of each."""
+    """A file with a mapping at its top level, as plain values. `line` returns the line of each value."""
 
     path: Path
     values: dict[str, Any]
@@ -31,7 +31,7 @@ class YamlFile:
         return value
 
     def line(self, location: Iterable[int | str] = ()) -> int:
-        """Return the line, from 1, of the value at a location, or of the innermost existing one around it."""
+        """Return the line, from 1, of the value at a location; if it is missing, of the innermost value around it."""
         return _line_of(_node_at(self.root, location))
 
     def wrong(self, message: str, location: Location = ()) -> InputError:
@@ -61,9 +61,10 @@ class YamlFile:
 
 
 def read_yaml(path: Path | str, *, what: str, example: str) -> YamlFile:
-    """Return the mapping in a YAML or JSON file; `what` it contains and an `example` are for the messages.
+    """Return the mapping in a YAML or JSON file.
 
-    Raises `InputError` with the line if the file cannot be read, is not YAML, or has no mapping.
+    Messages name `what` the file contains, and show an `example`. Raises `InputError` with the line if the file cannot
+    be read, is not YAML, or has no mapping.
     """
     path = Path(path)
     root = _parsed(read_text(path), path, what, example)
@@ -104,7 +105,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _whole_characters(node: yaml.ScalarNode) -> str:
-    """Return the text with joined surrogate pairs, as JSON escapes a character beyond 16 bits in two halves."""
+    """Return the text with surrogate pairs joined: JSON escapes a character beyond 16 bits as two halves."""
     try:
         return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:

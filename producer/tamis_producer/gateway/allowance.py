@@ -1,4 +1,4 @@
-"""Checks of a key before it spends; the ledger enforces its amount when the batch is written."""
+"""Checks of a key before a submission. The ledger enforces the key's amount when the batch is written."""
 
 from tamis_schemas import NotAllowed, Operation
 from tamis_schemas.operations import models_of
@@ -13,13 +13,13 @@ from .api_keys import ApiKey
 def check_price(key: ApiKey, operation: Operation, model: str | None, settings: ProducerSettings) -> None:
     """Raise `InvalidParameters` if the key limits money, and the price of a model is unknown.
 
-    The workers could not enforce its budget: they would pause the batch before its first call.
+    The workers could not enforce the batch's budget: they would pause the batch before its first call.
     """
     budget_of(key.monthly_cost, models_of(operation, model or settings.batch_model), settings.prices)
 
 
 def check_spending(key: ApiKey, batch: Batch) -> None:
-    """Raise `NotAllowed` if a restricted key asks for another key's batch, whose money it may not spend."""
+    """Raise `NotAllowed` if a restricted key asks to spend money for another key's batch."""
     if key.restricted and _key_id(batch) != key.id:
         raise NotAllowed(
             f"the key {key.id} may ask certain models or spend a certain amount alone, so it retries its own batches "

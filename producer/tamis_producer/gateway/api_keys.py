@@ -53,7 +53,7 @@ class ApiKey(Frozen):
 
     @property
     def restricted(self) -> bool:
-        """True if its models or its money are limited."""
+        """True if the key's models or money are limited."""
         return self.models is not None or self.monthly_cost is not None
 
 
@@ -113,7 +113,7 @@ def read_all(engine: Engine) -> list[ApiKey]:
 
 
 def change(engine: Engine, key_id: str, restrictions: Restrictions) -> ApiKey:
-    """Change a key's restrictions from its next submission on, and return it.
+    """Change a key's restrictions from its next submission on, and return the key.
 
     Raises `InvalidRequest` if no valid key has this id, and `InvalidParameters` for an invalid restriction.
     """
@@ -141,7 +141,7 @@ def _unknown(key_id: str) -> InvalidRequest:
 
 
 def _models(names: Collection[str]) -> list[str]:
-    """Return the names without repetitions. Raises `InvalidParameters` for an invalid list, or if it allows nothing."""
+    """Return the names without repetitions. Raises `InvalidParameters` for an invalid or empty list."""
     models = list(dict.fromkeys(name.strip() for name in names))
     if not 0 < len(models) <= MOST_MODELS or not all(name and name.isprintable() for name in models):
         raise InvalidParameters(f"models: 1 to {MOST_MODELS} names, each of printable characters")

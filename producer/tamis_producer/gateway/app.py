@@ -46,7 +46,7 @@ def _called(route: APIRoute) -> str:
 
 @cache
 def _routes(application: type[Application]) -> APIRouter:
-    """Return the routes for all applications of a process, as including them is the largest cost of one."""
+    """Return the routes. They are made once in a process, because including them is the largest cost of a gateway."""
     together = APIRouter(generate_unique_id_function=_called)
     for router in (*ROUTERS, *application.routers):
         together.include_router(router)
@@ -60,7 +60,7 @@ class Health(BaseModel):
 
 
 class PoolWatch:
-    """A watch on an engine's pool: it is stuck if all connections are in use, and none was returned for a minute."""
+    """A watch on an engine's pool, which is stuck if all connections are in use, and none was returned for a minute."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
         """`engine` has its own pool, with a limit."""
@@ -73,7 +73,7 @@ class PoolWatch:
 
     @property
     def stuck(self) -> bool:
-        """True if no request could get a connection for that long."""
+        """True if no request could get a connection for `STUCK_AFTER` seconds."""
         lent = self._pool.checkedout() >= self._pool.size() + self._pool._max_overflow
         return lent and self._clock() - self._moved >= STUCK_AFTER
 
@@ -92,8 +92,9 @@ def create_app(
 
     Args:
         client: answers the requests.
-        application: its routes, and its rules for access. There is no default, because that would show blinded records.
-        largest_body: bytes of a request.
+        application: adds routes, and rules for access. There is no default: without rules, blinded records would be
+            shown.
+        largest_body: most bytes of a request, except on routes that allow more.
         stops: returns whether the server is about to stop, which ends endless streams.
     """
     app = Described(
@@ -158,6 +159,6 @@ def create_app(
 
 
 def _ask(client: Client) -> None:
-    """Return if the ledger answers. Raises `LedgerUnavailable`."""
+    """Raise `LedgerUnavailable` if the ledger does not answer."""
     with ledger_errors(), client.engine.connect() as connection:
         connection.execute(text("SELECT 1"))

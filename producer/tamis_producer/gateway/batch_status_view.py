@@ -32,6 +32,6 @@ class BatchStatusView(Frozen):
 
     @property
     def seen(self) -> tuple[str, BatchStatus, int, Counts, Pause | None, str | None]:
-        """The part of a view whose change is an event; rate, cost and time are sent with it."""
+        """The fields whose change is an event. Rate, cost and time are sent with an event, but cause none."""
         view = self.batch
         return view.id, view.state, view.round, view.counts, view.pause, self.waits_for

@@ -1,4 +1,4 @@
-"""A watcher that reads batches for all followers: the ledger is read once a tick, for any number of them.
+"""A watcher that reads batches for all followers: one read of the ledger serves any number of them.
 
 Without followers it reads nothing. Followers receive server-sent events.
 """
@@ -54,7 +54,7 @@ class BatchWatcher:
     """A reader of the ledger for all followers of batches, on one event loop."""
 
     def __init__(self, ask: Callable[[frozenset[UUID], int, int], Look], stops: Callable[[], bool]) -> None:
-        """`ask` reads, on a thread; when `stops` returns True, the followers' streams end."""
+        """`ask` reads the batches, on a thread. When `stops` returns True, the followers' streams end."""
         self._ask = ask
         self._stops = stops
         self._batches: Counter[UUID] = Counter()  # followers
@@ -66,7 +66,10 @@ class BatchWatcher:
         self._task: asyncio.Task[None] | None = None
 
     async def batch(self, batch_id: UUID, *, silence: float) -> AsyncGenerator[BatchView | None]:
-        """Yield a batch's state at every change; None after so many seconds without. End if it does not exist."""
+        """Yield a batch's state at every change, and None after `silence` seconds without a change.
+
+        End if the batch does not exist.
+        """
         with self._follower(self._batches, batch_id):
             seen: Callable[[BatchView], object] = lambda view: BatchStatusView.of(view).seen  # noqa: E731
             async for view in self._changes(lambda look: look.batches.get(batch_id), seen, silence):
@@ -77,9 +80,10 @@ class BatchWatcher:
     async def latest(
         self, limit: int, *, silence: float, of_no_review: bool = False
     ) -> AsyncGenerator[tuple[BatchView, ...] | None]:
-        """Yield the latest batches, newest first, at every change; None after so many seconds without.
+        """Yield the latest batches, newest first, at every change, and None after `silence` seconds without a change.
 
-        With `of_no_review`, the batches without a review, when they or the latest of all batches change.
+        With `of_no_review`, yield the latest batches without a review, whenever they or the latest of all batches
+        change.
         """
         unreviewed = limit if of_no_review else 0
 
@@ -111,7 +115,7 @@ class BatchWatcher:
 
     @contextmanager
     def _follower(self, followers: "Counter[Watched]", watched: Watched) -> Iterator[None]:
-        """Count a follower until the end of `with`; the next read is at once."""
+        """Count a follower until the end of `with`. The next read happens at once."""
         followers[watched] += 1
         self._joined.set()
         if self._task is None:

@@ -25,10 +25,13 @@ def component(model: type[BaseModel]) -> dict[str, str]:
 
 
 class Described(FastAPI):
-    """An application whose description contains these models."""
+    """An application whose description also contains the models that `component` added."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the description, made once: no parameter is null, and content other than JSON and events is text."""
+        """Return the OpenAPI description, which is made once.
+
+        No parameter is null, and content other than JSON and events is text.
+        """
         if self.openapi_schema is None:
             described = super().openapi()
             _, models = models_json_schema([(model, "validation") for model in _named], ref_template=PLACE)
@@ -44,7 +47,7 @@ class Described(FastAPI):
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a parameter's schema without null: clients omit it, and the route sees None."""
+    """Return a parameter's schema without null: a client omits the parameter instead, and the route sees None."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) != 1:
         return schema

@@ -1,8 +1,8 @@
 """Entity tags of answers about a batch: an unchanged answer is a short 304.
 
 A tag depends on the request and on everything that a decision or an override changes: the batch's state, round and
-counts, and the latest decision by people. The number of decided items in a round only grows, so no change is missed. It
-is weak (RFC 9110): answers with equal tags mean the same, compressed or not.
+counts, and the latest decision by people. The number of decided items in a round only grows, so no change is missed.
+The tag is weak (RFC 9110): answers with equal tags mean the same, compressed or not.
 """
 
 import hashlib
@@ -47,13 +47,13 @@ def tag_of(view: BatchView, humans: Humans, target: str) -> str:
 
 
 def matches(tags: str, tag: str) -> bool:
-    """Return whether an `If-None-Match` names this tag, weakly compared, or any."""
+    """Return whether an `If-None-Match` names this tag, weakly compared, or any tag (`*`)."""
     named = {named_tag.strip().removeprefix("W/") for named_tag in tags.split(",")}
     return "*" in named or tag.removeprefix("W/") in named
 
 
 def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None:
-    """Tag the answer to a request about a batch, as a dependency; answer 304 if the caller has it already."""
+    """Set the tag of an answer about a batch, as a dependency. Answer 304 if the caller already has this answer."""
     batch_uuid = UUID(client.batch(batch_id).id)
     with ledger_errors(), client.snapshot() as connection:
         (view,) = read_views(connection, batch_id=batch_uuid)
@@ -72,7 +72,7 @@ def tagged(batch_id: BatchId, request: Request, client: Of, key: Reader) -> None
 class EntityTags:
     """An application whose answers have the tags of `tagged`.
 
-    A program keeps an answer and sends its tag; browsers must store nothing (`no-store`).
+    A program may keep an answer and send its tag with the next request. Browsers must store nothing (`no-store`).
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -92,7 +92,7 @@ class EntityTags:
 
 
 def _humans(connection: Connection, batch_id: UUID) -> Humans:
-    """Return marks of people's acts on a batch, or on another stage of its review, that can change an answer."""
+    """Return numbers that change when people act on a batch, or on another stage of its review."""
     review = select(batches.c.review_id).where(batches.c.id == batch_id).scalar_subquery()
     stages = select(batches.c.id).where((batches.c.id == batch_id) | (batches.c.review_id == review))
     override = select(func.coalesce(func.max(overrides.c.id), 0)).where(overrides.c.batch_id.in_(stages))

@@ -29,10 +29,13 @@ OFF_THE_LOOP = 65_536  # bytes, about a millisecond: larger pieces are compresse
 
 
 class RequestLimits:
-    """Limits on the size and pace of bodies; a batch may come without a length, and is counted as it arrives."""
+    """Limits on the size and pace of bodies.
+
+    A new batch may come without a length; its bytes are counted as they arrive.
+    """
 
     def __init__(self, app: ASGIApp, *, largest: int, largest_of: Mapping[str, int | None]) -> None:
-        """`largest`: bytes of a body; `largest_of`: by the path of a POST, `{batch_id}` in it, or None."""
+        """`largest`: most bytes of a body. `largest_of`: other limits for POST, by path; None: no limit here."""
         self._app = app
         self._largest = largest
         self._largest_of = largest_of
@@ -73,7 +76,7 @@ class RequestLimits:
 
 
 def _paced(receive: Receive) -> Receive:
-    """Return the same body, with a limit on its slowness. Time in which it is not read does not count."""
+    """Return `receive` with a limit on the body's slowness. Time in which the body is not read does not count."""
     waited, size, whole = 0.0, 0, False
 
     async def paced() -> Message:
@@ -96,7 +99,7 @@ def _paced(receive: Receive) -> Receive:
 
 
 def allowed(size: int) -> float:
-    """Return the longest wait in seconds for a body of which so many bytes have arrived."""
+    """Return the longest wait in seconds for a body with `size` bytes so far."""
     return PATIENCE + size / SLOWEST
 
 
@@ -135,9 +138,9 @@ Queue = OrderedDict[str, deque["asyncio.Future[None]"]]
 
 
 class TurnQueue:
-    """A fair queue of so many turns at once: a caller's first request comes before others' next.
+    """A fair queue on one event loop, which lets at most `at_once` requests have a turn.
 
-    For one event loop.
+    The first request of a caller comes before the further requests of other callers.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -146,7 +149,7 @@ class TurnQueue:
         self._served: Queue = OrderedDict()  # callers with a turn, in the order of their next
 
     async def take(self, caller: str) -> None:
-        """Return at this caller's turn, which `give_back` ends."""
+        """Wait for this caller's turn, which `give_back` ends."""
         if self._free:
             self._free -= 1
             return
@@ -161,7 +164,7 @@ class TurnQueue:
             raise
 
     def give_back(self) -> None:
-        """End a turn; the next one begins."""
+        """End a turn, and begin the next one."""
         while queue := self._fresh or self._served:
             caller, turns = queue.popitem(last=False)
             turn = turns.popleft()
@@ -174,10 +177,10 @@ class TurnQueue:
 
 
 class Turns:
-    """An application whose requests begin in turns.
+    """An application that lets few requests compute at once: each waits for its turn.
 
-    A turn ends at the beginning of the answer, or when the request waits for its caller or for a batch. It limits
-    computing, not long requests.
+    A turn ends at the beginning of the answer, when the request waits for its caller or for a batch, or after
+    `LONGEST_TURN`. So turns limit computing, not long requests.
     """
 
     def __init__(self, app: ASGIApp) -> None:

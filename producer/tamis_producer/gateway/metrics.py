@@ -36,7 +36,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # the package leaves
 
 
 class GatewayMetrics:
-    """A counter of requests; no label has a value for each batch or item."""
+    """The metrics of a gateway. No label has a value for each batch or item."""
 
     def __init__(self, engine: Engine) -> None:
         """`engine` reads the batches at every scrape."""
@@ -55,7 +55,7 @@ class GatewayMetrics:
         registry.register(_Batches(engine))
 
     def measured(self, app: ASGIApp) -> ASGIApp:
-        """Return the same application with counted requests."""
+        """Return the application with its requests counted and timed."""
 
         async def counting(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
@@ -92,7 +92,7 @@ class _Batches(Collector):
         self._engine = engine
 
     def describe(self) -> Iterable[Metric]:
-        """Yield the name alone, so that registration needs no ledger."""
+        """Return the metric without values, so that registration needs no ledger."""
         return [self._family()]
 
     def collect(self) -> Iterator[Metric]:

@@ -1,7 +1,7 @@
 """Results in pages: a route reads portion by portion, and holds nothing between two portions.
 
-A portion is the number of items in a piece of text of a certain size. A slow reader costs that text, but no thread and
-no connection to the ledger.
+A portion has as many items as fit into a piece of text of `PIECE_BYTES`. For a slow reader, memory holds this text, but
+no thread and no connection to the ledger waits.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -63,7 +63,7 @@ class Pages:
     async def page(
         self, batch_id: UUID, *, after: int | None, limit: int, places: list[int] | None = None
     ) -> ResultPage:
-        """Return at most `limit` items after the place `after`, fewer if large. Raises `LedgerUnavailable`."""
+        """Return at most `limit` items after the place `after`; fewer if they are large. Raises `LedgerUnavailable`."""
         return await to_thread.run_sync(self._page, batch_id, after, limit, places, limiter=self._readers)
 
     def _portion(
@@ -98,5 +98,8 @@ class Pages:
 
 
 def next_rows(rows: int, size: int) -> int:
-    """Return the number of items for the next piece, from the rows and bytes of this one; growth is limited."""
+    """Return the number of items for the next piece, from the `rows` and bytes (`size`) of this piece.
+
+    Each piece has at most `GROWTH` times as many items as the one before.
+    """
     return max(1, min(rows * PIECE_BYTES // max(size, 1), rows * GROWTH, MOST_ROWS))

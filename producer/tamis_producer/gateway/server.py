@@ -65,7 +65,7 @@ class PatientProtocol(H11Protocol):
         self._stop_reading()
 
     def _attend(self) -> None:
-        """Start the caller's timer if it owes data; other events do not restart it."""
+        """Start the timer if the caller owes data. Further events do not restart it."""
         if self.transport.is_closing() or not self._owes:
             self._stop_speaking()
         elif self._speaking is None:
@@ -113,7 +113,7 @@ WAITING = 2_048  # callers who may wait to be accepted
 
 
 class _Server(uvicorn.Server):
-    """A server that accepts few callers in a round and refuses none; asyncio has one number for both."""
+    """A server that accepts few callers in a round of the loop, but lets many wait. asyncio has one number for both."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -124,9 +124,9 @@ class _Server(uvicorn.Server):
 
 
 def serve(client: Client, *, host: str, port: int, ready: Callable[[], None], application: Application) -> None:
-    """Answer requests until SIGTERM or Ctrl-C; on the main thread. `ready` is called when the server accepts requests.
+    """Answer requests until SIGTERM or Ctrl-C. Call it on the main thread.
 
-    `application`: as for `create_app`.
+    `ready` is called when the server accepts requests. `application`: as for `create_app`.
 
     Requests from other machines need a proxy with TLS in front.
 

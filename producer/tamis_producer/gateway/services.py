@@ -1,4 +1,4 @@
-"""Routes for waiting callers: the services of specs 1 and 2, over HTTP."""
+"""Routes for waiting callers: the evaluation and answer services, over HTTP."""
 
 import asyncio
 import re
@@ -143,7 +143,7 @@ class WaitingRequest:
         return JSONResponse(accepted, HTTPStatus.ACCEPTED, {"Location": results} | self._applied)
 
     async def _ended(self, batch: Batch, left: "asyncio.Future[None]") -> Rows | None:
-        """Return its results; None if the caller is gone, or the time is over."""
+        """Return the batch's results; None if the caller is gone, or the time is over."""
         pauses = poll_pauses(self._seconds)
         while True:
             view = await run_in_threadpool(batch.status)
@@ -166,7 +166,7 @@ async def _cancel(batch: Batch) -> None:
 
 
 async def _gone(request: Request) -> None:
-    """Return when the caller has disconnected; the body was read before."""
+    """Wait until the caller has disconnected. The body must have been read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

@@ -17,7 +17,7 @@ RETRY_AFTER = 5  # s
 
 
 class OpenStreams:
-    """The open streams, by key."""
+    """The number of open streams of each key."""
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
@@ -27,7 +27,7 @@ class OpenStreams:
 
     @contextmanager
     def one_more(self, key: ApiKey) -> Iterator[bool]:
-        """Yield whether the key may have one more stream, which is open until the end of `with`."""
+        """Yield True if the key may have one more stream, which is open until the end of `with`; otherwise False."""
         if self._open[key.id] >= MOST_OF_A_KEY:
             yield False
             return
@@ -41,7 +41,10 @@ class OpenStreams:
 
 
 class Stream(StreamingResponse):
-    """An answer in pieces; 429 if its key has too many open. Its source is closed with it."""
+    """An answer in pieces, or 429 if its key has too many streams open.
+
+    The source of the pieces is closed with the answer.
+    """
 
     def __init__(
         self,

@@ -84,7 +84,7 @@ async def read_submission(request: Request, settings: ProducerSettings) -> Async
 
     Raises:
         HTTPException: 413 for more than TAMIS_MAX_FILE_BYTES, 415 for another media type.
-        InvalidParameters: invalid content, with its line or field; for an item, when it is taken.
+        InvalidParameters: invalid content, with its line or field. For an item, it is raised when the item is taken.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/json", NDJSON):
@@ -167,7 +167,7 @@ def _items(lines: Iterator[tuple[int, bytes]]) -> Iterator[dict[str, Any]]:
 
 
 def _longest(bounds: SubmissionBounds) -> int:
-    """Return the longest text of an item or terms: the longest escapes, plus an allowance for white space."""
+    """Return the most characters of an item or the terms as JSON: the longest escapes, plus some white space."""
     return LONGEST_ESCAPE * max(bounds.max_item_bytes, bounds.max_parameter_bytes) + SPACE
 
 
@@ -197,7 +197,7 @@ class Member:
 
 
 def members(file: IO[bytes], *, streamed: str, longest: int) -> Iterator[Member]:
-    """Yield the members of the object in `file`, in order; one at a time is in memory.
+    """Yield the members of the object in `file`, in order. Only one is in memory at a time.
 
     `json` reads each value, so numbers, repeated names and characters have their usual meaning. A list under the name
     `streamed` is a member with the value None, followed by its elements.
@@ -246,7 +246,7 @@ def _of_list(text: "_Text", name: str) -> Iterator[Member]:
 
 
 class _Text:
-    """The text ahead in a file; the text behind is dropped."""
+    """The unread text of a file. Text that has been read is dropped."""
 
     def __init__(self, file: IO[bytes], longest: int) -> None:
         file.seek(0)
@@ -273,7 +273,7 @@ class _Text:
         self._at += 1
 
     def expect(self, character: str, place: str) -> None:
-        """Skip this character. Raises `InvalidParameters` if the next one is another."""
+        """Skip this character. Raises `InvalidParameters` if another character comes next."""
         if self.ahead(place) != character:
             self.refuse(place, f"Expecting '{character}' delimiter")
         self.skip()
@@ -307,9 +307,9 @@ class _Text:
         raise InvalidParameters(f"{place} is no JSON: {message} (char {character})")
 
     def _more(self, place: str) -> bool:
-        """Read on, and return whether there was more.
+        """Read on. Return False if the file had ended before.
 
-        The text ahead doubles, so that a long value is parsed only a few times.
+        Each read doubles the text ahead, so that a long value is parsed only a few times.
         """
         if self._ended:
             return False

@@ -44,7 +44,7 @@ def submit_terms(
     source: Sequence[Source] = (),
     updates: str | None = None,
 ) -> BatchStatusView:
-    """Submit the batch with these terms; `label` overrides theirs.
+    """Submit a batch with these terms, and return its state. `label` overrides the label of the terms.
 
     Raises the errors of `Client.submit` and `check_price`.
     """

@@ -25,8 +25,8 @@ MOST_PROVEN = 4_096  # keys
 class WrongKeys:
     """A counter of wrong keys, by address and in total, in bounded memory.
 
-    A key that was right here before is always looked up; so is a key from an address without recent wrong keys,
-    whatever other addresses do.
+    A key that was right here before is always looked up. So is a key from an address without recent wrong keys, even if
+    other addresses send many.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -80,7 +80,7 @@ class WrongKeys:
             self._of_all_since = now
 
     def right(self, digest: bytes) -> None:
-        """Remember a right key; forget the least recently used first."""
+        """Remember a right key. If there are too many, forget the least recently used."""
         with self._lock:
             self._proven[digest] = None
             self._proven.move_to_end(digest)

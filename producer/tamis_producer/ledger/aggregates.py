@@ -1,4 +1,4 @@
-"""Aggregates over the rows of a batch, for summaries and reports; asynchronous callers use `run_sync`."""
+"""Aggregates over the rows of a batch, for summaries and reports. Asynchronous callers run them by `run_sync`."""
 
 from typing import Any
 from uuid import UUID
@@ -31,7 +31,10 @@ def read_counts(connection: Connection, batch_id: UUID, n_items: int) -> Counts:
 def count_values(
     connection: Connection, batch_id: UUID, column: Any, *where: Any, table: Table = results, most_first: bool = False
 ) -> dict[str, int]:
-    """Return the number of each value of a column in a batch's rows, without NULL; by value, or most frequent first."""
+    """Return how often each value of a column occurs in a batch's rows, sorted by value; NULL is not counted.
+
+    `most_first`: the most frequent value comes first.
+    """
     n = func.count().label("n")
     statement = select(column.label("name"), n).where(table.c.batch_id == batch_id, *where).group_by("name")
     ordered = statement.order_by(*([n.desc()] if most_first else []), "name")

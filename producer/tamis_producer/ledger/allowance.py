@@ -1,8 +1,9 @@
-"""The allowance of a gateway's key: the models that its batches may name, and their cost in a month.
+"""The allowance of a gateway's key: the allowed models, and the most that its batches may cost in a month.
 
-If a key has a monthly amount, each of its batches gets a budget, which the workers enforce. The rest of the month is
-the amount minus the cost of ended batches and minus the whole budgets of the others. A batch counts in the month (UTC)
-of its submission, and a review's further stage in the month of its beginning. When the calls are paid does not matter.
+If a key has a monthly amount, each of its batches gets a budget, which the workers enforce. The money left in a month
+is the amount, minus the cost of ended batches, minus the budgets of batches that have not ended. A batch counts in the
+month (UTC) of its submission, and a later stage of a review in the month of its beginning. When the calls are paid does
+not matter.
 """
 
 from collections.abc import Sequence
@@ -35,21 +36,21 @@ class _Key:
 
 @dataclass(frozen=True)
 class Allowance:
-    """The money that other batches leave to a key in one month."""
+    """A key's monthly amount, and the parts of it that other batches have spent or reserved."""
 
     amount: Decimal  # dollars
     cost: Decimal  # of batches that ended
-    held: Decimal  # budgets of other batches
+    held: Decimal  # budgets of batches that have not ended
     unbounded: UUID | None  # a batch that has not ended and has no budget: its cost is unlimited
     ends_at: datetime
 
     @property
     def left(self) -> Decimal:
-        """Dollars; 0 if a batch without a budget may use all of it."""
+        """Dollars that a new budget may have; 0 while a batch without a budget runs, because it may use all of them."""
         return Decimal(0) if self.unbounded else max(Decimal(0), self.amount - self.cost - self.held)
 
     def refusal(self) -> AllowanceSpent:
-        """Return the error for a larger budget: the reason, and when a larger one is possible."""
+        """Return the error for a budget that is too large. It says how the money is used, and when the month ends."""
         reasons = [f"{dollars(self.cost)} of the key's {dollars(self.amount)} a month are spent"]
         if self.held:
             reasons.append(f"{dollars(self.held)} are held by batches that have not ended")
@@ -59,23 +60,27 @@ class Allowance:
 
 
 def read_key_id(connection: Connection, batch_id: UUID) -> str | None:
-    """Return the id of the gateway's key that submitted a batch; None: no key."""
+    """Return the id of the API key that submitted a batch to the gateway; None if the batch came without a key."""
     key_id: str | None = connection.execute(select(batches.c.api_key_id).where(batches.c.id == batch_id)).scalar_one()
     return key_id
 
 
 def check_plan(connection: Connection, key_id: str | None, plan: ReviewPlan) -> None:
-    """Raise `NotAllowed` if the key may not ask the model of a stage; when the stage begins, no user is present."""
+    """Raise `NotAllowed` if a stage of the plan names a model that the key may not ask.
+
+    Called at the submission of a review, because no user is present when a later stage begins.
+    """
     key = _key(connection, key_id)
     if key is not None:
         plan.each(lambda stage: _check_models(key, models_of(stage.operation, stage.model)))
 
 
 def admitted(connection: Connection, batch: NewBatch) -> NewBatch:
-    """Return the batch with the budget that its key allows, or unchanged if the key has no limit.
+    """Return the batch with the budget that its key allows, or unchanged if the key has no monthly amount.
 
-    A second submission with the same key waits here until the first is committed. A further stage of a review, which
-    workers begin, is not refused, as no user is present: it is paused without money until it is resumed.
+    A second submission with the same key waits here until the first is committed. Workers begin the later stages of a
+    review, and no user would see a refusal then. So such a stage is paused instead, until a user resumes it. If the key
+    has a monthly amount, the stage has a budget of 0.
 
     Raises:
         NotAllowed: the key may not ask this model, or a model of the panel.
@@ -102,9 +107,9 @@ def check_models(connection: Connection, batch: Row[Any]) -> None:
 
 
 def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> Decimal:
-    """Return the budget of a resumed batch for which `wanted` is requested.
+    """Return the new budget of a resumed batch: `wanted`, or as much of it as the key allows.
 
-    Raises `AllowanceSpent` if its key allows no more than the present budget.
+    Raises `AllowanceSpent` if the key allows neither `wanted` nor more than the present budget.
     """
     key = _key(connection, batch.api_key_id)
     if key is None or key.monthly_cost is None:
@@ -116,14 +121,15 @@ def larger_budget(connection: Connection, batch: Row[Any], wanted: Decimal) -> D
 
 
 def budget_of_round(connection: Connection, batch: Row[Any], requested: Decimal | None) -> Decimal | None:
-    """Return the budget of a batch's next round: the requested or the present one, within the limit of its key.
+    """Return the budget of a batch's next round: the requested or the present one, at most as much as its key allows.
 
-    An ended batch counts with its cost only, so other batches may use the rest of its budget by now.
+    If the key has no monthly amount, `requested` is returned. When a batch ends, other batches may use the rest of its
+    budget. So its key may now allow less than the present budget.
 
     Raises:
-        NotAllowed: its key may not ask its model any more.
-        AllowanceSpent: its key allows no more than it has cost.
-        InvalidParameters: its key limits money, and the batch was submitted without a budget.
+        NotAllowed: the key may not ask the batch's model any more.
+        AllowanceSpent: the key allows no more than the batch has cost already.
+        InvalidParameters: the key has a monthly amount, and neither the batch nor the request has a budget.
     """
     key, budget = _key(connection, batch.api_key_id), batch.max_cost if requested is None else requested
     if key is None:
@@ -169,7 +175,10 @@ def _check_models(key: _Key, models: Sequence[str | None]) -> None:
 def _allowance(
     connection: Connection, key: _Key, amount: Decimal, at: datetime, *, but: UUID | None = None
 ) -> Allowance:
-    """Return the month's allowance without one batch; a lock stops other submissions until the commit."""
+    """Return the allowance in the month of `at`, without the batch `but`.
+
+    A lock makes other submissions with this key wait until the commit.
+    """
     connection.execute(select(func.pg_advisory_xact_lock(ALLOWANCES, func.hashtext(key.id))))
     begins, ends = connection.execute(select(*_month(at))).one()
     ended = batches.c.finished_at.is_not(None)
@@ -194,7 +203,7 @@ def _allowance(
 
 
 def _month(at: datetime) -> tuple[Any, Any]:
-    """Return the beginning of the month and of the next one, by the calendar of UTC."""
+    """Return the beginnings of the month of `at` and of the next month, in UTC."""
     begins = func.date_trunc("month", func.timezone("UTC", at))
     return func.timezone("UTC", begins), func.timezone("UTC", begins + func.make_interval(0, 1))
 

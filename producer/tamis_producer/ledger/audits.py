@@ -1,4 +1,4 @@
-"""Audits in the ledger: the samples as drawn, and people's decisions on their records; the latest decision counts."""
+"""Audits in the ledger: the drawn samples, and people's decisions on their records. The latest decision counts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ def insert_audit(
     population: int,
     places: Sequence[int],
 ) -> None:
-    """Write a sample; `places` in the order of the draw."""
+    """Write an audit with its sample. `places`: items of the sample, in the order of the draw."""
     row = {"id": audit_id, "batch_id": batch_id, "seed": seed, "stratum": stratum.value, "population": population}
     connection.execute(insert(audits).values(row))
     rows = [{"audit_id": audit_id, "idx": idx, "drawn": drawn} for drawn, idx in enumerate(places)]
@@ -39,7 +39,10 @@ def read_audit(connection: Connection, audit_id: UUID) -> Audit:
 
 
 def find_reading_audit(connection: Connection, batch_id: UUID) -> UUID | None:
-    """Return the audit that people read: the latest with unjudged records, else the latest; None without audits."""
+    """Return the id of the audit that people work on; None if the batch has no audit.
+
+    This is the latest audit with unjudged records. If every audit is judged, it is the latest audit.
+    """
     open_first = exists().where(audit_items.c.audit_id == audits.c.id, ~_judged()).desc()
     statement = select(audits.c.id).where(audits.c.batch_id == batch_id)
     audit_id: UUID | None = connection.execute(
@@ -49,7 +52,7 @@ def find_reading_audit(connection: Connection, batch_id: UUID) -> UUID | None:
 
 
 def read_unjudged(connection: Connection, batch_id: UUID) -> list[int]:
-    """Return the places of the unjudged records of the audit that people read, in the order of the draw."""
+    """Return the places of the unjudged records of the audit that people work on, in the order of the draw."""
     audit_id = find_reading_audit(connection, batch_id)
     statement = select(audit_items.c.idx).where(audit_items.c.audit_id == audit_id, ~_judged())
     return list(connection.execute(statement.order_by(audit_items.c.drawn)).scalars())

@@ -60,7 +60,7 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def finished(self) -> bool:
-        """True if nothing more will happen without a request; a cancelled batch may still have calls in flight."""
+        """True if nothing more will happen without a request: the batch has ended, and so has its last call."""
         return self.state.terminal and not (self.counts.pending or self.counts.running)
 
     @property
@@ -70,19 +70,19 @@ class BatchView(PossiblyUnbilled):
 
     @property
     def stuck(self) -> Pause | None:
-        """The pause that needs a correction: the batch paused itself, and its last call has ended."""
+        """The batch's pause, if the batch paused itself and its last call has ended. Its cause must be corrected."""
         return self.pause if self.pause is not None and self.pause.by_itself and not self.counts.running else None
 
     @property
     def waits_for(self) -> str | None:
-        """The reason, in one line, why the batch is stopped or slow; None if there is none."""
+        """The reason, in one line, why a running batch waits or is slow. None if there is no reason."""
         if self.state.terminal or self.pause is not None:
             return None
         return why_waiting(self.live_workers, self.not_working)
 
     @property
     def rate(self) -> float | None:
-        """Items per second in the last minutes of work; None if the batch does not run, or the rate is unknown."""
+        """Items per second in the last minutes of work; None if the batch is paused or ended, or if unknown."""
         return None if self.state.terminal or self.pause is not None else self.pace
 
     @property
@@ -133,7 +133,7 @@ class ReviewView(Frozen):
 
     @property
     def finished(self) -> bool:
-        """True if nothing more will happen without a request: finished, or cancelled in a stage."""
+        """True if nothing more will happen without a request: the review is finished, or its latest stage cancelled."""
         cancelled = self.stages[-1].state is BatchStatus.CANCELLED and self.stages[-1].finished
         return self.finished_at is not None or cancelled
 

@@ -1,4 +1,4 @@
-"""Results of single calls, read for many at once: the ended items, and the reasons why the others wait."""
+"""Results of single calls, read together: the items that have ended, and the reasons why the other items wait."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ ENDED = [status.value for status in ItemStatus if status.terminal]
 
 @dataclass(frozen=True)
 class CallResult:
-    """The result of one call; if there is none, the call was not evaluated."""
+    """The result of one call. If `result` is None, the item was not evaluated."""
 
     status: ItemStatus
     result: EvaluationResult | FieldsResult | None = None
     detail: Mapping[str, Any] | None = None
     error_kind: ErrorKind | None = None
-    pause: Pause | None = None  # reason why its batch is paused; the item is pending
+    pause: Pause | None = None  # pause of the batch, if the item is still pending because of this pause
 
     @property
     def reason(self) -> str:
@@ -51,7 +51,10 @@ class Hindrance:
 def read_call_results(
     connection: Connection, wanted: Mapping[UUID, Collection[int]]
 ) -> Mapping[tuple[UUID, int], CallResult]:
-    """Return the wanted items that have ended, by batch and place."""
+    """Return the results of the wanted items that have ended, by batch id and place.
+
+    `wanted`: places of items, by batch id.
+    """
     pairs = [(batch_id, place) for batch_id, places in wanted.items() for place in places]
     batch_ids, places = [batch_id for batch_id, _ in pairs], [place for _, place in pairs]
     pairs_given = func.unnest(literal(batch_ids, ARRAY(Uuid)), literal(places, ARRAY(Integer)))
@@ -70,7 +73,7 @@ def read_call_results(
 
 
 def read_hindrance(connection: Connection, batch_ids: Sequence[UUID]) -> Hindrance:
-    """Return the reasons why these batches are stopped, at one moment."""
+    """Return the reasons why these batches are stopped, all from one moment."""
     running = exists().where(items.c.batch_id == batches.c.id, items.c.state == ItemStatus.RUNNING)
     paused = select(batches.c.id, batches.c.pause).where(
         batches.c.id == any_(literal([*batch_ids], ARRAY(Uuid))), batches.c.state == BatchStatus.PAUSED, ~running

@@ -1,6 +1,6 @@
-"""The seam to SQLAlchemy and psycopg for this package.
+"""Connections to the ledger by SQLAlchemy and psycopg.
 
-Their errors become `LedgerUnavailable` or `ConfigurationError`.
+Errors of these two libraries become `LedgerUnavailable` or `ConfigurationError`.
 """
 
 import sys
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def connect(database_url: str, kind: PoolKind = CLIENT) -> Engine:
-    """Return an engine for the ledger; it connects on first use. Raises `ConfigurationError` if the URL is invalid.
+    """Return an engine for the ledger, which connects on first use. Raises `ConfigurationError` if the URL is invalid.
 
-    Timeouts in the URL's `options` override the defaults of the kind.
+    Timeouts in the URL's `options` override the defaults of `kind`.
     """
     with _readable():
         server = address(database_url)
@@ -47,9 +47,9 @@ def connect_on_loop(database_url: str, kind: PoolKind = CLIENT) -> "AsyncEngine"
 
 
 def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEngine":
-    """Return an engine for one event loop that commits each statement, in one round trip instead of four.
+    """Return an engine for one event loop that commits each statement by itself: one round trip instead of four.
 
-    A lost connection is noticed by its first statement.
+    A lost connection is not noticed before a statement fails.
     """
     from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -62,8 +62,8 @@ def connect_without_transactions(database_url: str, kind: PoolKind) -> "AsyncEng
 async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
     """Yield a connection, and close it in the caller's task.
 
-    `async with engine.connect()` closes it in a task of its own: an event loop that ends before this task has begun
-    drops the connection.
+    `async with engine.connect()` closes the connection in another task. If the event loop ends before that task begins,
+    the connection is dropped without being closed.
     """
     connection = await engine.connect()
     try:
@@ -73,7 +73,10 @@ async def connected(engine: "AsyncEngine") -> "AsyncIterator[AsyncConnection]":
 
 
 def _usual(server: Address, kind: PoolKind) -> dict[str, Any]:
-    """Return the arguments of every engine; each also hides its parameters (records, answers) in errors."""
+    """Return the arguments that all engines have in common.
+
+    Each engine also hides the parameters of its statements (records, answers) in errors.
+    """
     driver = session(server, kind.limits)
     if "options" in driver:
         driver["options"] = f"{driver['options']} {_options(server.url)}".rstrip()
@@ -101,7 +104,7 @@ def _readable() -> Iterator[None]:
 
 @contextmanager
 def single_connection(database_url: str, kind: PoolKind = CLIENT) -> Iterator[Connection]:
-    """Yield one connection to the ledger; close its pool afterwards. Raises the errors of `connect` and the seam."""
+    """Yield one connection to the ledger, and close its pool afterwards. Raises as `connect` and `ledger_errors` do."""
     engine = connect(database_url, kind)
     try:
         with ledger_errors(), engine.connect() as connection:

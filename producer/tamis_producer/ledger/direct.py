@@ -21,7 +21,7 @@ PLAIN = frozenset({"host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey"
 
 
 def driver_arguments(database_url: str) -> dict[str, str] | None:
-    """Return the driver's arguments for a URL that SQLAlchemy would read the same; None: leave it to SQLAlchemy.
+    """Return the driver's arguments for a URL that the driver and SQLAlchemy read alike; None for any other URL.
 
     >>> driver_arguments("postgresql+psycopg://ann:p%40ss@db.example:5433/tamis")
     {'user': 'ann', 'password': 'p@ss', 'host': 'db.example', 'port': '5433', 'dbname': 'tamis'}
@@ -47,7 +47,7 @@ def driver_arguments(database_url: str) -> dict[str, str] | None:
 
 
 class DirectConnection:
-    """A connection that runs statements as text; a row has its columns as attributes."""
+    """A connection that runs statements as text. A row has an attribute for each column."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection

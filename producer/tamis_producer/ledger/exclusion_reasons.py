@@ -1,4 +1,4 @@
-"""The exclusion reason of an inclusion, in a statement."""
+"""The exclusion reason of an item in SQL."""
 
 from sqlalchemy import ColumnElement, Text, case, cast
 
@@ -7,6 +7,9 @@ from tamis_schemas.ledger import results
 
 
 def exclusion_reason() -> ColumnElement[str | None]:
-    """Return the reason of a row of `results` of an inclusion; NULL if it excludes nothing or gives none."""
+    """Return the SQL expression for the exclusion reason in a row of `results`, for the operation `inclusion`.
+
+    It is NULL if the result does not exclude the record, or gives no reason.
+    """
     excludes = results.c.detail.op("->>")("status") == InclusionStatus.EXCLUDE.value
     return cast(case((excludes, results.c.detail.op("->>")("exclusion_reason")), else_=None), Text)

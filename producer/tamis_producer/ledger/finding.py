@@ -28,7 +28,10 @@ class IdMatch:
 
 
 def find_batch(connection: RunsStatements, prefix: str) -> UUID:
-    """Return the batch with this id or prefix. Raises `UnknownBatch` for none, `InvalidRequest` for several."""
+    """Return the only batch whose id is, or begins with, `prefix`.
+
+    Raises `UnknownBatch` if there is none, and `InvalidRequest` if there are several.
+    """
     return _found(connection, "batches", prefix, "batch", "`tamis batches` lists them")
 
 
@@ -57,7 +60,10 @@ def find_either(connection: RunsStatements, prefix: str) -> IdMatch:
 
 
 def find_first_batch(connection: RunsStatements, prefix: str) -> UUID:
-    """Return the batch with the id or prefix, or the first batch of such a review; raises as `find_batch` does."""
+    """Return the batch whose id is, or begins with, `prefix`, or the first batch of such a review.
+
+    Raises as `find_batch` does.
+    """
     match = find_either(connection, prefix)
     if match.batch_id is not None:
         return match.batch_id
@@ -90,7 +96,7 @@ def _find(connection: RunsStatements, table: str, prefix: str, noun: str) -> UUI
 
 
 def beginning_with(prefix: str) -> tuple[UUID, UUID] | None:
-    """Return the first and the last id whose text begins with `prefix`, in small letters; None: no id does."""
+    """Return the lowest and the highest id that can begin with `prefix`, in small letters; None if no id can."""
     digits = prefix.replace("-", "")
     if len(digits) > DIGITS:
         return None

@@ -34,7 +34,7 @@ from .allowance import admitted
 def copy_rows(connection: Connection, statement: str, rows: Iterable[Sequence[Any]]) -> None:
     """Write rows by a `COPY ... FROM STDIN`, in the connection's transaction.
 
-    Works for an `AsyncConnection` too, inside its `run_sync`.
+    An `AsyncConnection` can run it too, by its `run_sync`.
     """
     opened = connection.connection
     if isinstance(opened.dbapi_connection, AdaptedConnection):
@@ -61,12 +61,13 @@ COPIED_AT_ONCE = 5_000  # items
 
 
 def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
-    """Write a batch with its shards and items; return its id, or the id of the batch that used the same key before.
+    """Write a batch with its shards and items, and return its id.
 
-    Runs in the caller's transaction: all of it is written, or nothing.
+    If an earlier batch has the same idempotency key and content, write nothing and return the id of that batch. Runs in
+    the caller's transaction, so either the whole batch is written, or nothing.
 
     Raises:
-        IdempotencyConflict: the key was used for other content.
+        IdempotencyConflict: the idempotency key was used for other content, or for a batch with a larger budget.
         NotAllowed: the gateway's key does not allow the batch.
     """
     if batch.idempotency_key is not None:
@@ -127,9 +128,14 @@ def insert_batch(connection: Connection, batch: NewBatch) -> UUID:
 
 
 def check_budget(what: str, *, has: Decimal | None, asked: Decimal | None) -> None:
-    """Return if the existing batch may spend no more than the new one.
+    """Raise `IdempotencyConflict` if the existing batch `what` may spend more than the new submission allows.
 
-    Raises `IdempotencyConflict` if it may spend more: the caller would rely on a budget that does not hold.
+    Without this error, the caller would rely on a budget that the existing batch does not have.
+
+    Args:
+        what: the existing batch or review, for the message.
+        has: its budget. None: no budget.
+        asked: the budget of the new submission. None: the existing budget is accepted.
     """
     if asked is not None and (has is None or has > asked):
         budget = "no budget" if has is None else f"a budget of {dollars(has)}"
@@ -153,14 +159,14 @@ def _insert_shards(connection: Connection, batch: NewBatch) -> None:
 
 
 def _copy_items(connection: Connection, batch: NewBatch) -> None:
-    """Copy the items in pieces, as a statement's rows stay in memory until its triggers have seen them."""
+    """Copy the items in pieces, because a statement's rows stay in memory until its triggers have run."""
     rows = enumerate(batch.items)
     while _copy_piece(connection, str(batch.id), list(islice(rows, COPIED_AT_ONCE))):
         pass  # binds no name to a piece, so memory holds one piece at a time
 
 
 def _copy_piece(connection: Connection, batch_id: str, piece: Sequence[tuple[int, NewItem]]) -> bool:
-    """Copy these items, each with its place; return whether there are any."""
+    """Copy these items, each with its place. Return False if there are none."""
     if not piece:
         return False
     copy_rows(

@@ -61,19 +61,19 @@ MEASURED = tuple(operation_name(kind) for kind in OPERATIONS if kind.reads_chunk
 def stream_results(
     connection: Connection, batch_id: UUID, places: Collection[int] | None = None
 ) -> Iterator[ItemResult]:
-    """Yield every item of a batch in item order, or the items at some places, with its result if any; in pages.
+    """Yield the items of a batch in item order, with their results, if any. They are read in pages.
 
-    On a snapshot's connection all items are of one moment. An item that is asked again has no result until it has
-    ended; its provenance shows the earlier cost.
+    On a snapshot's connection all items are from one moment. An item that is asked again has no result until it has
+    ended; its provenance shows the earlier cost. `places`: only these items.
     """
     ordered = None if places is None else sorted(places)
     yield from _in_pages(lambda after: read_results(connection, batch_id, after, PAGE, ordered))
 
 
 def page_results(engine: Engine, batch_id: UUID, places: Collection[int] | None = None) -> Iterator[ItemResult]:
-    """Yield the items of `stream_results`, each page as it is when the reader reaches it; keep nothing between pages.
+    """Yield the items as `stream_results` does, but read each page when the reader reaches it, over a new connection.
 
-    Raises `LedgerUnavailable`.
+    So a later page may show a newer state, and no connection is held between two pages. Raises `LedgerUnavailable`.
     """
     ordered = None if places is None else sorted(places)
 
@@ -94,9 +94,9 @@ def _in_pages(page: Callable[[int | None], list[ItemResult]]) -> Iterator[ItemRe
 def read_results(
     connection: Connection, batch_id: UUID, after: int | None, limit: int, places: Sequence[int] | None = None
 ) -> list[ItemResult]:
-    """Return up to `limit` items in item order, from the start or after the place `after`; none after the last.
+    """Return up to `limit` items in item order, from the start or after the place `after`; none after the last item.
 
-    `places`: in ascending order, the only items to read. Each item is as in `stream_results`.
+    `places`: the only items to read, in ascending order. Each item is as in `stream_results`.
     """
     start = 0 if after is None else min(after + 1, BEHIND_ALL)
     end = min(start + limit, BEHIND_ALL)
@@ -110,7 +110,11 @@ def read_results(
 def _read(
     connection: Connection, batch_id: UUID, of_page: Callable[[ColumnElement[int]], ColumnElement[bool]]
 ) -> list[ItemResult]:
-    """Return the items of a page. Each table has the condition, else the planner may read the whole batch."""
+    """Return the items of a page.
+
+    `of_page` makes the page's condition for a column of places. Each table has the condition, else the planner may read
+    the whole batch.
+    """
     columns = [column for column in results.c if column.name not in {"batch_id", "idx", "round", "fence"}]
     decisions = standing_at(batch_id, items.c.idx)
     listed = listed_remarks(batch_id, of_page(remarks.c.idx))
@@ -153,7 +157,7 @@ def read_item_ids(connection: Connection, batch_id: UUID) -> list[str]:
 
 
 def read_originals(connection: Connection, batch_id: UUID) -> Sequence[int]:
-    """Return the places of the items that are not copies of others, in item order."""
+    """Return the places of the items that are not duplicates, in item order."""
     statement = (
         select(items.c.idx)
         .outerjoin(exclusions, _same_item(exclusions))
@@ -217,7 +221,7 @@ def _item_result(batch_id: UUID, row: Any) -> ItemResult:
 
 
 def apart(detail: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, PanelResult | None]:
-    """Return the detail of a value, and the answers of the panel; None for each that is missing."""
+    """Return a result's detail without the panel's answers, and the panel's answers. Each is None if missing."""
     if detail is None or PANEL not in detail:
         return None if detail is None else dict(detail), None
     rest = {name: value for name, value in detail.items() if name != PANEL}
@@ -237,7 +241,7 @@ def result_of(row: Row[Any]) -> EvaluationResult | FieldsResult:
 
 
 def evaluations_json() -> ColumnElement[Any]:
-    """Return each item's evaluations as a list of objects; looked up only for operations that have metrics."""
+    """Return the SQL expression for an item's evaluations, a JSON list; NULL for operations that have no metrics."""
     of = evaluations.c
     evaluation = func.json_build_object(
         *("label", of.label, "metric_type", of.metric_type, "score", of.score),
@@ -253,7 +257,7 @@ def evaluations_json() -> ColumnElement[Any]:
 
 
 def evaluations_of(rows: Sequence[dict[str, Any]] | None, fields: Sequence[str] = ()) -> list[Evaluation]:
-    """Return the evaluations of the whole result first, then those for each field in field order."""
+    """Return the evaluations in order: of the whole result first, then of each field, in the order of `fields`."""
     ranks = {name: place for place, name in enumerate(["", *fields])}
     in_order = sorted(rows or (), key=lambda row: (ranks.get(row["field"], len(ranks)), *metric_rank(row["label"])))
     return [

@@ -59,13 +59,13 @@ _LISTED = (standing_decisions.c.stage, standing_decisions.c.decisions)
 
 
 def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = HumanStage.OWN) -> Subquery:
-    """Return a row for each item with people's decisions in a stage: the columns of `standing_decisions`.
+    """Return a subquery of `standing_decisions`, with a row for each item that people have decided about in a stage.
 
     The rule: each reviewer's latest decision counts, unless it was withdrawn. The latest settling decision is the
-    outcome. Without one, a unanimous decision is the outcome; else the item is in conflict, no decision counts, and
-    `value` is NULL.
+    outcome. If there is none, a unanimous decision is the outcome. Otherwise the item is in conflict: no decision
+    counts, and `value` is NULL.
 
-    `of`: conditions on items, with the columns of `standing_decisions`; none: all.
+    `of`: conditions on columns of `standing_decisions`. Without conditions, the subquery has all items.
     """
     view = standing_decisions.c
     statement = select(standing_decisions).where(view.batch_id == batch_id, view.stage == stage.value, *of)
@@ -73,10 +73,10 @@ def standing(batch_id: UUID, *of: ColumnElement[bool], stage: HumanStage = Human
 
 
 def standing_at(batch_id: UUID, idx: ColumnElement[int], *, stage: HumanStage = HumanStage.OWN) -> FromClause:
-    """Return the decisions on one item, to be joined on `true()` to a row for each: `idx` is the place of that row.
+    """Return a subquery with the decisions on the item at `idx`, a column of a statement that joins it on `true()`.
 
-    Postgres finds each by the index. It would expect one row from a join with all decisions if the batch is younger
-    than its statistics, and might read all of them for each item.
+    Postgres then finds each item's decisions by the index. With a plain join it might read all decisions for each item:
+    if a batch is younger than Postgres's statistics, it expects a single row.
     """
     view = standing_decisions.c
     of = (view.batch_id == batch_id, view.stage == stage.value, view.idx == idx)
@@ -135,9 +135,9 @@ def read_overrides(
     stage: HumanStage | None = None,
     row: int | None = None,
 ) -> list[Override]:
-    """Return each reviewer's current decision, in item order; with `history`, all decisions in the order made.
+    """Return each reviewer's current decision, in item order; with `history`, all decisions, oldest first.
 
-    `places`: only these items. `stage`: only this stage. `row`: only the decision of this number.
+    `places`: only these items. `stage`: only this stage. `row`: only the decision with this row id.
     """
     chosen = overrides if history else standing_decisions
     decision = (*chosen.c, chosen.c.value.is_(null()).label("withdrawn")) if history else (chosen.c.idx, *_LISTED)
@@ -166,7 +166,10 @@ def read_overrides(
 def overrides_of(
     batch_id: UUID, row: Any, decisions: Iterable[dict[str, Any]], stage: HumanStage, system_value: Any
 ) -> list[Override]:
-    """Return the decisions on one item, from the view; `row`: its `idx`, `item_id`, `state` and `operation`."""
+    """Return the decisions on one item.
+
+    `row` has the item's `idx`, `item_id`, `state` and `operation`. `decisions` are rows of the view or of the history.
+    """
     own_question, kind = stage is HumanStage.OWN, kind_of(row.operation)
     decided = own_question and row.state == ItemStatus.DECIDED
     kept_out = own_question and row.state == ItemStatus.EXCLUDED_BY_FILTER and kind.decides()
@@ -191,7 +194,7 @@ def overrides_of(
 
 
 def _instant(value: datetime | str) -> datetime:
-    """Return a time from the driver, or from JSON in the session's time zone."""
+    """Return the time as a datetime. JSON has it as text in the session's time zone, which is converted to UTC."""
     return datetime.fromisoformat(value).astimezone(UTC) if isinstance(value, str) else value
 
 
@@ -215,9 +218,10 @@ def read_places(connection: Connection, batch_id: UUID, places: Collection[int])
 
 
 def one_at_a_time(connection: Connection, batch_id: UUID) -> None:
-    """Wait for other writers of human decisions on this batch; lock them out until the end of the transaction.
+    """Lock out other writers of people's decisions on this batch until the end of the transaction.
 
-    A lock on the rows would block workers that claim them. Raises `UnknownBatch` if the batch is being purged.
+    Waits for an earlier writer. No row is locked, so workers can still claim the items. Raises `UnknownBatch` if the
+    batch is being purged.
     """
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"human decisions {batch_id}"))))
     purging = select(batches.c.id).where(batches.c.id == batch_id, batches.c.purging_at.is_not(None))

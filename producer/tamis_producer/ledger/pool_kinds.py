@@ -19,7 +19,7 @@ NOTICE_A_LOST_NETWORK: Mapping[str, Any] = MappingProxyType(
 
 @dataclass(frozen=True)
 class PoolKind:
-    """The limits of a kind of process in the ledger: its name in Postgres, and its times."""
+    """A kind of process that uses the ledger: its name in Postgres, its time limits, and its number of connections."""
 
     name: str  # in `pg_stat_activity`, unless the URL gives another
     statement_within: int  # s; a longer statement is ended
@@ -29,7 +29,7 @@ class PoolKind:
 
     @property
     def limits(self) -> dict[str, str]:
-        """The limits as settings of the server; 0 seconds are no limit."""
+        """The time limits as settings of the server. A limit of 0 seconds is not set."""
         bounds = {
             "statement_timeout": self.statement_within,
             "idle_in_transaction_session_timeout": self.idle_within,

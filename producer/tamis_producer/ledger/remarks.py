@@ -1,4 +1,4 @@
-"""Labels and notes on records in the ledger: their history, and the present ones."""
+"""Labels and notes on records in the ledger: their history, and the labels and notes that a record has now."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -12,9 +12,10 @@ from tamis_schemas.ledger import remarks
 
 
 def standing_remarks(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
-    """Return a row for each present text on an item: the last row of the text, unless that removes it.
+    """Return a subquery with a row for each label or note that an item has now.
 
-    `of`: conditions on rows, with the columns of `remarks`; none: all.
+    The last row of each text counts; if that row removes the text, the item does not have it. `of`: conditions on
+    columns of `remarks`. Without conditions, the subquery has all items.
     """
     latest = (
         select(func.max(remarks.c.id))
@@ -25,7 +26,7 @@ def standing_remarks(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
 
 
 def listed_remarks(batch_id: UUID, *of: ColumnElement[bool]) -> Subquery:
-    """Return a row for each item with remarks: `idx`, and `remarks` as a JSON array, oldest first."""
+    """Return a subquery with a row for each item with remarks: `idx`, and `remarks` as a JSON array, oldest first."""
     texts = standing_remarks(batch_id, *of).c
     fields = ("kind", "text", "reviewer", "created_at")
     document = func.json_build_object(*(part for name in fields for part in (name, texts[name])))

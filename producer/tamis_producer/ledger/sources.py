@@ -1,4 +1,4 @@
-"""Sources in the ledger: the origin of a batch's records, and the earlier batches that it updates."""
+"""Sources in the ledger: the origin of a batch's records, and the earlier batches that a batch updates."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,15 +11,15 @@ from tamis_schemas.ledger import batches, payloads
 
 
 def read_sources(batch: Row[Any]) -> tuple[Source, ...]:
-    """Return the sources of a row of `batches`, in their order; none if a program submitted its items."""
+    """Return the sources of a row of `batches`, in their order; empty if the batch was submitted without a source."""
     return tuple(Source.model_validate(source) for source in batch.source or ())
 
 
 def source_name() -> ColumnElement[str | None]:
-    """Return the name of an item's source, in a statement that joins `batches` and `payloads`.
+    """Return the SQL expression for the name of an item's source. The statement must join `batches` and `payloads`.
 
-    NULL if the batch has at most one source. In a later stage of a review, the source is that of the first stage's
-    record.
+    NULL if the item names no source, as in a batch with at most one source. In a later stage of a review, the first
+    stage's record has the source.
     """
     first, origin = batches.alias("first_stage"), payloads.alias("origin")
     of_first = (
@@ -49,7 +49,7 @@ def earlier_batches(connection: Connection, batch_id: UUID) -> list[UUID]:
 
 
 def read_known_records(connection: Connection, batch_id: UUID) -> Sequence[dict[str, Any]]:
-    """Return the records of a batch and of the batches that it updates, with copies."""
+    """Return all records of a batch and of the batches that it updates, including duplicates."""
     chain = earlier_batches(connection, batch_id)
     statement = (
         select(payloads.c.payload).where(payloads.c.batch_id.in_(chain)).order_by(payloads.c.batch_id, payloads.c.idx)

@@ -1,4 +1,4 @@
-"""Sampling frames of the stop rule in the ledger: their records, the order, and the number drawn."""
+"""Sampling frames of the stop rule in the ledger: the records of a frame, their order, and the number drawn."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class StoredFrame:
-    """The records that were unread at the time, in a random order: the first `drawn` are a random sample."""
+    """A sampling frame: the records that were unread at the time, in random order. The first `drawn` are sampled."""
 
     id: UUID
     batch_id: UUID
@@ -35,12 +35,12 @@ class StoredFrame:
 
     @property
     def promise(self) -> Promise:
-        """The promise of the last draw."""
+        """The recall and confidence of the last draw."""
         return Promise(self.recall, self.confidence)
 
     @property
     def sample(self) -> Sequence[int]:
-        """The records that people were asked to read, in order."""
+        """The drawn records, which people were asked to read, in order."""
         return self.records[: self.drawn]
 
 
@@ -51,7 +51,7 @@ def read_frames(connection: Connection, batch_id: UUID) -> list[StoredFrame]:
 
 
 def read_open_sample(connection: Connection, batch_id: UUID) -> list[int]:
-    """Return the records of the open sample, in the order of the draw; none if none is open."""
+    """Return the drawn records of the open frame, in the order of the draw; empty if no frame is open."""
     drawn = func.trim_array(stop_samples.c.records, func.cardinality(stop_samples.c.records) - stop_samples.c.drawn)
     is_open = (stop_samples.c.batch_id == batch_id) & stop_samples.c.closed_at.is_(None)
     return connection.execute(select(drawn).where(is_open)).scalar_one_or_none() or []
@@ -60,7 +60,7 @@ def read_open_sample(connection: Connection, batch_id: UUID) -> list[int]:
 def insert_frame(
     connection: Connection, batch_id: UUID, *, number: int, seed: int, promise: Promise, records: Sequence[int]
 ) -> None:
-    """Write a frame with nothing drawn yet; `records` in the order of the draw."""
+    """Write a frame without a sample yet. `records`: in the order of the draw."""
     row = {"id": uuid4(), "batch_id": batch_id, "number": number, "seed": seed, "records": list(records)}
     connection.execute(insert(stop_samples).values(row | asdict(promise)))
 

@@ -93,13 +93,13 @@ SELECT service, date_trunc('hour', created_at) AS hour, sum(n_items) AS calls,
 
 
 def pace(ended: int, spread: float | None, since_first: float | None, shortest_call: float | None) -> float | None:
-    """Return the items per second after the first one; None if there is no second item, or no time has passed.
+    """Return the pace in items per second: (ended - 1) / max(spread, since_first / 2, shortest_call).
 
-    They are results of the last minutes of work, never across a pause. The time begins with the first result, which
-    omits the start: the wait for a worker, a first call that loads a model or finds the right request format.
-
-    Calls in flight together end together, so the time is at least the length of the shortest call. While nothing ends,
-    the endpoint may be busy with the next calls for as long as the results took so far; then the pace falls.
+    None if fewer than two items have ended, or no time has passed. The results are from the last minutes of work, never
+    from before a pause. The time begins with the first result. So it omits the start: the wait for a worker, and a
+    first call that loads a model or finds the right request format. Parallel calls end together, so the time is at
+    least the length of the shortest call. After the last result, the pace stays for as long as the results took: the
+    endpoint may be busy with the next calls. Then the pace falls.
 
     Args:
         ended: number of results.
@@ -116,9 +116,10 @@ def pace(ended: int, spread: float | None, since_first: float | None, shortest_c
 def read_reviews(
     connection: RunsStatements, *, review_id: UUID | None = None, limit: int = 20, after: UUID | None = None
 ) -> list[ReviewView]:
-    """Return the state of reviews, newest first: one review, or the last `limit`, older than the review `after`.
+    """Return the state of reviews, newest first: of the review `review_id`, or of the latest `limit` reviews.
 
-    Raises `UnknownBatch` if the requested review does not exist, or is being purged.
+    `after`: of the latest reviews, only reviews older than this one. Raises `UnknownBatch` if the requested review does
+    not exist, or is being purged.
     """
     from tamis_schemas import ReviewPlan  # it imports all operations, which commands that read batches do not need
 
@@ -150,10 +151,11 @@ def read_views(
     of_no_review: bool = False,
     after: UUID | None = None,
 ) -> list[BatchView]:
-    """Return the state of batches, newest first: by id, of a review, or the last `limit` that are not a service's.
+    """Return the state of batches, newest first: by id, of a review, or the latest `limit` batches.
 
-    The last ones can be limited to batches `of_no_review`, and to batches older than the batch `after`. Raises
-    `UnknownBatch` if the requested batch does not exist, or is being purged.
+    The latest batches omit the single calls of services. `of_no_review` also omits batches of reviews, and `after`
+    batches that are not older than this batch. Raises `UnknownBatch` if the batch `batch_id` does not exist, or is
+    being purged.
     """
     if batch_id is not None:
         chosen = "id = %(batch_id)s AND purging_at IS NULL"
@@ -208,9 +210,10 @@ def read_summaries(connection: RunsStatements, batch_id: UUID) -> list[Summary]:
 
 
 def read_service_traffic(connection: RunsStatements, *, hours: int = 24) -> list[ServiceTraffic]:
-    """Return the number of single calls by service and hour, instead of a batch for each call.
+    """Return the single calls of services, added up for each service and hour.
 
-    Covers the last `hours` hours, the present one included; latest hour first, services by name.
+    Covers the last `hours` hours, including the present hour. The latest hour comes first; within an hour, services are
+    sorted by name.
     """
     rows = connection.exec_driver_sql(TRAFFIC, {"before": hours - 1})
     return [ServiceTraffic.model_validate({name: getattr(row, name) for name in TRAFFIC_COLUMNS}) for row in rows]

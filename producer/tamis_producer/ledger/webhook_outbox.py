@@ -41,7 +41,7 @@ def read_all(engine: Engine, *, limit: int = 20, state: WebhookState | None = No
 
 
 def read_one(engine: Engine, webhook_id: UUID) -> WebhookView:
-    """Return an event. Raises `InvalidRequest` if none has this id, and `LedgerUnavailable`."""
+    """Return the event with this id. Raises `InvalidRequest` if there is none, and `LedgerUnavailable`."""
     with ledger_errors(), engine.connect() as connection:
         row = connection.execute(select(webhooks).where(webhooks.c.id == webhook_id)).one_or_none()
     if row is None:
@@ -50,7 +50,9 @@ def read_one(engine: Engine, webhook_id: UUID) -> WebhookView:
 
 
 def replay(engine: Engine, prefix: str) -> list[WebhookView]:
-    """Send an event again, with its id and body, or all events of a batch; restart the schedule.
+    """Send an event again, or all events of a batch, and return them. Their schedule of tries begins again.
+
+    Ids and bodies stay the same. Workers do the sending.
 
     Raises:
         InvalidRequest: no event and no batch with events begins with `prefix`, or several do.
@@ -79,7 +81,7 @@ def write_test(engine: Engine, callback: Callback) -> UUID:
 
 
 def set_of_key(engine: Engine, key_id: str, callback: Callback | None) -> None:
-    """Set the callback for a key's future batches that name none. None: no callback.
+    """Set the callback for a key's future batches that name no callback themselves. None: no callback.
 
     Raises `InvalidRequest` if no valid key has this id, and `LedgerUnavailable`.
     """

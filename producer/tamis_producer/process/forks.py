@@ -12,7 +12,7 @@ class Forked(Protocol):
     """An owner of connections or locks."""
 
     def forget(self) -> object:
-        """Start afresh, in a child; return the parent's objects."""
+        """Start with new objects in a child process; return the parent's objects."""
 
 
 _living: WeakSet[Forked] = WeakSet()

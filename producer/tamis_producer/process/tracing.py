@@ -3,7 +3,7 @@
 Only OpenTelemetry's API is used here. Without a recording SDK, a span is `NO_SPAN` and costs next to nothing. A batch's
 context is in the ledger and in every message, as W3C's `traceparent`, so that any later process continues the trace.
 
-Nothing here raises, because tracing is not part of the work. Its first error is logged, at debug.
+Nothing here raises, because tracing is not part of the work. The first error of each function is logged, at debug.
 """
 
 import logging
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 def quietly(function: Callable[P, R]) -> Callable[P, R | None]:
-    """Return the same function, with None instead of an error. The first error is logged, at debug."""
+    """Return the function so that it returns None instead of raising. Its first error is logged, at debug."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
@@ -59,7 +59,7 @@ def _tell(where: str, error: Exception) -> None:
 
 
 class Span:
-    """A span, or none; attributes with the value None are omitted."""
+    """A span of a trace, or no span. Attributes with the value None are omitted."""
 
     __slots__ = ("_span", "_token", "recording")
 
@@ -76,7 +76,7 @@ class Span:
 
     @quietly
     def event(self, name: str, attributes: Attributes, at: int | None = None) -> None:
-        """Add an event, now or `at` a time in nanoseconds."""
+        """Add an event: now, or at the time `at` in nanoseconds."""
         if self.recording and self._span is not None:
             self._span.add_event(name, _clean(attributes), at)
 
@@ -102,7 +102,7 @@ class Span:
 
     @quietly
     def end(self, at: int | None = None) -> None:
-        """End the span, now or `at` a time in nanoseconds."""
+        """End the span: now, or at the time `at` in nanoseconds."""
         if self._span is not None:
             self._span.end(at)
 
@@ -118,9 +118,9 @@ def start(
     of: str | None = None,
     since: int | None = None,
 ) -> Span:
-    """Return a span that begins now, or `since` a time in nanoseconds; `NO_SPAN` if none is recorded.
+    """Return a span that begins now, or at the time `since` in nanoseconds; `NO_SPAN` if nothing records it.
 
-    Its parent is the current span, else the one in `of`, a `traceparent`.
+    Its parent is the current span. If there is none, the parent is the span in `of`, a `traceparent`.
     """
     return _start(name, attributes, kind, of, since) or NO_SPAN
 
@@ -142,7 +142,7 @@ def _start(name: str, attributes: Attributes, kind: SpanKind, of: str | None, si
 def span(
     name: str, attributes: Attributes, *, kind: SpanKind = SpanKind.INTERNAL, of: str | None = None
 ) -> Iterator[Span]:
-    """Yield a span that is the parent of spans inside it; an exception is its error."""
+    """Yield a span that is the parent of spans inside the block. An exception marks the span as failed."""
     current = start(name, attributes, kind=kind, of=of)
     current.enter()
     try:
@@ -156,14 +156,14 @@ def span(
 
 
 def aggregating(batch_id: str, round_: int, shard: int, *, of: object) -> AbstractContextManager[Span]:
-    """Return the span of a shard's aggregation; `of` may be anything."""
+    """Return the span of a shard's aggregation. `of` is its `traceparent`; a value that is not text is ignored."""
     about: dict[str, Value] = {"tamis.batch_id": batch_id, "tamis.round": round_, "tamis.shard": shard}
     return span("tamis.aggregate", about, kind=SpanKind.CONSUMER, of=of if isinstance(of, str) else None)
 
 
 @quietly
 def traceparent() -> str | None:
-    """Return the current span in W3C's form; None if there is none."""
+    """Return the current span as W3C's `traceparent`; None if there is no span."""
     carrier: dict[str, str] = {}
     _propagator.inject(carrier)
     return carrier.get(HEADER)

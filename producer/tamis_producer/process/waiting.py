@@ -21,7 +21,7 @@ POLLS_GROW = 1.1  # times, from one poll to the next: the end is noticed after a
 
 
 class Waiting(Protocol):
-    """The port through which a client waits."""
+    """The interface through which a client waits."""
 
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds."""
@@ -46,10 +46,10 @@ ON_THREAD = OnThread()
 
 
 class BesideLoop(OnThread):
-    """A thread of a process whose event loop must not wait for it.
+    """A way to wait on a thread of a process that also has an event loop.
 
-    A computing thread releases the interpreter in system calls only for an instant, and has it again before a waiting
-    event loop is awake. A longer pause lets the loop run.
+    A computing thread releases the interpreter in system calls only for an instant. It has the interpreter again before
+    a waiting event loop is awake. So this thread makes longer pauses, which let the loop run.
     """
 
     def in_turns(self, items: Iterable[T]) -> Iterator[T]:
@@ -63,7 +63,7 @@ class BesideLoop(OnThread):
 
 
 class OnLoop:
-    """A way to wait on an event loop; for greenlets only."""
+    """A way to wait on an event loop. Only code in greenlets may use it."""
 
     def sleep(self, seconds: float) -> None:
         """Return after so many seconds."""
@@ -89,7 +89,7 @@ def poll(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
-    """Yield the results of `look`, the first at once and the last after `timeout` seconds."""
+    """Yield the results of `look`: the first at once, the last after `timeout` seconds. None: without end."""
     pauses = poll_pauses(timeout, clock)
     yield look()
     for pause in pauses:
@@ -98,9 +98,9 @@ def poll(
 
 
 def poll_pauses(timeout: float | None, clock: Callable[[], float] = time.monotonic) -> Iterator[float]:
-    """Yield growing pauses in seconds until `timeout` seconds are over; None: without end.
+    """Yield growing pauses in seconds until `timeout` seconds are over. None: without end.
 
-    The last pause ends with the time. The caller does the waiting, on a thread or on an event loop.
+    The last pause ends when the time is over. The caller does the waiting, on a thread or on an event loop.
     """
     deadline = math.inf if timeout is None else clock() + timeout
 

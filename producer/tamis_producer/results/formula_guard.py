@@ -6,12 +6,12 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uf
 
 
 def guarded(text: str) -> str:
-    """Return the text, with an apostrophe in front if it looks like a formula; `unguarded` removes it."""
+    """Return the text, with an apostrophe in front if it looks like a formula. `unguarded` removes the apostrophe."""
     return f"'{text}" if _looks_like_a_formula(text) else text
 
 
 def unguarded(text: str) -> str:
-    """Return the text before `guarded`."""
+    """Undo `guarded`: return the text without the apostrophe that it added."""
     return text[1:] if text.startswith("'") and _looks_like_a_formula(text) else text
 
 

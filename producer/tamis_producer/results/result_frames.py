@@ -23,11 +23,11 @@ _MODULES = {"pandas": "pandas", "polars": "polars", "arrow": "pyarrow"}  # the f
 def frame_of(results: Iterable[ItemResult], operation: OperationKind, library: FrameLibrary | None = None) -> Any:
     """Return the results in order as a frame of `library`; None: of pandas, else Polars, else Arrow.
 
-    pandas has its nullable integers, booleans and texts, and floats with NaN.
+    In pandas, integers, booleans and texts are nullable, and missing floats are NaN.
 
     Raises:
-        InvalidParameters: another library.
-        ConfigurationError: it is not installed, or none of them is.
+        InvalidParameters: `library` has another name.
+        ConfigurationError: the library is not installed, or none of the three is.
     """
     make = _maker(library)  # first, so that a missing library fails before anything is read
     types = _types(operation)
@@ -39,7 +39,7 @@ def frame_of(results: Iterable[ItemResult], operation: OperationKind, library: F
 
 
 def write_parquet(results: Iterable[ItemResult], operation: OperationKind, stream: BinaryIO) -> int:
-    """Write the same table as Parquet, a row group at a time; return the number of rows.
+    """Write the table of `frame_of` as Parquet, a row group at a time; return the number of rows.
 
     Raises `ConfigurationError` if PyArrow is not installed.
     """
@@ -59,7 +59,7 @@ def _types(operation: OperationKind) -> Types:
 
 
 def _portions(results: Iterable[ItemResult], operation: OperationKind) -> Iterator[Columns]:
-    """Yield the columns of some results at a time; only their values stay in memory."""
+    """Yield the columns of up to `ROW_GROUP` results at a time, so that only these results are in memory."""
     remaining, columns, types = iter(results), columns_of(operation), _types(operation)
     while rows := list(islice(remaining, ROW_GROUP)):
         yield {column.name: [typed(column.value(row), types[column.name]) for row in rows] for column in columns}

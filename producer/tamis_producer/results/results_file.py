@@ -46,7 +46,7 @@ def csv_lines(results: Iterable[ItemResult], operation: OperationKind | None = N
 
 
 def write_jsonl(results: Iterable[ItemResult], stream: TextIO) -> int:
-    """Write one JSON object for each item, with the item; return their number."""
+    """Write one JSON object for each item, with the item's fields; return the number of objects."""
     rows = 0
     for rows, result in enumerate(results, 1):  # noqa: B007 - the last number is returned
         stream.write(result.model_dump_json() + "\n")
@@ -65,7 +65,10 @@ def replacing(path: Path | str) -> Iterator[TextIO]:
 
 @contextmanager
 def replacing_bytes(path: Path | str) -> Iterator[BinaryIO]:
-    """Yield the same kind of stream for bytes."""
+    """Yield a byte stream whose content replaces the file at `path` when all of it is written.
+
+    Raises `InputError` if the file cannot be written.
+    """
     path = Path(path)
     try:
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -83,7 +86,7 @@ def replacing_bytes(path: Path | str) -> Iterator[BinaryIO]:
 
 
 def _cell(column: ResultColumn, row: ItemResult) -> object:
-    """Return the content of a row's cell: nothing for None and for False flags, fields as JSON."""
+    """Return the content of a row's cell: empty for None and for a False flag, JSON for fields."""
     match column.value(row):
         case None:
             return ""

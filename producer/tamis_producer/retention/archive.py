@@ -1,6 +1,7 @@
 """An archive: a folder with a file for each table, in Postgres's COPY text format, and a restoring script.
 
-It is written beside its final place, read back, and renamed in one step. psql restores it, without Tamis.
+The folder is written beside its final place, read back, and renamed in one step. psql restores the archive, without
+Tamis.
 """
 
 import os
@@ -34,7 +35,7 @@ INSTEAD: dict[ColumnElement[Any], ColumnElement[Any]] = {
 
 @dataclass(frozen=True)
 class TableFile:
-    """The rows of one table."""
+    """The file with the archived rows of one table."""
 
     holding: Holding
     rows: int
@@ -49,8 +50,8 @@ def archive_rows(
 ) -> Path:
     """Archive the rows that this transaction has locked, in a new folder within `folder`, and return that folder.
 
-    It replaces an older archive of the same batch or review. `going_on` is called for each piece of a file, and may
-    raise.
+    The new folder replaces an older archive of the same batch or review. `going_on` is called for each piece of a file,
+    and may raise an error to stop.
 
     Raises `OperationFailed` if a file cannot be written, or does not contain its rows when read back.
     """
@@ -117,7 +118,7 @@ def _script(connection: Connection, subject: Subject, files: Sequence[TableFile]
 
 
 def _columns(holding: Holding) -> list[Column[Any]]:
-    """Return the archived columns; generated numbers are generated again, in the same order."""
+    """Return the archived columns. Generated numbers are omitted: restoring generates them again, in the same order."""
     return [column for column in holding.table.c if column.identity is None]
 
 
@@ -127,7 +128,7 @@ def _sql(connection: Connection, clause: ClauseElement) -> str:
 
 
 def _in_one_notation(connection: Connection) -> None:
-    """Set one notation for times and numbers, and no time limit, to the end of this transaction."""
+    """Set one notation for times and numbers, and remove the time limits, until the end of this transaction."""
     settings = {
         "TimeZone": "UTC",
         "DateStyle": "ISO",
@@ -144,7 +145,7 @@ def _count_lines(path: Path) -> int:
 
 
 def _put_in_place(draft: Path, place: Path) -> None:
-    """Rename the draft, nearly in one step, as folders allow; remove the older archive last."""
+    """Move the older archive aside, rename the draft to its place, then remove the older archive."""
     former = place.with_name(f".{place.name}.former")
     shutil.rmtree(former, ignore_errors=True)
     if place.exists():

@@ -1,7 +1,7 @@
-"""Deletion: mark first, so that half a batch is never shown; then slice by slice, each in a separate transaction.
+"""Deletion: a batch is marked first, so that half a batch is never shown. Then its rows are deleted in slices.
 
-A killed purge leaves a marked batch, and the next purge deletes the rest. No batch needs the cache's answers, so they
-are deleted by age only.
+Each slice has its own transaction. A killed purge leaves a marked batch, and the next purge deletes the rest of it. No
+batch needs the cache's answers, so they are deleted by age only.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ ROWS = 2_000  # of the cache, in one transaction
 
 
 def lock(connection: Connection, subject: Subject) -> Subject | None:
-    """Lock the subject to the end of this transaction, and return its present state; None if it may not be purged.
+    """Lock the subject until the end of this transaction, and return its present state; None if it may not be purged.
 
     Writers of people's decisions wait, and so does a retry.
     """
@@ -40,9 +40,9 @@ def lock(connection: Connection, subject: Subject) -> Subject | None:
 
 
 def mark(connection: Connection, subject: Subject) -> None:
-    """Hide the subject, in the transaction that has locked it.
+    """Mark the subject as purged, which hides it. Call it in the transaction that has locked the subject.
 
-    Its idempotency key and a review's content may be used again from now on.
+    From now on, a new batch may use its idempotency key, and a new review may have its content.
     """
     marked = update(batches).where(batches.c.id.in_(subject.batch_ids))
     connection.execute(marked.values(purging_at=func.now(), idempotency_key=null()))
@@ -56,11 +56,11 @@ class Slice:
     """The rows that one transaction has deleted."""
 
     items: int
-    batch_ended: bool = False  # True if it has the last row of a batch
+    batch_ended: bool = False  # True if the last row of a batch was deleted
 
 
 def delete_slice(connection: Connection, *, places: int = SLICE) -> Slice | None:
-    """Delete the next marked rows, in the caller's transaction; None if none are left."""
+    """Delete the next slice of marked rows, in the caller's transaction. Return None if no marked row is left."""
     connection.execute(select(func.pg_advisory_xact_lock(PURGE_LOCK)))
     marked = select(batches.c.id).where(batches.c.purging_at.is_not(None)).order_by(batches.c.purging_at, batches.c.id)
     batch_id = connection.execute(marked.limit(1)).scalar_one_or_none()
@@ -86,7 +86,7 @@ def _first_place(connection: Connection, batch_id: UUID) -> int | None:
 
 
 def _delete_batch(connection: Connection, batch_id: UUID) -> None:
-    """Delete the rest of a batch after its items, and with its last stage the review."""
+    """Delete the remaining rows of a batch without items. Delete the review with its last batch."""
     for table in loose_tables():
         connection.execute(delete(table).where(table.c.batch_id == batch_id))
     review_id = connection.execute(
@@ -98,14 +98,14 @@ def _delete_batch(connection: Connection, batch_id: UUID) -> None:
 
 
 def prune_answers(connection: Connection, age: timedelta) -> int:
-    """Delete some of the older answers, oldest first, and return their number; none: there are no more."""
+    """Delete up to `ROWS` cached answers older than `age`, oldest first. Return their number; 0: none is left."""
     of = llm_cache.c
     old = select(of.key).where(of.created_at < func.now() - age).order_by(of.created_at).limit(ROWS)
     return connection.execute(delete(llm_cache).where(of.key.in_(old.with_for_update(skip_locked=True)))).rowcount
 
 
 def prune_all_answers(engine: Engine, age: timedelta) -> int:
-    """Delete all older answers, in slices, and return their number. Raises `LedgerUnavailable`."""
+    """Delete all cached answers older than `age`, in slices; return their number. Raises `LedgerUnavailable`."""
     total = 0
     while True:
         with ledger_errors(), engine.begin() as connection:

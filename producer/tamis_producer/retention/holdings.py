@@ -1,4 +1,4 @@
-"""The rows of a batch or a review, derived from the ledger's tables, so that a new table is included."""
+"""The tables with rows of a batch or a review, derived from the ledger's schema, so that a new table is included."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Holding:
 
     @property
     def archived(self) -> bool:
-        """True if its rows are archived; derived rows are restored with their source."""
+        """True if the table's rows are archived. False if they follow from other tables: restoring makes them again."""
         return bool(self.table.info.get(ARCHIVED, True))
 
 
@@ -31,13 +31,16 @@ def holdings(batch_ids: Collection[UUID], review_id: UUID | None) -> list[Holdin
 
 
 def sliced_tables() -> list[Table]:
-    """Return the tables with at least a row for each item, each after the tables that refer to it, without cascades."""
+    """Return the tables whose rows are deleted slice by slice, each after the tables that refer to it.
+
+    They have rows by batch and place. Tables are omitted if a cascade deletes their rows.
+    """
     by_item = [table for table in metadata.sorted_tables if {"batch_id", "idx"} <= set(table.c.keys())]
     return [table for table in reversed(by_item) if not any(_cascades(key) for key in _keys(table, by_item))]
 
 
 def loose_tables() -> list[Table]:
-    """Return the tables with at least a row for each batch that a cascade does not delete."""
+    """Return the tables that have rows by batch, unless a cascade deletes their rows."""
     of_batch = [table for table in metadata.sorted_tables if "batch_id" in table.c]
     return [table for table in of_batch if not any(_cascades(key) for key in table.foreign_key_constraints)]
 

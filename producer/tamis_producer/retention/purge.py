@@ -56,9 +56,10 @@ def archive_locked(
     archive: Path | None,
     going_on: Callable[[], None] = lambda: None,
 ) -> Purged | None:
-    """Archive a subject, if there is a folder, and hide it. None if it may not be purged now.
+    """Archive a subject in the folder `archive`, and hide it. Return None if it may not be purged now.
 
-    Both in the caller's transaction, so that no decision comes between the archive and the end.
+    Without a folder, the subject is only hidden. Both steps are in the caller's transaction, so that no decision comes
+    between them.
     """
     locked = lock(connection, subject)
     if locked is None:
@@ -78,7 +79,7 @@ def space_taken(engine: Engine) -> int:
 
 
 def give_back(engine: Engine) -> int:
-    """Rewrite every table without its free space, and return their bytes afterwards.
+    """Rewrite every table without its free space, and return the bytes of all tables afterwards.
 
     VACUUM FULL locks each table for readers and writers. A role that does not own the tables changes nothing. Raises
     `LedgerUnavailable`.

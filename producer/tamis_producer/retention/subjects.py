@@ -44,11 +44,12 @@ def find_subjects(
     label: str | None = None,
     limit: int | None = None,
 ) -> list[Subject]:
-    """Return the matching subjects that may be purged, first ended first.
+    """Return the matching subjects that may be purged, in the order in which they ended.
 
     Args:
         connection: to the ledger.
-        ids: beginnings of the ids of batches and reviews; each must be finished, and no stage of a review.
+        ids: beginnings of the ids of batches and reviews. Each must be finished. A batch must not be a stage of a
+            review.
         older_than: shortest time since the end.
         label: only subjects with this label.
         limit: largest number of subjects.
@@ -88,9 +89,9 @@ def find_again(connection: Connection, subject: Subject) -> Subject | None:
 
 
 def measure(connection: Connection, subject: Subject) -> int:
-    """Return the bytes of all its rows, as Postgres stores them, without indexes and free space.
+    """Return the bytes of all rows of a subject, as Postgres stores them, without indexes and free space.
 
-    Reads every row of it.
+    Reads every row of the subject.
     """
     return sum(
         connection.execute(

@@ -1,8 +1,8 @@
 """The consequences of a batch's completion.
 
-An application registers a function in the entry points `tamis.batch_completed`. Workers call it with an engine of the
-ledger and the id of a completed batch. It returns the id of a batch that it has begun, or None. It may be called again
-for the same batch, and by two workers at once.
+An application registers a function in the entry points `tamis.batch_completed`. Workers call the function with an
+engine of the ledger and the id of a completed batch. The function returns the id of a batch that it has begun, or None.
+It may be called again for the same batch, and by two workers at once.
 """
 
 import logging
@@ -30,5 +30,8 @@ def _registered() -> tuple[BatchCompleted, ...]:
 
 
 def follow(engine: Engine, batch_id: UUID) -> list[UUID]:
-    """Return the batches that follow a completed batch, begun now or before. Raises `LedgerUnavailable`."""
+    """Begin the batches that follow a completed batch, unless they have begun already. Return their ids.
+
+    Raises `LedgerUnavailable`.
+    """
     return [following for begin in _registered() if (following := begin(engine, batch_id)) is not None]

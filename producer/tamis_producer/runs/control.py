@@ -31,16 +31,16 @@ REQUESTED = Pause(kind=PauseKind.REQUESTED)
 
 
 def pause(connection: Connection, batch_id: UUID) -> None:
-    """Start no further item of the batch. A paused batch keeps its reason.
+    """Pause the batch: no further item starts. A batch that is already paused keeps its reason.
 
-    Raises `IllegalTransition` if it is completed or cancelled.
+    Raises `IllegalTransition` if the batch is completed or cancelled.
     """
     if _locked(connection, batch_id, "pause").state != BatchStatus.PAUSED:
         _set(connection, batch_id, state=BatchStatus.PAUSED, pause=REQUESTED.model_dump(mode="json"))
 
 
 def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = None) -> None:
-    """Resume the batch, with a new budget if there is one; fill its window afterwards.
+    """Resume the batch, with a new budget if `max_cost` is set. The caller fills its window afterwards.
 
     Shards in flight at the pause are dispatched again: their old messages are gone, or find nothing to do. A running
     batch stays unchanged, except for its budget.
@@ -49,8 +49,8 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
         InvalidParameters: `max_cost` is not an amount, or no larger than the used-up budget; or the batch has no
             budget.
         AllowanceSpent: the key of its submission allows no larger budget.
-        NotAllowed: it is paused because a key may not ask its model, and this key may not either.
-        IllegalTransition: it is completed or cancelled.
+        NotAllowed: the batch is paused for lack of a permission, and its key may not ask its model.
+        IllegalTransition: the batch is completed or cancelled.
     """
     amount = None if max_cost is None else amount_of(max_cost)
     batch = _locked(connection, batch_id, "resume")
@@ -72,12 +72,12 @@ def resume(connection: Connection, batch_id: UUID, max_cost: Decimal | None = No
 
 
 def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> None:
-    """Change the batch's priority from now on; fill its window afterwards.
+    """Change the batch's priority from now on. The caller fills its window afterwards.
 
     Shards in flight are dispatched again, to a queue of the new priority. The messages in the old queue do no harm: the
     first to arrive gets the claim.
 
-    Raises `IllegalTransition` if it is completed or cancelled.
+    Raises `IllegalTransition` if the batch is completed or cancelled.
     """
     batch = _locked(connection, batch_id, "prioritise")
     if batch.priority != priority:
@@ -86,9 +86,9 @@ def set_priority(connection: Connection, batch_id: UUID, priority: Priority) -> 
 
 
 def cancel(connection: Connection, batch_id: UUID) -> None:
-    """Cancel pending items at once, and the others when workers return them; then a worker writes the summary.
+    """Cancel the batch: pending items at once, claimed items when workers return them.
 
-    Raises `IllegalTransition` if it is completed.
+    A worker writes the summary afterwards. Raises `IllegalTransition` if the batch is completed.
     """
     if _locked(connection, batch_id, "cancel").state == BatchStatus.CANCELLED:
         return
@@ -110,7 +110,7 @@ def priority_of(name: Priority | str) -> Priority:
 
 
 def _locked(connection: Connection, batch_id: UUID, verb: str) -> Row[Any]:
-    """Return the batch, locked to the end of this transaction."""
+    """Return the batch, locked until the end of this transaction."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id).with_for_update()).one_or_none()
     if batch is None or batch.purging_at is not None:
         raise UnknownBatch(f"there is no batch {batch_id}")

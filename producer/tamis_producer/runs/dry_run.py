@@ -17,7 +17,7 @@ from ..submission.asked_models import batch_model
 
 @dataclass(frozen=True)
 class Planned:
-    """A possible batch, without the records that no model would be asked about."""
+    """A batch that could be submitted, without the records that no model would be asked about."""
 
     operation: Operation
     items: Sequence[Item]
@@ -27,7 +27,7 @@ class Planned:
 
     @classmethod
     def of_stage(cls, stage: ReviewStage, items: Sequence[Item], *, use_cache: bool) -> Self | None:
-        """Return a stage of a review as if all these items passed the earlier stages: its largest size.
+        """Return the largest possible batch of a review's stage: all these items have passed the earlier stages.
 
         None for a judge, whose items are results that are not known beforehand.
         """
@@ -37,7 +37,7 @@ class Planned:
 
     @property
     def by_model(self) -> tuple["Planned", ...]:
-        """The same batch for each model of the operation's panel; itself, if it has one model.
+        """This batch, once for each model of the operation's panel; only itself if there is no panel.
 
         Raises `InvalidParameters` if a model is named beside a panel.
         """
@@ -70,11 +70,11 @@ class Beginning:
     """The common beginning of all records' prompts, which an endpoint may cache; tokens are estimates."""
 
     tokens: int  # in the system message and the answer's schema
-    minimum: int  # tokens from which endpoints cache it
+    minimum: int  # fewest tokens that endpoints cache
 
     @property
     def words(self) -> str:
-        """The length in words, and whether it is enough."""
+        """The length in words, and whether endpoints would cache it."""
         size = f"about {self.tokens:,} tokens of each prompt are the same for all records"
         if self.tokens >= self.minimum:
             return f"{size}, enough for endpoints that keep {self.minimum:,} or more"
@@ -93,7 +93,7 @@ class Duration:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The questions of the first round, one call each; tokens are estimates."""
+    """The figures of a batch's first round, with one call for each question. Numbers of tokens are estimates."""
 
     model: str | None  # None: only the workers know it
     samples: tuple[Sample, ...]
@@ -111,14 +111,14 @@ class Rehearsal:
     cost: Decimal | None  # dollars, approximately; None: the price is not known
     most_cost: Decimal | None  # with the longest answers; without retries and repairs
     duration: Duration
-    model_note: str | None = None  # source of the model's name, if worth saying; for people
+    model_note: str | None = None  # source of the model's name, for people; None: no note
     tier: str | None = None  # requested; None: the standard one
     other_tiers: Mapping[str, Decimal] = field(default_factory=dict)  # dollars, approximately, at the other tiers
     beginning: Beginning | None = None  # None: nothing is asked
 
     @property
     def calls(self) -> int:
-        """The questions of the first round that the cache does not answer."""
+        """The number of questions in the first round that the cache does not answer."""
         return self.questions - (self.cached or 0)
 
 
@@ -137,7 +137,7 @@ class PanelRehearsal:
 
     @property
     def calls(self) -> int:
-        """The calls of all models."""
+        """The number of calls to all models."""
         return sum(model.calls for model in self.models)
 
     @property

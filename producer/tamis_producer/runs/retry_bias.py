@@ -47,9 +47,9 @@ FROM batches b WHERE b.id = :batch_id
 
 
 def read_retry_bias(connection: Connection, batch_id: UUID) -> RetryBias:
-    """Return the failures of each round and their traits; no rounds if nothing failed in a single round.
+    """Return the failures of each round and their traits. No rounds if the batch has a single round without failures.
 
-    The neighbours of a record are the decided ones next before and after it in the batch, from any round.
+    The neighbours of a record are the nearest decided records before and after it in the batch, from any round.
     """
     batch = connection.execute(_TO_TELL, {"batch_id": batch_id}).one()
     if not batch.worth_telling:

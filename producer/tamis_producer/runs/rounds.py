@@ -92,8 +92,8 @@ def retry(
 ) -> int:
     """Begin a new round with the failed items only (of these kinds, if any), and return their number.
 
-    Runs in the caller's transaction. `cancelled`: also retry the cancelled items. Afterwards the batch runs, and its
-    window must be filled. If it is the latest stage of a review, the later stages include the new decisions.
+    Runs in the caller's transaction. `cancelled`: also retry the cancelled items. Afterwards the batch runs, and the
+    caller fills its window. If the batch is the latest stage of a review, the later stages include its new decisions.
 
     Raises:
         IllegalTransition: the batch is neither completed nor cancelled, or has calls in flight.
@@ -131,7 +131,7 @@ def retry(
 
 
 def later_stage(connection: Connection, batch_id: UUID) -> bool:
-    """Return whether the next stage has begun: it does not receive results of a further round."""
+    """Return whether a later stage of the review has begun. It would not receive results of a further round."""
     batch = connection.execute(select(batches).where(batches.c.id == batch_id)).one()
     return _has_later_stage(connection, batch)
 
@@ -182,7 +182,10 @@ def find_retryable(connection: Connection, kinds: Collection[ErrorKind | str] | 
 
 
 def _locked(connection: Connection, batch_id: UUID) -> Row[Any]:
-    """Return the batch, ended and with nothing in flight, locked to the end of this transaction."""
+    """Return the batch, locked until the end of this transaction.
+
+    Raises `IllegalTransition` if the batch has not ended, or still has calls in flight.
+    """
     review = connection.execute(select(batches.c.review_id).where(batches.c.id == batch_id)).scalar_one_or_none()
     if review is not None:  # first, in the same order as the beginning of the next stage
         connection.execute(select(reviews.c.id).where(reviews.c.id == review).with_for_update())
@@ -253,7 +256,10 @@ def _reopened(
 
 
 def _shard_rows(batch: Row[Any], number: int, places: Sequence[int]) -> list[dict[str, Any]]:
-    """Return shards of at most `shard_size` of these items; ended items between them are not dispatched."""
+    """Return rows for shards of at most `shard_size` of these items each.
+
+    Ended items between them are not dispatched.
+    """
     size = batch.shard_size
     portions = [places[first : first + size] for first in range(0, len(places), size)]
     return [

@@ -1,4 +1,4 @@
-"""The services of specs 1 and 2, through the workers: evaluate one item or many, and answer iteratively."""
+"""The evaluation and answer services: workers evaluate one item or many, or answer a question iteratively."""
 
 import functools
 import os
@@ -21,7 +21,7 @@ from ..calls.single_calls import CallQuestion
 from ..client.client import Client
 from ..ledger import CallResult
 
-MAX_CONCURRENT = 50  # items of one call in flight (spec 1)
+MAX_CONCURRENT = 50  # items of one call in flight, as specified
 SERVICE, ANSWERS = "evaluation", "answer"  # names under which each service's calls are shown together
 ITEM_ID = "question"  # the name of an answer without source data
 
@@ -68,7 +68,7 @@ class AIEvaluationService:
         Args:
             client: submits the batches; it stays open. None: a new client with the settings of the process.
             model: the model to ask. None: the model of the settings, else the workers' model.
-            timeout: longest wait for one batch in seconds, also without a worker. None: no limit.
+            timeout: longest wait for one batch in seconds, even if no worker runs. None: no limit.
             steering: for every batch, as in `Client.submit`.
             service: name under which its calls are shown together, by hour, beside the batches that people follow.
             api_key_id: the gateway's key that asks. None: no key.
@@ -110,7 +110,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """Rate the item from `min_value` to `max_value`, as a float; with an interval, only at its steps."""
+        """Rate the item from `min_value` to `max_value`, as a float; with an `interval`, in steps of that size."""
         params = _score(criteria, min_value, max_value, interval, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -126,7 +126,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """Rate each item from `min_value` to `max_value`, as a float; with an interval, only at its steps."""
+        """Rate each item from `min_value` to `max_value`, as a float; with an `interval`, in steps of that size."""
         params = _score(criteria, min_value, max_value, interval, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
@@ -140,7 +140,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> EvaluationResult:
-        """Return a value of the requested type; None without an error if the item does not contain it."""
+        """Return a value of the requested type. If the item contains none, the value is None, without an error."""
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._result(EvaluationResult, params, item, fresh)
 
@@ -155,7 +155,10 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[EvaluationResult]:
-        """Return a value of the requested type for each item; None without an error if the item does not contain it."""
+        """Return a value of the requested type for each item.
+
+        If the item contains none, it is None, without an error.
+        """
         params = _extract(instruction, output_type, enum_values, include_reasoning)
         return await self._results(EvaluationResult, params, items, max_concurrent, fresh)
 
@@ -169,14 +172,14 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> FieldsResult:
-        """Return every property of a JSON schema; None if the item does not contain it.
+        """Return a value for every property of a JSON schema; None if the item contains none.
 
         Args:
             item: the source data.
             schema: the properties to extract: `{"type": "object", "properties": {...}}`.
             instructions: the subject of the extraction.
             field_instructions: instructions for single properties, by name.
-            include_reasoning: ask for an explanation of the whole.
+            include_reasoning: ask for one explanation of all values.
             fresh: ignore cached answers.
         """
         params = _extract_fields(schema, instructions, field_instructions, include_reasoning)
@@ -193,7 +196,7 @@ class AIEvaluationService:
         *,
         fresh: bool = False,
     ) -> list[FieldsResult]:
-        """Return every property of a JSON schema for each item; None if the item does not contain it."""
+        """Return for each item a value of every property of a JSON schema; None if the item contains none."""
         params = _extract_fields(schema, instructions, field_instructions, include_reasoning)
         return await self._results(FieldsResult, params, items, max_concurrent, fresh)
 
@@ -282,7 +285,7 @@ def _service_of(_process: int) -> AIEvaluationService:
 
 
 class IterativeAnswerService:
-    """The answer service: each answer is an item in the ledger; simultaneous calls of one question share a batch."""
+    """The answer service: each answer is an item in the ledger. Simultaneous calls of one question share a batch."""
 
     def __init__(
         self,
@@ -298,7 +301,7 @@ class IterativeAnswerService:
         Args:
             score_threshold: score, from 0.0 to 1.0, at which an answer is accepted.
             client: submits the batches; it stays open. None: a new client with the settings of the process.
-            timeout: longest wait for one answer in seconds, also without a worker. None: no limit.
+            timeout: longest wait for one answer in seconds, even if no worker runs. None: no limit.
             service: name under which its calls are shown together, by hour, beside the batches that people follow.
             api_key_id: the gateway's key that asks. None: no key.
 
@@ -330,14 +333,14 @@ class IterativeAnswerService:
             resp_format: the form of the answer.
             eval_crit: the criteria of a good answer.
             iter_max: largest number of iterations, from 1 to 10.
-            model: the model to ask. None: the model of the settings, else the workers' model; spec 2 has "gpt-4o",
-                which not every endpoint serves.
+            model: the model to ask. None: the model of the settings, else the workers' model. The specification has
+                "gpt-4o", which not every endpoint serves.
             score_threshold: replaces the service's threshold; 0.0 is valid, and every evaluated answer reaches it.
             parallel_attempts: answers generated and evaluated side by side in each iteration, from 1 to 10.
             fresh: ignore cached answers.
 
         Returns:
-            A dict of `final_answer` (str), `iterations` (`IterationData` in the order made, with failed ones),
+            A dict of `final_answer` (str), `iterations` (`IterationData`, oldest first, including failed attempts),
                 `success` (bool: the final answer reached the threshold), `total_iterations` (int), `final_score`
                 (float).
 
@@ -380,7 +383,7 @@ def answer_of(came: CallResult) -> AnswerResult:
 
 
 class ServiceClient:
-    """A service's client, which connects on first use, and again after `close`; safe in any thread."""
+    """A service's client, which connects on first use, and again after `close`. Any thread may use it."""
 
     def __init__(self, client: Client | None) -> None:
         """`client` stays open. None: a new client with the settings of the process."""

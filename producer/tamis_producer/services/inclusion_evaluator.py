@@ -1,4 +1,4 @@
-"""The inclusion evaluator (tier 2): papers against a review's criteria, by a model (spec 3)."""
+"""The inclusion evaluator (tier 2): a model judges papers by a review's criteria."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -36,14 +36,14 @@ log = logging.getLogger(__name__)
 
 
 class InclusionEvaluator:
-    """An evaluator of papers: each call is a batch that workers evaluate, with their host, temperature and retries.
+    """An evaluator of papers. Each call is a batch, which workers evaluate with their endpoint and retries.
 
     >>> with InclusionEvaluator(criteria) as evaluator:
     ...     decision = evaluator.evaluate(paper, relevance_score=4.0)
     >>> decision.status, decision.confidence, decision.rationale
 
-    A paper that could not be evaluated is `uncertain` with confidence 0 and the reason in `error`: a person decides,
-    and it is never excluded. Many papers in one call cost far less than many calls for one paper.
+    A paper that could not be evaluated is `uncertain` with confidence 0 and the reason in `error`. A person decides
+    about the paper; it is never excluded. Many papers in one call cost far less than many calls for one paper.
 
     Every method raises:
         InvalidParameters: a paper is invalid, or the scores do not fit the papers. Nothing is written.
@@ -72,7 +72,7 @@ class InclusionEvaluator:
             unclear: how an unclear verdict counts.
             unverified: the decision for an exclusion without a quote from the record.
             client: submits the batches; it stays open. None: a new client, connected on first use.
-            timeout: longest wait for one batch in seconds, also without a worker. None: no limit.
+            timeout: longest wait for one batch in seconds, even if no worker runs. None: no limit.
             callback: receives `inclusion_started` and `inclusion_finished`, each with a message, for every batch.
             steering: for every batch, as in `Client.submit`.
 

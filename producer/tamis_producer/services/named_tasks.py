@@ -63,8 +63,8 @@ Request = TypeVar("Request", EvaluateRequest, SubmitRequest)
 class NamedTasks:
     """The two tasks of one client.
 
-    A repeated task id finds the earlier batch or call: it is neither submitted nor paid for twice. At most one argument
-    may be positional, as a chain or a chord passes it: the item, or the items.
+    If a task id is repeated, the earlier batch or call is found: nothing is submitted or paid for twice. At most one
+    argument may be positional, as a chain or a chord passes it: the item, or the items.
     """
 
     def __init__(self, client: Client) -> None:
@@ -90,7 +90,7 @@ class NamedTasks:
         return result_of(request.item, await self._client.calls.ask(question, request.item))
 
     def submit(self, task_id: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-        """Return the id of the batch when it is in the ledger; call it on a thread.
+        """Submit a batch, and return its id when it is in the ledger. Call this on a thread.
 
         Raises the errors of `Client.submit`.
         """

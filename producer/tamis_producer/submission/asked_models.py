@@ -7,7 +7,7 @@ from tamis_schemas.operations import Panel, panel_of
 def with_panel(operation: Operation, panel: Panel | None) -> Operation:
     """Return the operation with this panel; None: unchanged.
 
-    Raises `InvalidParameters` if it decides nothing that a panel could vote on, or has another panel already.
+    Raises `InvalidParameters` if the operation makes no decisions for a panel to vote on, or has another panel already.
     """
     if panel is None:
         return operation
@@ -23,7 +23,8 @@ def with_panel(operation: Operation, panel: Panel | None) -> Operation:
 def batch_model(operation: Operation, model: str | None, usual: str | None) -> str | None:
     """Return the model's name for the batch, or a panel's models in one line; None: the workers' model.
 
-    Raises `InvalidParameters` if a model is named beside a panel.
+    `usual`: the model if neither a model nor a panel is named. Raises `InvalidParameters` if a model is named beside a
+    panel.
     """
     panel = panel_of(operation)
     if panel is None:

@@ -1,7 +1,7 @@
 """The limits of a batch's size, checked before anything of it is written.
 
-Each limit is a setting. Depths are checked before encoding, which is limited too: a value that contains itself, or one
-part a million times, costs no more than the limit.
+Each limit is a setting. A value's depth and number of parts are checked before it is encoded. So a value that contains
+itself, or one part a million times, costs no more than the limit.
 """
 
 import json
@@ -23,7 +23,7 @@ class OutOfBounds(ValueError):
 
 @dataclass(frozen=True)
 class SubmissionBounds:
-    """The largest sizes of a batch and its parts; the fields are those of the settings."""
+    """The largest sizes of a batch and its parts. The fields have the names of the settings."""
 
     max_items: int
     max_item_bytes: int
@@ -51,7 +51,7 @@ class SubmissionBounds:
             )
 
     def check_shape(self, item: dict[str, Any]) -> None:
-        """Raise `OutOfBounds` with the field for an item that is nested too deeply or has too many values."""
+        """Raise `OutOfBounds`, with the field, if an item is nested too deeply or has too many values."""
         for name, value in item.items():
             for parts, depth in enumerate(_depths(value), 1):
                 if depth > self.max_item_depth:
@@ -63,7 +63,7 @@ class SubmissionBounds:
                     raise self._too_large(name, f"more than {self.max_item_bytes:,} bytes as JSON")
 
     def check_row(self, item: dict[str, Any], item_id: str, payload: str) -> None:
-        """Raise `OutOfBounds` with the largest field for an item whose JSON or id is too long."""
+        """Raise `OutOfBounds` if an item's id is too long, or its JSON; then the message names the largest field."""
         if len(item_id) > LONGEST_ID:
             raise OutOfBounds(f"its id has {len(item_id):,} characters, at most {LONGEST_ID:,} are taken")
         if len(payload) * 4 <= self.max_item_bytes:  # no character has more than four bytes
@@ -75,7 +75,7 @@ class SubmissionBounds:
             raise self._too_large(largest, f"{size:,} bytes as JSON, {sizes[largest]:,} of them in this field")
 
     def check_parameters(self, operation: Operation, params: dict[str, Any]) -> None:
-        """Raise `InvalidParameters` for an operation that is too large to send with every item."""
+        """Raise `InvalidParameters` if an operation is too large to send with every item, or its schema too large."""
         size = len(json.dumps(params, ensure_ascii=False).encode("utf-8", "surrogatepass"))
         if size > self.max_parameter_bytes:
             sizes = {name: len(json.dumps(value, ensure_ascii=False)) for name, value in params.items()}
@@ -105,7 +105,7 @@ class SubmissionBounds:
 
 
 def _depths(value: object) -> Iterator[int]:
-    """Yield the depth of every value inside a value, itself at 0; endless if it contains itself."""
+    """Yield 0 for the value, and the depth of every value inside it; endless if a value contains itself."""
     if not isinstance(value, dict | list | tuple):
         yield 0
         return

@@ -27,7 +27,7 @@ def amount_of(value: object, *, name: str = "max_cost") -> Decimal:
 
 
 def has_none(batch_id: object) -> InvalidParameters:
-    """Return the error for a batch without a budget that is to get one later."""
+    """Return the error for a batch that was submitted without a budget, and cannot get a budget later."""
     return InvalidParameters(
         f"max_cost: batch {batch_id} was submitted without a budget, and cannot get one: submit it anew with --max-cost"
     )
@@ -36,8 +36,8 @@ def has_none(batch_id: object) -> InvalidParameters:
 def budget_of(max_cost: object | None, models: Sequence[str | None], own_prices: Path | None) -> Decimal | None:
     """Return the budget of a batch that asks these models; None: no budget.
 
-    None among the models is the workers' model, whose price only they can look up: without a price they pause the batch
-    before its first call.
+    A model of None is the workers' model, whose price only the workers can look up. If they find no price, they pause
+    the batch before its first call.
 
     Raises:
         InvalidParameters: an invalid amount, or a model without a known price, whose cost no budget could limit.

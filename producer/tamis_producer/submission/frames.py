@@ -18,7 +18,7 @@ MISSING = {"NaTType", "NAType"}  # type names in pandas, which need not be insta
 
 
 class DataFrame(Protocol):
-    """A data frame of any library, by their common method."""
+    """A data frame of any library that has Arrow's method."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Return the columns for a reader of Arrow."""
@@ -27,8 +27,8 @@ class DataFrame(Protocol):
 def items_of(items: Iterable[Item] | DataFrame) -> Iterable[Item]:
     """Return the rows of a frame as items; anything else unchanged.
 
-    A pandas index is not a column: `reset_index()` makes it one. If pandas made an id a float, because others in its
-    column are missing, it becomes a whole number again.
+    A pandas index is not a column: `reset_index()` makes it one. If other ids in the column are missing, pandas makes
+    an id a float; the id becomes a whole number again.
 
     Raises:
         InvalidParameters: a value that is not JSON, with row (from 0) and column; two columns of one name; or a lazy

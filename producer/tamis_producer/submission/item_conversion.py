@@ -1,7 +1,7 @@
 """Conversion of typed objects to items.
 
-Spec 1, "Conversion Helpers". Every field of an object becomes a field of the item, and the model sees all but `id` and
-empty ones: pass a dict instead if a field would reveal the answer.
+Every field of an object becomes a field of the item. The model sees all fields except `id` and empty fields. If a field
+would reveal the answer, pass a dict without it.
 """
 
 from collections.abc import Mapping
@@ -28,11 +28,11 @@ if TYPE_CHECKING:  # the owner of a mapped instance has imported it already
 def to_item(source: object) -> dict[str, Any]:
     """Return the item: a dict of JSON values from a dict, a pydantic model, a dataclass or a SQLAlchemy object.
 
-    A mapped instance becomes its columns under the names of its attributes; if it has both `id` and `pmid`, its `id` is
-    `pmid or str(id)`, as in spec 1. A row becomes its columns; a row of one mapped instance, that instance.
+    A mapped instance gives its columns under the names of its attributes. If it has both `id` and `pmid`, the item's
+    `id` is `pmid or str(id)`. A row gives its columns; a row of one mapped instance gives the columns of that instance.
 
     Dates and times become ISO text, a `Decimal` and a `UUID` their text, an enum member its value, a set a sorted list,
-    at any depth. Floats without a JSON number are kept, and refused at submission.
+    at any depth. NaN and infinite floats are kept; the submission refuses them.
 
     Call it in the thread of the object's SQLAlchemy session.
 

@@ -43,7 +43,7 @@ class NewItem:
 
     item_id: str
     payload: str
-    exclusion: Exclusion | None = None  # reason why no model is asked about it; None: a model is
+    exclusion: Exclusion | None = None  # reason why no model is asked; None: a model is asked
     origin: int | None = None  # in a later stage of a review: the record's place in the first stage
     source: int | None = None  # place among the batch's sources, from 0; None: at most one source
 
@@ -104,8 +104,8 @@ class NewBatch:
     def content_sha256(self) -> str:
         """The digest of operation, model, steering, items and exclusions, for the check of an idempotency key.
 
-        Without priority, budget and tier: they do not change the work, and the first two may change during it. Without
-        examples from another batch: people may have decided more there since.
+        Priority, budget and tier do not count: they do not change the work, and priority and budget may change during
+        it. Examples from another batch do not count either, because people may have decided more there since.
         """
         params, steering = as_asked_for(self.params), self.steering.content
         question = [params, self.model, steering] if steering else [params, self.model]
@@ -120,12 +120,12 @@ class NewBatch:
 
 
 def as_sources(source: Source | Sequence[Source] | None) -> tuple[Source, ...]:
-    """Return one source, several or none as the sources of a batch."""
+    """Return a single source, several sources or None as a tuple of sources."""
     return (source,) if isinstance(source, Source) else tuple(source or ())
 
 
 def _ends_of(sources: Sequence[Source]) -> Sequence[int]:
-    """Return the place behind the last item of each source; none if there is at most one source."""
+    """Return for each source the place after its last item; empty if there is at most one source."""
     if len(sources) < 2:
         return ()
     if uncounted := [source.name for source in sources if source.records is None]:
@@ -144,18 +144,18 @@ def rows_of(
     operations: Iterable[Operation] = (),
     waiting: Waiting = ON_THREAD,
 ) -> Spool[NewItem]:
-    """Return the rows of items, or of a data frame, in order; in constant memory for any number of items.
+    """Return the rows of items, or of a data frame, in order, in constant memory for any number of items.
 
-    A place, from 0, with an exclusion gets no question. With several `sources`, the items follow their order, `records`
-    of them from each. If one of the `operations` extracts, `chunks` and `retrieval` of an item are checked too. Without
-    bounds, the default ones hold.
+    An item gets no question if its place, from 0, has an exclusion. With several `sources`, the items follow the order
+    of the sources, `records` items from each. If an operation extracts from chunks, `chunks` and `retrieval` of each
+    item are checked too. Without `bounds`, the default bounds hold.
 
     At most one item beyond the bound is taken, so `items` may be endless. Errors of `items` are raised.
 
     Raises:
         InvalidParameters: no item or too many; an item that JSON or Postgres cannot hold, or that is too large; invalid
             chunks; an exclusion without an item; or sources that do not say how many items each has.
-        ConfigurationError: the folder for temporary files cannot take them.
+        ConfigurationError: the folder for temporary files cannot take the rows.
     """
     exclusions, bounds, ends = exclusions or {}, bounds or SubmissionBounds.usual(), _ends_of(sources)
     extracts = any(operation.reads_chunks for operation in operations)
@@ -184,9 +184,9 @@ def rows_of(
 
 
 def parameters(operation: Operation, *, bounds: SubmissionBounds | None = None) -> dict[str, Any]:
-    """Return the operation in the ledger's form; without bounds, the default ones hold.
+    """Return the operation in the ledger's form. Without `bounds`, the default bounds hold.
 
-    Raises `InvalidParameters` if it is invalid, too large, or cannot be stored.
+    Raises `InvalidParameters` if the operation is invalid, too large, or cannot be stored.
     """
     if not isinstance(operation, OPERATIONS):
         names = ", ".join(kind.__name__ for kind in OPERATIONS)

@@ -1,4 +1,4 @@
-"""A spool: values in order of arrival, more than memory holds.
+"""A spool: values in order of arrival, even if there are more than memory holds.
 
 Small spools stay in memory; larger ones use a nameless file in the folder for temporary files (`TMPDIR`), which
 vanishes with the process.
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 class Spool(Generic[T]):
-    """Values that are added, and then read as often as needed; for one thread at a time.
+    """Values that are added, and then read as often as needed. Only one thread may use them at a time.
 
-    A context manager closes it at the end; else garbage collection does.
+    A context manager closes the spool at the end; else garbage collection does.
     """
 
     def __init__(self, waiting: Waiting = ON_THREAD) -> None:
-        """`waiting`: how its readers wait; on an event loop other work runs between two values."""
+        """`waiting`: what readers do between two values; on an event loop other work runs there."""
         self._waiting = waiting
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - closed in `close`
         self._last: list[T] = []
@@ -55,7 +55,7 @@ class Spool(Generic[T]):
         return self._written + len(self._last)
 
     def __iter__(self) -> Iterator[T]:
-        """Yield every value from the first one; several readers may take turns."""
+        """Yield every value from the first one. Several readers may alternate."""
         return self._waiting.in_turns(self._read())
 
     def _read(self) -> Iterator[T]:

@@ -1,7 +1,7 @@
 """Worked examples for an inclusion, from people's decisions in an earlier batch of the same review.
 
-The choice depends on the decisions only: as many includes as excludes, in an order drawn from their content. It is made
-once, at the submission, and stored in the batch's parameters.
+The choice depends on the decisions only: as many includes as excludes, in an order drawn from their content. The choice
+is made once, at the submission, and stored in the batch's parameters.
 """
 
 import hashlib
@@ -50,9 +50,9 @@ def with_examples(operation: Inclusion, earlier: Operation, batch_id: str, rows:
 
 
 def choose(rows: Iterable[ItemResult]) -> list[WorkedExample]:
-    """Return includes and excludes by turns, equally many; the same for the same decisions.
+    """Return equally many includes and excludes, alternately. The same decisions always give the same examples.
 
-    Records with one title and different decisions are skipped. Empty if there are no includes or no excludes.
+    If records share a title but not the decision, they are skipped. Empty if there are no includes or no excludes.
     """
     by_title: dict[str, WorkedExample | None] = {}
     for candidate in filter(None, map(_example, rows)):
@@ -76,7 +76,7 @@ def _within_bounds(pairs: Iterable[tuple[WorkedExample, WorkedExample]]) -> Iter
 
 
 def _example(row: ItemResult) -> WorkedExample | None:
-    """Return the example; None without a decision by people, without a question to a model, or without a title."""
+    """Return the example; None if no person decided, no model was asked about the record, or it has no title."""
     human = row.override
     title = _text(row.item.get("title"), LONGEST_TITLE)
     if human is None or human.value not in (InclusionStatus.INCLUDE, InclusionStatus.EXCLUDE):

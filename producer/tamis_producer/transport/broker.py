@@ -73,7 +73,7 @@ class WeightedOrder:
 
 
 def weight(queue: str) -> int:
-    """Return the turns of a queue, relative to the others."""
+    """Return the weight of a queue: how many messages are taken from it, relative to other queues."""
     if queue == wire.CONTROL_QUEUE:
         return AGGREGATES_FIRST
     item_queue = wire.ITEM_QUEUES.get(queue)
@@ -161,8 +161,8 @@ def _on_redis(settings: ProducerSettings, connections: int) -> dict[str, Any]:
 def forget_pools(app: Celery) -> list[tuple[object, object]]:
     """Remove an application's connections from kombu's pools, and return them unchanged.
 
-    kombu shares its pools by URL, so another application would reuse the connections. It would also close them in the
-    child of a fork, which on RabbitMQ ends the parent's connections.
+    kombu shares its pools by URL, so another application would reuse the connections. kombu would also close them in
+    the child of a fork, which on RabbitMQ ends the parent's connections.
     """
     taken: list[tuple[object, object]] = []
     for group, pool in ((pools.producers, app.amqp._producer_pool), (pools.connections, app._pool)):
@@ -192,7 +192,7 @@ def place(url: str) -> str:
 
 
 def what_is_wrong(error: BaseException) -> str:
-    """Return why a broker failed, to be printed after its name; without the data sent to it."""
+    """Return why a broker failed, as words to print after its name. They omit the data that was sent."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -227,7 +227,7 @@ def _transport_errors(app: Celery) -> tuple[type[Exception], ...]:
 
 
 def impatient(within: float) -> dict[str, Any]:
-    """Return transport options: so many seconds for a connection or an answer, and no second try."""
+    """Return transport options with `within` seconds for a connection or an answer, and no second try."""
     return {
         "max_retries": 0,
         "interval_start": 0,

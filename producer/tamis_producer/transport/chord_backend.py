@@ -35,7 +35,7 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
     def parts_returned(self, group_id: str, places: Sequence[int], body: dict[str, Any]) -> None:
         """Count parts of a chord as done, by their places in it; publish the body after the last part.
 
-        A process killed between count and publication leaves the body unpublished; the caller must detect that
+        If the process is killed between count and publication, the body stays unpublished. The caller must detect that
         elsewhere. Raises the Redis client's errors.
         """
         keys = [self.get_key_for_group(group_id, suffix) for suffix in (".s", ".d", ".f")]
@@ -47,8 +47,8 @@ class ChordBackend(RedisBackend):  # type: ignore[misc] # Celery ships no types
         return self.client.register_script(COUNT)
 
     def on_task_call(self, producer: Any, task_id: str) -> None:
-        """Subscribe to nothing: a service itself waits for its signatures."""
+        """Do nothing. Celery would subscribe to the task's result here, but no process reads it."""
 
     def remove_pending_result(self, result: Any) -> Any:
-        """Return the result. There is no subscription to end; Celery asks for it at the end of each result."""
+        """Return the result. Celery calls this to end a subscription, but there is none."""
         return result

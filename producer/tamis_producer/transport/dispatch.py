@@ -1,7 +1,7 @@
 """Windowed dispatch: at most `window` shards of a batch are in flight, each as one Celery chord.
 
-Header: one task per item, named after its operation. Body: `tamis.aggregate`, which dispatches the next shard. So
-Redis never holds more than `window` shards of a batch, and a pause or a cancellation is "dispatch no more".
+Header: one task per item, named after its operation. Body: `tamis.aggregate`, which dispatches the next shard. So Redis
+never holds more than `window` shards of a batch. A pause or a cancellation only stops further dispatches.
 """
 
 import logging
@@ -52,10 +52,10 @@ class Shard:
 
 
 class Dispatcher:
-    """A publisher of shards; safe in several processes at once."""
+    """A publisher of shards. Several processes may dispatch the same batch at once."""
 
     def __init__(self, engine: Engine, app: Celery, *, waiting: Waiting = ON_THREAD) -> None:
-        """`waiting`: how it computes; beside an event loop it pauses between messages."""
+        """`waiting`: what happens between two messages; beside an event loop, the thread pauses there."""
         self._engine = engine
         self._app = app
         self._waiting = waiting
@@ -65,13 +65,13 @@ class Dispatcher:
         self._app.close()
 
     def forget(self) -> object:
-        """Leave the broker's connections to the parent of a fork; return them."""
+        """Leave the broker's connections to the parent process of a fork, and return them."""
         return forget_pools(self._app)
 
     def fill_window(self, batch_id: UUID) -> int:
         """Dispatch shards of a batch until its window is full; return their number.
 
-        A shard is marked before it is published, so after a kill in between the reconciler finds it.
+        A shard is marked before it is published. If the process is killed in between, the reconciler finds the shard.
 
         Raises:
             BrokerUnavailable: publishing failed; the shard is pending again.
@@ -92,7 +92,7 @@ class Dispatcher:
     def republish(self, batch_id: UUID, operation: str, addresses: Iterable[ItemAddress]) -> None:
         """Publish items with lost messages again, each as a separate task.
 
-        They do not count towards the shard's chord; the reconciler closes the shard instead. Raises
+        These tasks do not count towards the shard's chord; the reconciler closes the shard instead. Raises
         `BrokerUnavailable`, `LedgerUnavailable`.
         """
         with ledger_errors(), self._engine.connect() as connection:
@@ -109,7 +109,7 @@ class Dispatcher:
                 self._send(producer, batch_id, operation, queue, address, row.traceparent)
 
     def request_summary(self, batch_id: UUID) -> None:
-        """Ask a worker to write the summary of a cancelled batch, if none of its items is left.
+        """Ask a worker to write the summary of a cancelled batch, if no item is pending or running any more.
 
         Raises:
             BrokerUnavailable: nothing was published; the reconciler writes the summary later.

@@ -8,7 +8,7 @@ from ..values.frozen import Frozen
 
 MetricType = Literal["score", "categorical"]
 
-METRICS = (  # of spec 4, in its order
+METRICS = (  # as specified, in order
     *("context_relevance", "context_precision", "context_recall_heuristic", "context_recall_llm", "recall_warning"),
     *("aggregated_confidence", "semantic_validation"),
     *("multi_source_agreement", "agreement_pattern"),
@@ -16,7 +16,7 @@ METRICS = (  # of spec 4, in its order
 
 
 def metric_rank(label: str) -> tuple[int, str]:
-    """Return the sort key of a metric: spec 4's metrics in its order, then others by name."""
+    """Return the sort key of a metric: the metrics of `METRICS` in its order, then other metrics by name."""
     return (METRICS.index(label) if label in METRICS else len(METRICS), label)
 
 
@@ -30,7 +30,7 @@ class Evaluation(Frozen):
     metric_type: MetricType
     value: float | str | None = None
     reason: str | None = None  # reason why there is no value
-    field: str | None = None  # an extracted field, of several; None: the whole result
+    field: str | None = None  # extracted field that the metric is about; None: the whole result
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:

@@ -17,7 +17,7 @@ class Extraction(Frozen):
     model_config = ConfigDict(allow_inf_nan=False)
 
     value: Any = None  # any JSON value; 0, False and the empty text are values, None is not
-    chunk_number: Annotated[int, Field(ge=1, strict=True)] | None = None  # from 1, as the prompt numbers them
+    chunk_number: Annotated[int, Field(ge=1, strict=True)] | None = None  # from 1, as in the prompt
     evidence: str | None = None  # the chunk's words, as the model gave them
     confidence: Confidence | None = Field(default=None, ge=0.0, le=1.0)  # the model's
     quote: Quote | None = None  # evidence, as compared with the chunk
@@ -36,7 +36,7 @@ class FieldExtractions(Frozen):
 
     @property
     def average_rank(self) -> float | None:
-        """The mean number of the chunk of each extraction, to one decimal; None if none cites a chunk."""
+        """The mean chunk number of the extractions, to one decimal; None if no extraction cites a chunk."""
         ranks = [cited.chunk_number for cited in self.extractions if cited.chunk_number is not None]
         return round(sum(ranks) / len(ranks), 1) if ranks else None
 

@@ -11,7 +11,7 @@ from .exclusion import Exclusion
 
 
 class FilterRule(StrEnum):
-    """A group of rules that reject for one reason; criteria that include what it names switch it off as a whole."""
+    """A group of rules that reject for one reason. Criteria that include such records switch off the whole group."""
 
     DATE_RANGE = "date_range"  # no known year of the paper is in the criteria's date range
     MINIMUM_CONTENT = "minimum_content"  # too little content to screen
@@ -33,7 +33,7 @@ class FilterResult(Frozen):
     passed: bool
     reason: str  # one sentence for a reader
     confidence: float = Field(default=1.0, ge=0.0, le=1.0)
-    rule: FilterRule | None = None  # None: it passed
+    rule: FilterRule | None = None  # None: the paper passed
     matched: str | None = None  # characters `start` to `end` of the paper's `field`
     field: str | None = None  # title, abstract, year or publication_date
     start: int | None = None

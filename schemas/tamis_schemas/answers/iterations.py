@@ -1,4 +1,4 @@
-"""Iterations: the attempts at an answer, until it is good enough (spec 2)."""
+"""Iterations: the attempts at an answer, until an attempt is good enough."""
 
 from pydantic import Field
 

@@ -14,7 +14,7 @@ QUOTE_PENALTY: Final = 0.5  # share of a confidence that is lost if no quote is 
 
 
 class EvidenceType(StrEnum):
-    """The kind of support that the reasoning behind a classification gives it (spec 5)."""
+    """The kind of support that a model's reasoning gives to its classification."""
 
     EXPLICIT = "explicit"  # a direct statement: a stated age, a title
     CONTEXTUAL = "contextual"  # a strong inference: a graduation year for an age
@@ -39,12 +39,16 @@ class Judgement(Frozen):
 
 
 def after_quotes(confidence: float, unverified: int, quotes: int) -> float:
-    """Return `confidence * (1 - 0.5 * unverified / quotes)`: all without a quote, half if none is verified."""
+    """Return the confidence, lowered for quotes that are not verified.
+
+    This is `confidence * (1 - 0.5 * unverified / quotes)`: unchanged without quotes, half of it if no quote is
+    verified.
+    """
     return confidence * (1 - QUOTE_PENALTY * unverified / quotes) if quotes else confidence
 
 
 class Band(NamedTuple):
-    """A range of the quality of evidence of one type that keeps more of a confidence than the quality (spec 5)."""
+    """A range of evidence quality in which the kept share of a confidence is higher than the quality itself."""
 
     low: float  # included
     high: float  # included
@@ -69,6 +73,6 @@ _BANDS: Final[Mapping[EvidenceType, Band]] = MappingProxyType(
 
 
 def milder_band(evidence_type: EvidenceType, quality: float) -> Band | None:
-    """Return the band of this type of evidence for this quality; None: the quality itself is the kept share."""
+    """Return the band for this type and quality of evidence; None: the kept share is the quality itself."""
     band = _BANDS.get(evidence_type)
     return band if band is not None and band.holds(quality) else None

@@ -1,4 +1,4 @@
-"""People's words on records: overrides, remarks, audits of samples, and screening modes."""
+"""People's decisions and remarks on records, audits of samples, and screening modes."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -18,7 +18,7 @@ class HumanStage(StrEnum):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The possible decisions; none if the batch's operation defines them."""
+        """The possible decisions; empty if the batch's operation defines them."""
         match self:
             case HumanStage.OWN:
                 return ()
@@ -48,7 +48,7 @@ class Override(Frozen):
     reviewer: str  # name that the reviewer gave
     created_at: datetime  # by the database's clock
     system_decided: bool = False  # True: the software has a decision, by a model or by a rule before any model
-    system_value: Any = None  # that decision, in its present state
+    system_value: Any = None  # the software's present decision
 
     @property
     def confirms(self) -> bool:
@@ -73,12 +73,12 @@ class Remark(Frozen):
 
 
 class ScreeningMode(StrEnum):
-    """Whose decisions people see while they read the records of a batch."""
+    """The rule for the decisions that people see while they read the records of a batch."""
 
     SINGLE = "single"  # all decisions
-    PAIR = "pair"  # neither people's nor the model's on a record, until two people have decided on it
-    MODEL_SECOND = "model_second"  # neither people's nor the model's on a record, until the reader has decided on it
-    MODEL_AUDITED = "model_audited"  # neither people's nor the model's on a record of the audit, until it is judged
+    PAIR = "pair"  # no decision on a record, by people or the model, until two people have decided on it
+    MODEL_SECOND = "model_second"  # no decision on a record, by people or the model, until the reader has decided on it
+    MODEL_AUDITED = "model_audited"  # no decision on a record of the audit, by people or the model, until it is judged
 
     @property
     def blind(self) -> bool:

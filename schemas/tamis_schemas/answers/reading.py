@@ -7,14 +7,14 @@ from ..values.frozen import Frozen
 
 
 class ReadingBy(StrEnum):
-    """What decides which record comes next."""
+    """The rule that decides which record comes next."""
 
     ORDER = "order"  # the reading order
     DISAGREEMENT = "disagreement"  # first the records on which the panel's models differ, then the reading order
 
 
 class ReadingReason(StrEnum):
-    """The reason why a record stands at its place."""
+    """The reason why a record has its place in the order."""
 
     SAMPLE = "sample"  # drawn at random into the open sample of a stop rule
     PAIR = "pair"  # another reviewer has decided on it, and the present reader has not
@@ -25,7 +25,7 @@ class ReadingReason(StrEnum):
     BOTH = "both"
     EXPLORATION = "exploration"  # drawn at random
     RULE = "rule"  # excluded by the initial filter; such records come last
-    NUMBER = "number"  # people read blind: an order by promise would reveal decisions
+    NUMBER = "number"  # by its number, because people read blind: the reading order would reveal decisions
     RETURNED = "returned"  # its decision was withdrawn after the order was made
 
 
@@ -37,7 +37,7 @@ class NextRecord(Frozen):
     title: str = ""  # empty: no title
     reason: ReadingReason
     why: str  # reason as a sentence
-    score: float | None = None  # model's score for inclusion, 0 to 1; None: it decided neither way
+    score: float | None = None  # model's score for inclusion, 0 to 1; None: the model decided neither way
     probability: float | None = None  # probability that people include it; None: too few decisions
     rule: str | None = None  # rule of the initial filter that excluded it
 
@@ -50,9 +50,9 @@ class NextRecords(Frozen):
     explore: float  # share of places for records drawn at random
     reviewer: str | None = None  # reader; None: any
     records: tuple[NextRecord, ...]
-    unread: int  # records left to read, with these
+    unread: int  # records left to read, with the records listed here
     decided: int  # records with a decision by people
-    included: int  # included ones of these
+    included: int  # records that people included
     conflicts: int  # records on which people disagree: they count as undecided
     made_after: int  # decided records when the order was made
     made_at: datetime

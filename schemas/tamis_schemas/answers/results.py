@@ -17,7 +17,7 @@ from .evaluation import Evaluation
 from .exclusion import Exclusion
 from .override import Override, Remark, RemarkKind
 
-Confidence = float  # 0 to 1, by the rubric of spec 1
+Confidence = float  # 0 to 1, by the rubric of `CONFIDENCE_BANDS`
 
 
 class EvaluationResult(Frozen):
@@ -58,7 +58,7 @@ class Verdict(StrEnum):
 
     MET = "met"
     NOT_MET = "not met"
-    SILENT = "not met by silence"  # the record does not mention it, although a matching record would; needs no quote
+    SILENT = "not met by silence"  # the record does not mention it, but a matching record would; needs no quote
     UNCLEAR = "unclear"
 
     @property
@@ -68,7 +68,7 @@ class Verdict(StrEnum):
 
 
 class UncertainReason(StrEnum):
-    """The reason why the software made a record uncertain that a model had decided about."""
+    """The reason why the software changed a model's decision to uncertain."""
 
     UNVERIFIED = "no verified quote"  # no excluding criterion has a quote that is in the record
     CONTRADICTED = "its verdicts contradict it"
@@ -77,10 +77,10 @@ class UncertainReason(StrEnum):
 
 
 class Cut(NamedTuple):
-    """The sent part of a field; as JSON `[sent, of]`."""
+    """The lengths of a field that was cut; as JSON `[sent, of]`."""
 
-    sent: int  # characters
-    of: int
+    sent: int  # characters of the sent part
+    of: int  # characters of the whole field
 
 
 class QuoteState(StrEnum):
@@ -125,7 +125,7 @@ class Quote(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _without_state(cls, value: Any) -> Any:
-        """Set the state in rows from before quotes could be altered, which have only `found`."""
+        """Read rows of earlier releases, which have `found` instead of a state."""
         if isinstance(value, dict) and "state" not in value and "found" in value:
             return {**value, "state": QuoteState.FOUND if value["found"] else QuoteState.NOT_FOUND}
         return value
@@ -146,7 +146,7 @@ class CriterionVerdict(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _without_quote(cls, value: Any) -> Any:
-        """Read rows from before there were quotes, which have the verdict only."""
+        """Read rows of earlier releases, which have the verdict only."""
         return {"verdict": value} if isinstance(value, str) else value
 
 
@@ -159,7 +159,7 @@ class InclusionDecision(Frozen):
     verdicts: dict[str, CriterionVerdict] = Field(default_factory=dict)  # by label: I1, I2, ..., E1, E2, ...
     criteria: list[str] = Field(default_factory=list)  # texts of the deciding criteria
     exclusion_reason: str | None = None  # reason of the first excluding criterion, `not met: ...`; None unless excluded
-    model_status: InclusionStatus | None = None  # model's status, if its verdicts or the policy lead to another
+    model_status: InclusionStatus | None = None  # model's status, if its verdicts or the policy changed it
     uncertain_reason: UncertainReason | None = None  # reason for the change
     model_confidence: Confidence | None = None  # model's confidence, if it was lowered
     flagged: bool = False  # at least one quote is altered or not in the record
@@ -238,7 +238,7 @@ class PanelVerdict(Frozen):
 
     @property
     def score(self) -> float | None:
-        """The model's support for inclusion, 0 to 1; one half for `uncertain`; None if it failed."""
+        """The model's support for inclusion, 0 to 1; one half for `uncertain`; None if the model failed."""
         if self.status is None or self.confidence is None:
             return None
         if self.status is InclusionStatus.UNCERTAIN:
@@ -288,20 +288,20 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
     index: int  # place in the batch, from 0
     item_id: str
     origin: int | None = None  # in a later stage of a review: the record's place in the first stage
-    source: str | None = None  # name of its source; None: the batch has at most one
+    source: str | None = None  # name of its source; None: the batch has at most one source
     status: str  # an ItemStatus
     result: EvaluationResult | FieldsResult | None = None  # None until the item is terminal
     exclusion: Exclusion | None = None  # of an item that was excluded before any model was asked
     probability: float | None = None  # probability of inclusion, from the answer's tokens; None: not available
     relevance: int | None = None  # 0 to 100, the model's grade; None: not requested
     decision: InclusionDecision | None = None  # of an inclusion
-    detail: dict[str, Any] | None = None  # further result of another operation
+    detail: dict[str, Any] | None = None  # further result of an operation other than inclusion
     panel: PanelResult | None = None  # answers of the panel's models, also for a failed item; None: no panel
     evaluations: list[Evaluation] = Field(default_factory=list)  # metrics of an extraction from chunks
     error_kind: ErrorKind | None = None
     cut: dict[str, Cut] = Field(default_factory=dict)  # fields that were cut; empty: none
     provenance: Provenance | None = None
-    override: Override | None = None  # human decision that counts; None: there is none, or they are in conflict
+    override: Override | None = None  # human decision that counts; None: no person decided, or people are in conflict
     decisions: tuple[Override, ...] = ()  # each reviewer's current decision, oldest first
     remarks: tuple[Remark, ...] = ()  # people's labels and notes, oldest first
     item: dict[str, Any] = Field(default_factory=dict)
@@ -318,12 +318,12 @@ class ItemResult(CheckedGeneric[V_co], Frozen):
 
     @property
     def cost(self) -> Decimal | None:
-        """Dollars; 0 if every answer came from the cache; None without a result or a known price."""
+        """Dollars; 0 if every answer came from the cache; None if there is no result, or no known price."""
         return None if self.provenance is None else self.provenance.cost
 
     @property
     def value(self) -> V_co | None:
-        """The operation's value, or fields; None if it gave none, or the item has no result."""
+        """The operation's value, or its fields; None if the operation gave none, or the item has no result."""
         if self.result is None:
             return None
         value: Any = self.result.fields if isinstance(self.result, FieldsResult) else self.result.value

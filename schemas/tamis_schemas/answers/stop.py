@@ -1,4 +1,4 @@
-"""The stop rule: whether people may stop reading, and the samples of unread records behind the promise."""
+"""The stop rule: whether people may stop reading, and the samples of unread records behind the answer."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -25,7 +25,7 @@ class StopSample(Frozen):
 
     id: str
     batch_id: str
-    number: int  # number among the samples of its batch, from 1: each may spend a part of the doubt
+    number: int  # number among the samples of its batch, from 1: each uses a part of the allowed error, 1 - confidence
     seed: int
     recall: float  # recall of the last draw
     confidence: float
@@ -54,12 +54,12 @@ class StopSample(Frozen):
 
     @property
     def waiting(self) -> tuple[SampledRecord, ...]:
-        """The records to read, in order."""
+        """The drawn records without a decision, which people must still read, in order."""
         return tuple(record for record in self.records if record.included is None)
 
 
 class StopVerdict(StrEnum):
-    """Whether people may stop reading."""
+    """The answer to the question whether people may stop reading."""
 
     NOT_YET = "not yet"
     ENOUGH = "enough"
@@ -71,16 +71,16 @@ class StopPrice(Frozen):
 
     recall: float
     confidence: float
-    none_found: int | None  # if no further include is among them; None: no promise is possible
-    as_expected: int | None  # with as many further includes as expected; None: no expectation
-    finds: int | None  # further includes expected among them
+    none_found: int | None  # records to read, if none is an include; None: this recall cannot be confirmed
+    as_expected: int | None  # records to read, with as many includes as expected; None: no expectation
+    finds: int | None  # includes expected among these records
 
 
 class StopEstimate(Frozen):
     """The sequential hypergeometric test: an estimator, no promise."""
 
     p: float  # estimated probability that the recall is not reached
-    stops: bool  # True: it is below 1 - confidence
+    stops: bool  # True: p is below 1 - confidence
 
 
 class ExpectedIncludes(Frozen):
@@ -97,10 +97,10 @@ class DoubleReading(Frozen):
     """Records that two people decided about, each on their own."""
 
     records: int
-    includes: int  # included in the end, and by one or both
-    missed_by_one: int  # of these, excluded by the other
+    includes: int  # records included in the end, and by at least one reader
+    missed_by_one: int  # of `includes`: excluded by the other reader
     whole: bool  # True: two people read every record that was read
-    counts: bool  # True: the promise includes records that people overlook
+    counts: bool  # True: the confirmed recall also counts records that people overlook
 
 
 class StopFigure(Frozen):
@@ -121,7 +121,7 @@ class StopAnswer(Frozen):
     confidence: float
     records: int  # in the batch, without copies
     read: int  # records with a decision by people that counts
-    found: int  # included ones of these
+    found: int  # records that people included
     unread: int
     conflicts: int  # unread: people disagree, and no decision settles it
     uncertain: int  # unread: people left it open
@@ -137,7 +137,7 @@ class StopAnswer(Frozen):
     expected: ExpectedIncludes
     prices: tuple[StopPrice, ...] = ()  # for each recall with each confidence
     samples: tuple[StopSample, ...] = ()  # in the order of their beginning
-    figures: tuple[StopFigure, ...] = ()  # the same in words
+    figures: tuple[StopFigure, ...] = ()  # these figures in words
     methods: str | None = None  # text for a methods section; None: not enough yet
 
     @property

@@ -1,7 +1,7 @@
 """A transcript: the questions and answers of one claim of an item, word for word.
 
 System messages and answer schemas, which a batch's records share, are named by their sha256; the ledger keeps each once
-for the batch. Keys and HTTP headers are never part of it.
+for the batch. Keys and HTTP headers are never part of a transcript.
 """
 
 from datetime import datetime
@@ -75,7 +75,7 @@ class TranscribedCall(Frozen):
     cached: bool = False  # True: answered from an earlier call; nothing was sent, and `messages` are the question
     key: str | None = None  # question's key in the cache
     sent: bool = True  # False: there was no connection
-    rung: str | None = None  # rung of the ladder of request formats (docs/endpoints.md)
+    rung: str | None = None  # request format: a rung of docs/endpoints.md
     # For messages that begin as in an earlier call: that call's place in the transcript, and the number of shared
     # messages.
     after: tuple[int, int] | None = None
@@ -100,7 +100,7 @@ class Transcript(Frozen):
     calls: tuple[TranscribedCall, ...]
 
     def messages_of(self, place: int) -> tuple[TranscribedMessage, ...]:
-        """Return all messages of a call, with the messages shared with an earlier call."""
+        """Return all messages of a call, including the messages that it shares with an earlier call."""
         call = self.calls[place]
         if call.after is None:
             return call.messages

@@ -1,1 +1,1 @@
-"""Batches: their states, their terms, their counts, and the names under which they travel."""
+"""Batches: their states, their terms, their counts, and their names in messages."""

@@ -40,13 +40,16 @@ class Callback(Frozen):
     )
 
     def kept(self) -> dict[str, Any]:
-        """Return it in the ledger's form."""
+        """Return the callback in the ledger's form."""
         return self.model_dump(mode="json")
 
     @field_validator("url")
     @classmethod
     def _can_be_called(cls, url: str) -> str:
-        """Refuse passwords, which the ledger would keep; a receiver should check the signature instead."""
+        """Refuse a URL that cannot be called, or has a password, which the ledger would keep.
+
+        A receiver should check the signature instead.
+        """
         try:
             parts = urlsplit(url)
             _ = parts.port
@@ -97,9 +100,9 @@ class OnComplete(Frozen):
 
     @property
     def url(self) -> str:
-        """The address in the outbox."""
+        """The task's address in the outbox of webhooks."""
         return f"{SCHEME}://{self.queue}/{self.task}"
 
     def kept(self) -> dict[str, Any]:
-        """Return it in the ledger's form: like a `Callback`, with its single event."""
+        """Return the task in the ledger's form: like a `Callback`, with its single event."""
         return {"url": self.url, "events": [BatchEvent.COMPLETED.value], "task": self.model_dump()}

@@ -31,7 +31,7 @@ def total(tallies: tuple[Tally, ...]) -> int:
 
 
 def tallies(counted: dict[str, int]) -> tuple[Tally, ...]:
-    """Return the numbers under their names."""
+    """Return a tally for each name with its number."""
     return tuple(Tally(name=name, n=n) for name, n in counted.items())
 
 
@@ -56,37 +56,37 @@ class FlowStage(Frozen):
 
     operation: str
     entered: int = Field(ge=0)
-    admitted: int = Field(default=0, ge=0)  # of these, not passed by the stage before, but asked about here
+    admitted: int = Field(default=0, ge=0)  # of `entered`: not passed by the stage before, but asked about here
     held_back: int = Field(default=0, ge=0)  # passed by the stage before, but not asked about here
-    taken_back: int = Field(default=0, ge=0)  # of these, excluded by software before, and then decided by a person
+    taken_back: int = Field(default=0, ge=0)  # of `entered`: excluded by software before, then decided by a person
     passed: int = Field(ge=0)  # in the end, by a model or by people
-    passed_by_human: int = Field(default=0, ge=0)  # of those passed: the model decided otherwise, or not at all
-    passed_confirmed: int = Field(default=0, ge=0)  # of those passed: the model and a person agree
+    passed_by_human: int = Field(default=0, ge=0)  # of `passed`: the model decided otherwise, or not at all
+    passed_confirmed: int = Field(default=0, ge=0)  # of `passed`: the model and a person agree
     excluded: tuple[Tally, ...] = ()  # by reason; by the model, and not changed by a person
     excluded_confirmed: int = Field(default=0, ge=0)  # of `excluded`: a person excluded them too
     excluded_by_human: int = Field(default=0, ge=0)  # the model decided otherwise, or not at all
     confirmed: int = Field(default=0, ge=0)  # of all: a person agrees with the software
     uncertain: int = Field(default=0, ge=0)  # referred to a person
-    unverified: int = Field(default=0, ge=0)  # of these: excluded by the model without a verified quote
+    unverified: int = Field(default=0, ge=0)  # of `uncertain`: excluded by the model without a verified quote
     failed: tuple[Tally, ...] = ()  # by kind of error; referred to a person too
     conflicts: int = Field(default=0, ge=0)  # people disagree, and no decision settles it
     cancelled: int = Field(default=0, ge=0)
     open: int = Field(default=0, ge=0)  # pending or running
-    marked: int = Field(default=0, ge=0)  # of those passed: a judge found their evidence too weak
+    marked: int = Field(default=0, ge=0)  # of `passed`: a judge found their evidence too weak
 
     @property
     def overridden(self) -> int:
-        """The records with a person's decision instead of the software's, or without one by the software."""
+        """The number of records that a person decided, although the software decided otherwise or not at all."""
         return self.passed_by_human + self.excluded_by_human
 
     @property
     def referred(self) -> int:
-        """The records that a person must decide."""
+        """The number of records that a person must decide."""
         return self.uncertain + self.conflicts + total(self.failed)
 
     @property
     def decides(self) -> bool:
-        """True for a screening: its excluded records do not continue."""
+        """True for a screening, whose excluded records do not continue."""
         return kind_of(self.operation).decides()
 
     @property
@@ -120,17 +120,17 @@ class ReportFlow(Frozen):
 
     @property
     def assessed(self) -> int:
-        """The reports with a decision about their full text."""
+        """The number of reports with a decision about their full text."""
         return total(self.excluded) + self.uncertain + self.conflicts + self.included
 
     @property
     def open(self) -> int:
-        """The reports that people must still decide about."""
+        """The number of reports that people must still decide about."""
         return self.awaited + self.unassessed + self.uncertain + self.conflicts
 
     @property
     def arrows(self) -> tuple[Arrow, Arrow]:
-        """The points at which reports part: sought ones, and assessed ones."""
+        """The two points at which reports part: retrieval, and the assessment of the full text."""
         sought = {
             "not retrieved": total(self.not_retrieved),
             "awaited": self.awaited,
@@ -155,7 +155,7 @@ class FlowSource(Frozen):
     name: str
     kind: SourceKind
     identified: int = Field(ge=0)
-    duplicates: int = Field(default=0, ge=0)  # of these, removed as copies; the remaining copy may be in any source
+    duplicates: int = Field(default=0, ge=0)  # of `identified`: removed as copies of records from any source
     screened: int = Field(ge=0)
 
 
@@ -191,7 +191,7 @@ class Flow(Frozen):
 
     @property
     def n_removed(self) -> int:
-        """The records removed before screening."""
+        """The number of records removed before screening."""
         return self.duplicates + total(self.ineligible) + self.removed_otherwise
 
     @property
@@ -202,19 +202,19 @@ class Flow(Frozen):
 
     @property
     def screening(self) -> int | None:
-        """The place of the last stage that includes and excludes, before retrieval; None: there is none."""
+        """The place of the last stage that includes and excludes, before retrieval; None if no stage does."""
         return max((place for place, stage in enumerate(self.stages) if stage.decides), default=None)
 
     @property
     def included(self) -> int:
-        """The included reports, or the included records if there are no reports."""
+        """The number of included reports; without reports, the number of included records."""
         if self.reports is not None:
             return self.reports.included
         return 0 if self.screening is None else self.stages[self.screening].passed
 
     @property
     def studies(self) -> int:
-        """The included studies: as many as records if there are no reports."""
+        """The number of included studies; without reports, the number of included records."""
         return self.included if self.reports is None else self.reports.studies
 
     @property
@@ -269,7 +269,7 @@ class Flow(Frozen):
         return self
 
     def _parts(self) -> Iterator[tuple[int, int, str]]:
-        """Yield numbers that are part of others, with the words for the error."""
+        """Yield a part, its whole, and the words of the error if the part is larger."""
         for stage in self.stages:
             name = stage.operation
             yield (

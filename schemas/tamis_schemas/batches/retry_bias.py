@@ -39,7 +39,7 @@ class EndedRecord:
 
     characters: int
     year: int | None
-    neighbours: int | None  # number of the two that passed; None without two, or if the operation decides nothing
+    neighbours: int | None  # how many of its two neighbours passed; None: not two, or the operation decides nothing
     failure: ErrorKind | None
     passed: bool | None = None  # None: it failed, or its operation decides nothing
 
@@ -80,7 +80,7 @@ class RoundFailures(Frozen):
     failed: int
     kinds: dict[ErrorKind, int]  # most frequent first
     pass_rate: Proportion  # of the records decided in this round; empty if the operation does not decide
-    comparisons: tuple[Comparison, ...] = ()  # none if nothing failed, or everything
+    comparisons: tuple[Comparison, ...] = ()  # empty if nothing failed, or everything
 
 
 class RetryBias(Frozen):
@@ -95,7 +95,7 @@ class RetryBias(Frozen):
 
 
 class RoundTally:
-    """A running count of the records that ended in one round; its memory does not grow with their number."""
+    """A running count of the records that ended in one round. Its memory does not grow with the number of records."""
 
     def __init__(self) -> None:
         self._kinds: Counter[ErrorKind] = Counter()
@@ -116,10 +116,10 @@ class RoundTally:
                 self._failed[trait][value] += 1
 
     def compared(self, number: int) -> RoundFailures:
-        """Return the failures of the round with this number, by length, year and neighbours; needs at least one record.
+        """Return the failures of the round with this number, by length, year and neighbours.
 
-        Lengths and years are in quarters of equal size, as far as equal values allow; records without a year, or
-        without two neighbours, are in a group of their own, or in none.
+        At least one record must have been added. Lengths and years are in quarters of equal size, as far as equal
+        values allow. Records without a year are in a separate group. Records without two neighbours are in no group.
         """
         evaluated, failed = self._decided.total(), self._kinds.total()
         comparisons: tuple[Comparison, ...] = ()
@@ -181,9 +181,9 @@ class RoundTally:
 
 
 def quarters(counts: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Return the first and last value of each quarter; `counts`: the number of each value.
+    """Return the first and last value of each quarter of the records; `counts`: the number of records by value.
 
-    Fewer than four quarters if values are equal, and none without values.
+    Fewer than four quarters if many values are equal, and none without values.
     """
     ordered = sorted(counts)
     reached = list(accumulate(counts[value] for value in ordered))  # running total at each value
@@ -239,7 +239,7 @@ def _difference(groups: Sequence[Group]) -> str:
 
 
 def p_words(p: float) -> str:
-    """Return the words: `p < 0.001`, `p = 0.004`, `p = 0.43`."""
+    """Return a p-value as text: `p < 0.001`, `p = 0.004`, `p = 0.43`."""
     if p < ALMOST_NONE:
         return f"p < {ALMOST_NONE}"
     return f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
@@ -247,7 +247,10 @@ def p_words(p: float) -> str:
 
 @dataclass(frozen=True)
 class ChiSquare:
-    """The statistic, its degrees of freedom, and the probability of a larger or equal one without any dependence."""
+    """The result of a chi-square test.
+
+    `p`: the probability of this statistic or a larger one without any dependence.
+    """
 
     statistic: float
     degrees: int
@@ -259,8 +262,8 @@ def chi_square(failed: Sequence[int], totals: Sequence[int]) -> ChiSquare | None
 
     X² = Σ (observed - expected)² / expected over both columns; k - 1 degrees of freedom for k groups.
 
-    None: fewer than two groups, or expected counts too small for the test by Cochran's rule: all at least 1, and four
-    fifths of them at least 5.
+    None if there are fewer than two groups, or the expected counts do not meet Cochran's rule. It demands that all are
+    at least 1, and four fifths of them at least 5.
 
     Sources: Pearson, K. (1900), Philosophical Magazine 50, 157-175. Cochran, W. G. (1954), Some methods for
     strengthening the common χ² tests, Biometrics 10, 417-451. Without continuity correction.

@@ -56,9 +56,10 @@ class ReviewStage(Frozen):
         return self.model if panel is None else panel.words
 
     def lets_pass(self, row: ItemResult) -> bool:
-        """Return whether a record continues to the next stage. An error never does.
+        """Return whether a record continues to the next stage.
 
-        A human's decision counts first; in a conflict, none does.
+        A person's decision counts before the model's. Without a person's decision, a failed item does not continue. A
+        record in conflict does not continue either.
         """
         narrowed = None if self.operation.stage_field is None else getattr(self, self.operation.stage_field)
         if row.conflict:
@@ -78,12 +79,12 @@ class ReviewPlan(Frozen):
     stages: tuple[ReviewStage, ...] = Field(min_length=1, max_length=10)
 
     def asking(self, model: str | None) -> Self:
-        """Return the same plan, with this model in every stage that names none."""
+        """Return the same plan, with this model in every stage that names no model."""
         stages = [stage if stage.asked_of else stage.model_copy(update={"model": model}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
     def steered(self, steering: Steering) -> Self:
-        """Return the same plan, with this steering over each stage's own."""
+        """Return the same plan. In each stage, the fields set in `steering` override the stage's own."""
         stages = [stage.model_copy(update={"steering": steering.over(stage.steering)}) for stage in self.stages]
         return self.model_copy(update={"stages": tuple(stages)})
 
@@ -95,7 +96,8 @@ class ReviewPlan(Frozen):
     def each(self, work: Callable[[ReviewStage], T], *, skip: int = 0) -> tuple[T, ...]:
         """Return the results of `work` for the stages after the first `skip`.
 
-        Raises the errors of `work`; `InvalidParameters` and `NotAllowed` begin with the stage's place and name then.
+        Raises the errors of `work`. The messages of `InvalidParameters` and `NotAllowed` begin with the stage's number
+        and name.
         """
         return tuple(_of_stage(number, stage, work) for number, stage in enumerate(self.stages[skip:], skip + 1))
 
@@ -103,8 +105,8 @@ class ReviewPlan(Frozen):
     def content(self) -> dict[str, Any]:
         """The content that identifies the plan, as JSON values.
 
-        Without budgets (which may be raised), tiers, and examples from a batch (see there). A stage without steering
-        has no key for it.
+        Budgets (which may be raised), tiers, and examples from a batch (see `as_asked_for`) are omitted. A stage
+        without steering has no key for it.
         """
         content = self.model_dump(mode="json", exclude={"stages": {"__all__": {"max_cost", "steering"}}})
         for stage, fields in zip(self.stages, content["stages"], strict=True):

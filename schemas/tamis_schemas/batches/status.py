@@ -1,6 +1,6 @@
 """The states of items and batches with the legal transitions, and the priority of a batch.
 
-The ledger enforces the tables below by triggers, for every writer; a test compares the two pair by pair.
+The ledger enforces the tables below by triggers, for every writer. A test compares tables and triggers pair by pair.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from ..errors import IllegalTransition
 
 
 class ItemStatus(StrEnum):
-    """The state of an item. The names are those of the accounting identity."""
+    """The state of an item. The names are the terms of the accounting identity (see `Counts`)."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -69,13 +69,13 @@ BATCH_TRANSITIONS: Mapping[BatchStatus, frozenset[BatchStatus]] = MappingProxyTy
 
 
 def check_batch_transition(before: BatchStatus, after: BatchStatus) -> None:
-    """Return if `after` may follow `before`; else raise `IllegalTransition` with both names."""
+    """Raise `IllegalTransition`, with both names, unless `after` may follow `before`."""
     if after not in BATCH_TRANSITIONS[before]:
         raise IllegalTransition(f"a batch cannot go from {before.value!r} to {after.value!r}")
 
 
 class Priority(StrEnum):
-    """The rank of a batch where several wait for the same workers and the same limit; nobody waits for ever."""
+    """The rank of a batch among batches that wait for the same workers and rate limit. No batch waits for ever."""
 
     LOW = "low"
     NORMAL = "normal"
@@ -83,7 +83,7 @@ class Priority(StrEnum):
 
     @property
     def weight(self) -> int:
-        """The share of the turns, relative to the others: 1, 4 or 16."""
+        """The share of calls relative to other priorities, while batches compete: 1, 4 or 16."""
         return _WEIGHTS[self]
 
 

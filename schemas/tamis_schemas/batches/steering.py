@@ -1,6 +1,6 @@
 """Steering: further options of a model's requests, and the tier.
 
-A worker has a steering by its settings, and a batch may have its own, which overrides the worker's.
+A worker has a steering by its settings. A batch may have its own steering, which overrides the worker's.
 """
 
 import json
@@ -65,7 +65,7 @@ class Tier(StrEnum):
 
 
 class TierFallback(StrEnum):
-    """The fate of an item for which its tier had no capacity all the time that it may wait."""
+    """The treatment of an item if its tier still has no capacity when its waiting time is over."""
 
     STANDARD = "standard"  # the item is asked at the standard tier
     WAIT = "wait"  # the item waits without limit
@@ -103,7 +103,7 @@ def _body(body: Any) -> Any:
 def checked_headers(headers: dict[str, str]) -> dict[str, str]:
     """Return the headers if they may be sent with Tamis's own.
 
-    Raises `ValueError` for a forbidden one; the message never contains a value, which may be a secret.
+    Raises `ValueError` for a forbidden header. The message never contains a value, which may be a secret.
     """
     if len(headers) > MOST_HEADERS:
         raise ValueError(f"there are {len(headers)}; {MOST_HEADERS} may be")
@@ -127,7 +127,10 @@ def checked_headers(headers: dict[str, str]) -> dict[str, str]:
 
 
 def _depth(value: object) -> int:
-    """Return the number of nested containers, which `json.dumps` has limited to Python's own limit."""
+    """Return how deep containers are nested.
+
+    The recursion is safe, because `json.dumps` has accepted the value before.
+    """
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return 1 + max(map(_depth, inner), default=0) if isinstance(value, Mapping | list | tuple) else 0
 
@@ -165,7 +168,7 @@ class Steering(Frozen):
     tier_fallback: TierFallback | None = Field(default=None, description="What follows when they are over.")
 
     def over(self, under: "Steering") -> "Steering":
-        """Return this steering with the missing fields of the other; bodies and headers field by field."""
+        """Return this steering, with its missing fields from `under`. Bodies and headers are merged field by field."""
         if not self.model_fields_set:
             return under
         set_here = {name: value for name, value in self if value is not None}
@@ -188,12 +191,15 @@ class Steering(Frozen):
 
     @property
     def content(self) -> dict[str, Any]:
-        """The fields that can change an answer, without the tier, which like a priority only changes how it is made."""
+        """The fields that can change an answer.
+
+        The tier is omitted: like a priority, it changes price and speed only.
+        """
         return {name: value for name, value in self.set_fields.items() if not name.startswith("tier")}
 
     @property
     def options(self) -> dict[str, Any]:
-        """The requested fields of a request's body."""
+        """The fields that this steering adds to a request's body."""
         options = {
             "reasoning_effort": self.reasoning_effort,
             "service_tier": None if self.tier is None else self.tier.sent,

@@ -10,7 +10,7 @@ from ..values.frozen import Frozen
 from ..values.money import NANO, Cost, dollars
 from ..values.proportion import Proportion
 
-# Bands of the confidence rubric (spec 1): each begins at its value and ends where the next one begins.
+# Bands of the confidence rubric: each begins at its value and ends where the next one begins.
 CONFIDENCE_BANDS: tuple[tuple[str, float], ...] = (
     ("explicit", 0.9),
     ("strong", 0.7),
@@ -51,9 +51,9 @@ class PossiblyUnbilled(Frozen):
 
 
 def possibly_unbilled_cost(n: int, mean: Decimal | None) -> Decimal | None:
-    """Return dollars for `n` calls and claims with an unknown end, at the mean cost of the batch's paid items.
+    """Return n * mean: dollars for `n` calls and claims with an unknown end, at the mean cost of the paid items.
 
-    12 claims of items that cost 0.0026 on average: 12 x 0.0026 = 0.0312. None without such calls, or without a known
+    12 claims of items that cost 0.0026 on average: 12 * 0.0026 = 0.0312. None without such calls, or without a known
     cost of an item.
     """
     return None if not n or mean is None else (n * mean).quantize(NANO, ROUND_CEILING)
@@ -79,7 +79,7 @@ class Counts(Frozen):
 
     @property
     def finished(self) -> int:
-        """The terminal items."""
+        """The number of terminal items."""
         return self.n_items - self.pending - self.running
 
 
@@ -119,7 +119,7 @@ class Summary(PossiblyUnbilled):
     exclusions: dict[str, int] = Field(default_factory=dict)  # items that no model was asked about, by rule
     confidence: ConfidenceDistribution
     evaluations: dict[str, MetricFigures] = Field(default_factory=dict)  # by metric; empty: no item had chunks
-    recall_escalations: Proportion | None = None  # items with a question about recall, out of those with chunks
+    recall_escalations: Proportion | None = None  # items with a question about recall, out of the items with chunks
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0  # in the prompts, at the price of cached input

@@ -1,7 +1,7 @@
 """Names shared by processes: tasks, queues, Redis keys and notifications. Each is built only here.
 
-Redis holds nothing that is not in the ledger, so losing it loses no item. Postgres's notifications are in the ledger
-too: a process that misses one reads it there.
+Redis holds nothing that is not in the ledger, so losing Redis loses no item. A process that misses a notification of
+Postgres finds its content in the ledger.
 
 | key | content | lives |
 |---|---|---|
@@ -59,7 +59,7 @@ ITEM_QUEUES: Mapping[str, ItemQueue] = MappingProxyType(
 
 
 def limiter_key(endpoint: str, model: str) -> str:
-    """Return the prefix of one limit's keys; the braces keep them in one slot of a Redis cluster.
+    """Return the prefix of a rate limit's keys. Its braces keep these keys in one slot of a Redis cluster.
 
     Keys are public, so the endpoint is without user, password and query.
     """
@@ -74,17 +74,17 @@ def worker_key(worker_id: str) -> str:
 
 
 def item_label(batch_id: str, index: int, item_id: str) -> str:
-    """Return an item's name in Flower, never its title. The batch's id is as in `tamis batches`."""
+    """Return an item's name in Flower: the batch's id as in `tamis batches`, index and item id, never the title."""
     return f"batch={batch_id[:SHORT_ID]} index={index} {item_words(item_id)}"
 
 
 def item_words(item_id: str) -> str:
-    """Return the part about the item in every name in Flower."""
+    """Return the item id as every name in Flower shows it."""
     return f"item={printable_line(item_id[:LONGEST_LABEL])}"
 
 
 def shard_label(batch_id: str, round_: int, shard: int) -> str:
-    """Return the name in Flower of the body of a shard's chord."""
+    """Return the name in Flower for the body of a shard's chord."""
     return f"batch={batch_id[:SHORT_ID]} round={round_} shard={shard}"
 
 

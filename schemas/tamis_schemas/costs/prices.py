@@ -75,7 +75,7 @@ class ModelPrice(Frozen):
     @field_validator("tiers", mode="after")
     @classmethod
     def _named(cls, tiers: dict[str, TierPrice]) -> dict[str, TierPrice]:
-        """Return the tiers under the names of the look-up."""
+        """Return the tiers under the names that `at` looks up."""
         for name in tiers:
             if tier_name(name) is None:
                 raise ValueError(f"{name!r} is the standard tier, whose prices stand beside `tiers`")
@@ -135,13 +135,14 @@ class Prices:
         self._known: dict[tuple[str, str | None], _PerToken | None] = {}
 
     def before(self, own: Mapping[str, ModelPrice]) -> "Prices":
-        """Return these prices with `own` in front."""
+        """Return these prices, overridden by the prices in `own`."""
         return Prices(own, *self._tables)
 
     def of(self, model: str) -> ModelPrice | None:
-        """Return the price under exactly this name, else the price of a dated snapshot's or a `-latest`'s model.
+        """Return the price of a model by its name, or by its name without a date or `-latest`; None if unknown.
 
-        `gpt-4o-2024-08-06` is `gpt-4o` unless the table has it; `gpt-4o-audio` is unknown.
+        `gpt-4o-2024-08-06` has the price of `gpt-4o` unless the same table has its own price. `gpt-4o-audio` is
+        unknown.
         """
         general = _SNAPSHOT.sub("", model)
         for table in self._tables:
@@ -154,18 +155,19 @@ class Prices:
         return self._per_token(model, tier) is not None
 
     def cost(self, model: str, usage: Usage, tier: str | None = None) -> Decimal | None:
-        """Return dollars for an endpoint's count, to the nanodollar; None if the price is not known.
+        """Return dollars for an endpoint's count of tokens, to the nanodollar; None if the price is not known.
 
-        `tier` is the answer's: none, `default`, `standard`, `auto` and `on_demand` have the standard prices, `fast` is
-        `priority`, and any other has a price only if the table states it. It is never assumed to be the standard tier:
-        half a price and twice a price are both wrong.
+        `tier` is the tier in the answer. None, `default`, `standard`, `auto` and `on_demand` have the standard prices;
+        `fast` is `priority`. Another tier has a price only if the table states it. An unknown tier is never taken for
+        the standard tier, whose price may be half or twice as high.
 
-        cost = (prompt - cached - written) x input + cached x cached input + written x cache write + completion x
-        output; reasoning tokens are completion tokens.
+        cost = (prompt - cached - written) * input + cached * cached_input + written * cache_write + completion *
+        output. Reasoning tokens are completion tokens.
 
-        1,000 prompt tokens (600 read from the endpoint's cache, 200 written to it) and 200 completion tokens, at 2.00,
-        0.20, 2.50 and 10.00 dollars per million, cost 200 x 0.000002 + 600 x 0.0000002 + 200 x 0.0000025 + 200 x
-        0.00001 = 0.0004 + 0.00012 + 0.0005 + 0.002 = 0.00302, and at a tier of half the price 0.00151.
+        Example: 1,000 prompt tokens (600 read from the endpoint's cache, 200 written to it) and 200 completion tokens.
+        Prices per million are 2.00 (input), 0.20 (cached_input), 2.50 (cache_write) and 10.00 (output) dollars. Then
+        cost = 200 * 0.000002 + 600 * 0.0000002 + 200 * 0.0000025 + 200 * 0.00001 = 0.00302. At a tier of half the price
+        it is 0.00151.
 
         Usage without tokens costs 0 for any model. An impossible count has no known cost.
         """
@@ -185,10 +187,10 @@ class Prices:
         return cost.quantize(NANO, ROUND_HALF_EVEN) if cost < MOST_OF_A_CALL else None
 
     def at_most(self, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None) -> Decimal | None:
-        """Return the dollars that a call may cost: its prompt at the highest input price, and its longest answer.
+        """Return the most dollars that a call may cost: its prompt at the highest input price, and its longest answer.
 
-        An endpoint may answer a request for a `tier` at the standard tier, so the higher of the two counts. None: one
-        of the prices is not known.
+        An endpoint may answer a request for a `tier` at the standard tier, so the higher cost of the two counts. None:
+        a price is not known.
         """
         prices = [self._per_token(model, name) for name in {None, tier_name(tier)}]
         per_token = [price for price in prices if price is not None]

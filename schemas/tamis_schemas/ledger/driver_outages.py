@@ -1,8 +1,8 @@
 """Errors of the driver: an unavailable ledger, or a refused statement.
 
-Unavailable means that the same transaction can succeed later, so the writer keeps its data and tries again. All else is
-a refusal, which will recur. One table serves both; the classes are from the SQL standard and Postgres's appendix on
-error codes. `outages.py` does the same for SQLAlchemy's errors.
+Unavailable means that the same transaction can succeed later, so the writer keeps its data and tries again. Any other
+error is a refusal, which will recur. The classes in the table are from the SQL standard and Postgres's appendix on
+error codes. `outages.py` uses the same table for SQLAlchemy's errors.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ CONFLICTS = frozenset({"40001", "40P01"})
 
 
 class LedgerConflict(LedgerUnavailable):
-    """Another transaction was first; the same one succeeds on a second try."""
+    """Another transaction came first. The same transaction succeeds on a second try."""
 
 
 def driver_outage(error: BaseException) -> LedgerUnavailable | None:
@@ -62,7 +62,7 @@ def driver_outage(error: BaseException) -> LedgerUnavailable | None:
 
 
 def driver_unusable(error: BaseException) -> ConfigurationError | None:
-    """Return Tamis's error for a URL with an option that no driver knows; None for any other error."""
+    """Return Tamis's error for a URL with an option that the driver does not know; None for any other error."""
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return ConfigurationError(f"TAMIS_DATABASE_URL cannot be used: {_first_line(error)}")
     return None
@@ -71,8 +71,8 @@ def driver_unusable(error: BaseException) -> ConfigurationError | None:
 def interruption(error: BaseException, handled: BaseException | None) -> BaseException | None:
     """Return the Ctrl-C or the cancellation that `error` replaced; None if there was none.
 
-    After an interrupted statement the clean-up fails, and only that failure is raised. `handled`: the error that was
-    being handled before the work began.
+    After an interrupted statement the clean-up fails too, and only the clean-up's error is raised. `handled`: the error
+    that was being handled before the work began.
     """
     earlier: BaseException | None = error
     while earlier is not None and earlier is not handled:

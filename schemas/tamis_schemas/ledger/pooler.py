@@ -1,7 +1,7 @@
 """PgBouncer in front of the ledger: `?pgbouncer=true` in its URL means that transactions are pooled.
 
-Then the transactions of one connection use many sessions of the server: prepared statements, settings at the start and
-LISTEN are impossible.
+Then the transactions of one connection use many sessions of the server. So prepared statements, LISTEN and settings at
+the start of a session are impossible.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def address(database_url: str) -> Address:
 
 
 def session(where: Address, settings: dict[str, str]) -> dict[str, Any]:
-    """Return the driver's arguments for sessions with these server settings, if they can be set at the start."""
+    """Return the driver's arguments for sessions with these server settings. A pooled session starts without them."""
     if where.pooled:
         return {"prepare_threshold": None}
     return {"options": start_options(settings)} if settings else {}
@@ -45,7 +45,10 @@ def start_options(settings: Mapping[str, str]) -> str:
 
 
 def set_in_transactions(engine: "Engine", where: Address, settings: dict[str, str]) -> None:
-    """Set these settings in each pooled transaction of an engine, as its sessions cannot have them."""
+    """Set these settings in each transaction of an engine behind a pooler. Without a pooler, do nothing.
+
+    A pooled session cannot start with settings.
+    """
     if not where.pooled or not settings:
         return
     from sqlalchemy import event, func, select

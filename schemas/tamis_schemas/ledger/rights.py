@@ -19,7 +19,7 @@ SCRAM = b"scram-sha-256"
 
 @dataclass(frozen=True)
 class Rights:
-    """The rights of a role: it reads every table, adds to and changes most, and deletes only from tables named here."""
+    """The rights of a role. It reads every table, adds and changes rows in most tables, and deletes in few."""
 
     only_read: tuple[str, ...]
     only_added_to: tuple[str, ...] = ()
@@ -64,7 +64,10 @@ GATEWAY = Rights(
 
 
 def grants(role: str, rights: Rights) -> list[str]:
-    """Return the statements that grant a role these rights, also on tables of later migrations; they are idempotent."""
+    """Return the statements that grant a role these rights, also on tables of later migrations.
+
+    They can be repeated without harm.
+    """
     statements = [
         f"GRANT USAGE ON SCHEMA public TO {role}",
         f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO {role}",

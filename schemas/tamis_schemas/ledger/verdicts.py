@@ -1,4 +1,4 @@
-"""The verdict of a value in SQL: compared where the value is stored."""
+"""A value's verdict in SQL: JSON values are compared where they are stored."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Text, case, cast, func, literal_column
 
 
 def text_of(value: str | bool | None) -> str | None:
-    """Return a value as `scalar_text` does; None if the operation decides nothing."""
+    """Return a value as the text that `scalar_text` gives in SQL. None (the operation decides nothing) stays None."""
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
@@ -17,7 +17,7 @@ def scalar_text(column: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def is_value(column: ColumnElement[Any], value: str | bool | None) -> ColumnElement[bool]:
-    """Return the condition that a column of JSON holds the value with which an operation includes, or excludes.
+    """Return the condition that a JSON column has this value, with which an operation includes or excludes.
 
     A scalar is compared as written, without parsing, unless it has escapes or spaces.
     """

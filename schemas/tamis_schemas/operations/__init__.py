@@ -54,12 +54,15 @@ _adapter: TypeAdapter[Operation] = TypeAdapter(NamedOperation, config=ConfigDict
 
 
 def kind_of(name: str) -> type[OperationKind]:
-    """Return the operation with a name; for a name from a later release, a kind that decides nothing."""
+    """Return the class of the operation with this name.
+
+    A name from a later release gives a class that decides nothing.
+    """
     return _KINDS.get(name, OperationKind)
 
 
 def verdict(value: object) -> bool | None:
-    """Return True for a value with which some operation includes a record, False if it excludes one, else None."""
+    """Return True if some operation includes a record with this value, False if some excludes it, else None."""
     return next((included for kind in OPERATIONS if (included := kind.verdict(value)) is not None), None)
 
 

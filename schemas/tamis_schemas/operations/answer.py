@@ -1,4 +1,4 @@
-"""Answer: generate, evaluate, refine, until an answer is good enough (spec 2)."""
+"""Answer: the model generates, evaluates and refines an answer, until it is good enough."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -33,10 +33,10 @@ class Answer(OperationKind):
     score_threshold: float = Field(
         default=0.8, strict=True
     )  # score of an accepted answer; 0.0 accepts every evaluated answer
-    parallel_attempts: int = Field(default=1, ge=1, le=10, strict=True)  # answers side by side in every iteration
+    parallel_attempts: int = Field(default=1, ge=1, le=10, strict=True)  # answers in parallel in every iteration
 
     def value_type(self) -> type[str]:
-        """Return the type of its values."""
+        """Return the type of the operation's values."""
         return str
 
     @field_validator("score_threshold")

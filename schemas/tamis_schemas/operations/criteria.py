@@ -27,16 +27,19 @@ class Criterion(Frozen):
     label: str
     text: str
     excludes: bool
-    exclude_as: str | None = None  # caller's wording for a record that it excludes
+    exclude_as: str | None = None  # caller's wording of the exclusion reason
 
     @property
     def reason(self) -> str:
-        """The reason of an exclusion that it decides: the caller's wording, else `not met: TEXT` or the text."""
+        """The reason of an exclusion by this criterion: the caller's wording, else `not met: TEXT` or the text."""
         return self.exclude_as or reason_of(self.text, excludes=self.excludes)
 
 
 def reason_of(text: str, *, excludes: bool) -> str:
-    """Return the reason for a criterion without a wording, phrased so that it cannot mean its opposite."""
+    """Return the reason for an exclusion by a criterion that has no wording of its own.
+
+    For an inclusion criterion it begins with `not met: `, because the text alone would mean the opposite.
+    """
     return text if excludes else f"not met: {text}"
 
 
@@ -129,7 +132,7 @@ class SearchCriteria(Frozen):
         return self
 
     def labelled(self) -> list[Criterion]:
-        """Return every criterion under its label: inclusion first, in order; the study types are one, the last."""
+        """Return every criterion with its label: inclusion criteria, all study types together, exclusion criteria."""
         listed = [(f"I{n}", text, False) for n, text in enumerate(self.inclusion_criteria, 1)]
         if self.study_types:
             listed.append((STUDY_TYPE, f"Study type: {' or '.join(self.study_types)}", False))
@@ -141,7 +144,7 @@ class SearchCriteria(Frozen):
 
 
 def _with_wordings_apart(criteria: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields with every criterion as a text, and the wordings by label."""
+    """Return the fields with every criterion as a text, and the wordings by label in `exclude_as`."""
     fields, wordings = dict(criteria), {}
     for name, letter in _CRITERION_LISTS.items():
         entries = fields.get(name)
@@ -164,7 +167,7 @@ def _with_wordings_apart(criteria: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _worded(entry: object, name: str, place: int) -> WordedCriterion:
-    """Return an entry of a list; its mistakes carry their place in the criteria."""
+    """Return an entry of a list with its wording. Errors name the entry's place in the criteria."""
     try:
         return WordedCriterion.model_validate(entry)
     except ValidationError as error:

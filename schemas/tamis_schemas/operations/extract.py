@@ -1,4 +1,4 @@
-"""Extract: one value of any type (spec 1)."""
+"""Extract: one value of any type."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
@@ -46,7 +46,7 @@ class Extract(OperationKind):
         return self
 
     def value_type(self) -> type[bool] | type[float] | type[str]:
-        """Return the type of its values, by `output_type`."""
+        """Return the type of the operation's values, by `output_type`."""
         match self.output_type:
             case "boolean":
                 return bool
@@ -55,7 +55,10 @@ class Extract(OperationKind):
         return str
 
     def checked_value(self, value: object) -> Any:
-        """Return a human's value; None: the record does not contain it. Raises `InvalidParameters` for another type."""
+        """Return a person's value; None: the record does not contain it.
+
+        Raises `InvalidParameters` for an invalid value.
+        """
         match self.output_type, value:
             case _, None:
                 return None

@@ -1,7 +1,7 @@
-"""Extract fields: several values at once, after a JSON schema (spec 1).
+"""Extract fields: several values at once, after a JSON schema.
 
 Only a complete schema is accepted: every part has a type, every object names its properties, and references stay within
-it and end. So later code need not expect anything else.
+the schema and form no circle. So later code need not expect anything else.
 """
 
 import json
@@ -68,11 +68,14 @@ class ExtractFields(OperationKind):
         return self
 
     def value_type(self) -> type[dict[str, Any]]:
-        """Return the type of its values: an object of fields."""
+        """Return the type of the operation's values: an object of fields."""
         return dict
 
     def checked_value(self, value: object) -> dict[str, Any]:
-        """Return a human's fields, all of them. Raises `InvalidParameters` for values that the schema forbids."""
+        """Return the fields that a person entered, with None for the others.
+
+        Raises `InvalidParameters` for values that the schema forbids.
+        """
         from jsonschema.exceptions import best_match
         from referencing import Registry
 
@@ -98,7 +101,7 @@ class ExtractFields(OperationKind):
         return {name: value.get(name) for name in names}
 
     def value_of_text(self, text: str) -> dict[str, Any]:
-        """Return a person's fields, from one JSON object; raises as `checked_value` does."""
+        """Return a person's fields from a text with a JSON object; raises as `checked_value` does."""
         try:
             return self.checked_value(json.loads(text))
         except json.JSONDecodeError as error:
@@ -112,7 +115,7 @@ class ExtractFields(OperationKind):
 
 
 def nothing_required(schema: JsonSchema) -> JsonSchema:
-    """Return the schema without `required` in the parts that describe values; in conditions it stays."""
+    """Return the schema without `required` in the parts that describe values. In conditions, `required` stays."""
     root = deepcopy(schema)
     queue = [root]
     while queue:

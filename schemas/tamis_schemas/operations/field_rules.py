@@ -39,10 +39,10 @@ class SubSchema:
 
 
 def parts(schema: JsonSchema, root: JsonSchema) -> list[SubSchema]:
-    """Return the schemas that describe the value at a schema's place and directly below it.
+    """Return the schemas inside a schema that describe its value, or the fields and items directly in this value.
 
     The first of these keywords decides: `$ref`; `const` or `enum`; `type` (implied by `properties` and `items`);
-    `anyOf`; `oneOf`; a single `allOf`. Other keywords can only narrow this down, as conditions.
+    `anyOf`; `oneOf`; a single `allOf`. Other keywords are conditions, which can only narrow the value down.
     """
     if "$ref" in schema:
         return [SubSchema("$ref", definition(schema["$ref"], root), deeper=False)]
@@ -90,7 +90,7 @@ def types(schema: JsonSchema) -> list[str]:
 
 
 def definition(reference: str, root: JsonSchema) -> JsonSchema:
-    """Return the target of a `$ref`. Raises `ValueError` for a reference that leaves the schema or its target."""
+    """Return the target of a `$ref`. Raises `ValueError` if the reference names no definition in this schema."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise ValueError(f"$ref {reference!r}: only '#/$defs/name' and '#/definitions/name' can be referred to")
@@ -103,7 +103,10 @@ def definition(reference: str, root: JsonSchema) -> JsonSchema:
 
 
 def dialect(schema: JsonSchema) -> "type[Validator]":
-    """Return the validator of the draft in `$schema`: draft 6 to 2020-12, by default the latter."""
+    """Return the validator for the draft in `$schema`, from draft 6 to 2020-12, which is the default.
+
+    Raises `ValueError` for any other draft.
+    """
     from .schema_drafts import DRAFTS, LATEST
 
     if "$schema" not in schema:
@@ -170,14 +173,14 @@ def _check_json(draft: JsonSchema) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Extent:
-    """The size of a schema with its references."""
+    """The size of a schema with its references: the number of schemas, and how deep they are inside each other."""
 
     size: int
     height: int
 
 
 def _check_references(root: JsonSchema) -> None:
-    """Raise `ValueError` for references on which a traversal, or a validator, would never end."""
+    """Raise `ValueError` for references that would never end, or that make a schema too large."""
     extents: dict[str, _Extent] = {}
 
     def extent(schema: Any, chain: tuple[str, ...], steps: int) -> _Extent:
@@ -215,7 +218,7 @@ def _check_keywords(schema: JsonSchema, root: JsonSchema) -> None:
 
 
 def _subschemas(schema: JsonSchema) -> Iterator[Any]:
-    """Yield every schema directly inside a schema, with conditions, without definitions."""
+    """Yield every schema directly inside a schema, including conditions, but not definitions."""
     for keyword in _NAMED:
         yield from (part for part in schema.get(keyword, {}).values() if isinstance(part, dict | bool))
     for keyword in _LISTED:
@@ -268,7 +271,7 @@ def _check_part(visit: _Visit, root: JsonSchema) -> None:
 
 
 def values(schema: JsonSchema) -> list[str | bool | int | float | None]:
-    """Return the values of `const` or `enum` in the schema's own types, without objects and arrays."""
+    """Return the values of `const` or `enum` that have the schema's own type, without objects and arrays."""
     from .schema_drafts import LATEST
 
     listed = [schema["const"]] if "const" in schema else schema.get("enum", [])
@@ -281,7 +284,7 @@ def values(schema: JsonSchema) -> list[str | bool | int | float | None]:
 
 
 def _named(schema: Any, root: JsonSchema) -> set[str]:
-    """Return the properties that a schema names for its own place, in conditions too."""
+    """Return the names of the properties that a schema mentions at its top level, also in conditions."""
     if not isinstance(schema, dict):
         return set()
     names = {*schema.get("properties", ()), *schema.get("required", ())}
@@ -298,7 +301,7 @@ def _named(schema: Any, root: JsonSchema) -> set[str]:
 
 
 def _asked(schema: Any, root: JsonSchema) -> set[str]:
-    """Return the properties that a schema describes at its own place."""
+    """Return the names of the properties that a schema describes at its top level, not inside properties or items."""
     if not isinstance(schema, dict):
         return set()
     names: set[str] = set()

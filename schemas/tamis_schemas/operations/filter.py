@@ -1,4 +1,4 @@
-"""Filter: yes or no (spec 1)."""
+"""Filter: yes or no."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -28,5 +28,5 @@ class Filter(OperationKind):
     _written = without_empty("graded", "panel")
 
     def value_type(self) -> type[bool]:
-        """Return the type of its values."""
+        """Return the type of the operation's values."""
         return bool

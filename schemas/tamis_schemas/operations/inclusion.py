@@ -1,4 +1,4 @@
-"""Inclusion: include, exclude or uncertain (spec 3)."""
+"""Inclusion: include, exclude or uncertain."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -15,7 +15,7 @@ from .panel import Panel
 
 
 class UnclearPolicy(StrEnum):
-    """The policy for a verdict that the record leaves open. The model is asked the same under each."""
+    """The policy for a verdict that the record leaves open. The questions to the model do not depend on the policy."""
 
     INCLUDE = "include"  # recall first: an unclear verdict neither excludes a record nor stops its inclusion
     REFER = "refer"  # an unclear verdict makes the record uncertain: a person decides
@@ -23,10 +23,10 @@ class UnclearPolicy(StrEnum):
 
 
 class UnverifiedPolicy(StrEnum):
-    """The policy for an exclusion that no verified verdict bears. The model is asked the same under each."""
+    """The policy for an exclusion without a verified quote. The questions to the model do not depend on the policy."""
 
     REFER = "refer"  # the record is uncertain: a person decides
-    EXCLUDE = "exclude"  # it counts, flagged if a quote is not in the record
+    EXCLUDE = "exclude"  # the exclusion counts, flagged if a quote is not in the record
 
 
 class Inclusion(OperationKind):
@@ -49,19 +49,19 @@ class Inclusion(OperationKind):
     _written = without_empty("examples_from", "graded", "panel")
 
     def value_type(self) -> type[str]:
-        """Return the type of its values: `include`, `exclude` or `uncertain`."""
+        """Return the type of the operation's values: `include`, `exclude` or `uncertain`."""
         return str
 
     def goes_on(self, value: object, narrowed: Any) -> bool:
-        """Return whether the stage passes on this status."""
+        """Return whether a record with this status continues: `narrowed` has the statuses that the stage passes."""
         return value in narrowed
 
 
 def as_asked_for(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the caller's part of an operation's parameters, as JSON.
+    """Return the part of an operation's parameters that the caller chose, as JSON, to compare submissions.
 
-    Without examples from a batch, as a later choice with the same intent may differ. Without the policy for unverified
-    exclusions if it is the default, as earlier releases had no such policy.
+    Examples from a batch are omitted, because a later submission of the same kind may choose others. The policy for
+    unverified exclusions is omitted if it is the default, because earlier releases had no such policy.
     """
     result = dict(params)
     if result.get("unverified") == UnverifiedPolicy.REFER:

@@ -1,4 +1,4 @@
-"""Judge: the kind and strength of the evidence behind a classification (spec 5)."""
+"""Judge: the kind and strength of the evidence behind a classification."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -32,10 +32,10 @@ class Judge(OperationKind):
     guidelines: Words  # valid evidence for these values
     noun: Noun = "Email"  # noun for numbered references: "Email 3", "Abstract 3"
     plural: Noun | None = None  # None: the noun in lower case, with an s
-    block_threshold: float = Field(default=0.15, strict=True)  # lower quality of evidence blocks the classification
+    block_threshold: float = Field(default=0.15, strict=True)  # evidence of lower quality blocks the classification
 
     def value_type(self) -> type[str]:
-        """Return the type of its values."""
+        """Return the type of the operation's values."""
         return str
 
     @field_validator("noun", "plural")

@@ -24,9 +24,9 @@ class OperationKind(Frozen):
 
     report_noun: ClassVar[str] = "screening"  # noun for the step in a report
     includes: ClassVar[str | bool | None] = None  # value that passes a record; None: no value decides about it
-    excludes: ClassVar[str | bool | None] = None  # value that excludes it; any other is uncertain
+    excludes: ClassVar[str | bool | None] = None  # value that excludes a record; any other value is uncertain
     unsure: ClassVar[str | None] = None  # value of a record that a human leaves to others; None: there is none
-    excluded_because: ClassVar[str | None] = None  # reason of every exclusion; None: each result has its own
+    excluded_because: ClassVar[str | None] = None  # reason of every exclusion; None: each result has its own reason
     few_values: ClassVar[bool] = False  # True: a summary counts each value, as for deciding operations
     needs_record: ClassVar[bool] = True  # True: an item without fields for a model is an error, not a question
     reads_chunks: ClassVar[bool] = False  # True: its values come from an item's chunks, and metrics rate them
@@ -35,11 +35,11 @@ class OperationKind(Frozen):
 
     @classmethod
     def decides(cls) -> bool:
-        """Return whether its values include and exclude records."""
+        """Return whether the operation's values include and exclude records."""
         return cls.includes is not None
 
     def value_type(self) -> type[Any]:
-        """Return the type of its values, if it has one: bool, float, str, or dict for fields."""
+        """Return the type of the operation's values: bool, float, str, or dict for fields."""
         return str
 
     @classmethod
@@ -52,14 +52,15 @@ class OperationKind(Frozen):
     def goes_on(self, value: object, narrowed: Any) -> bool:
         """Return whether a record with this value continues to a review's next stage.
 
-        `narrowed`: the stage's value of the operation's `stage_field`; None without one.
+        `narrowed`: the value of the operation's `stage_field` in the review's stage; None if the operation has no such
+        field.
         """
         return not self.decides() or self.verdict(value) is True
 
     def checked_value(self, value: object) -> Any:
-        """Return a human's decision in its stored form.
+        """Return a person's decision in its stored form.
 
-        Raises `InvalidParameters` if it is not a possible value, or people cannot decide this operation's results.
+        Raises `InvalidParameters` if the value is not possible, or people cannot decide this operation's results.
         """
         if not self.decides():
             raise InvalidParameters(
@@ -92,7 +93,7 @@ class TypedOperation(Protocol[V_co]):
     """An operation for type checkers: its values have the type of its batches' results."""
 
     def value_type(self) -> type[V_co]:
-        """Return the type of its values."""
+        """Return the type of the operation's values."""
 
 
 def operation_name(kind: type[OperationKind]) -> str:

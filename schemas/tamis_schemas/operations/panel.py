@@ -8,8 +8,8 @@
 | `unanimous-exclude` | excluded if all models exclude it; included if any includes it; else uncertain |
 
 A model's score for inclusion is its confidence in an inclusion, 1 - its confidence in an exclusion, and 0.5 if it is
-uncertain. A model that failed has no vote, and a failure is not a decision: there is one only if all possible votes of
-the missing models lead to the same decision.
+uncertain. A model that failed has no vote. The panel then has a decision only if all possible votes of the missing
+models lead to the same decision.
 """
 
 from collections import Counter
@@ -108,14 +108,15 @@ def _decision(policy: PanelPolicy, votes: Sequence[Vote]) -> InclusionStatus:
 
 
 def mean_score(votes: Sequence[Vote]) -> float:
-    """Return the panel's score for inclusion: the mean over its models."""
+    """Return the panel's score for inclusion: the mean of its models' scores."""
     return round(sum(vote.score for vote in votes) / len(votes), DIGITS)
 
 
 def confidence_in(status: InclusionStatus, score: float) -> float:
-    """Return a panel's confidence in its decision, from its score for inclusion: the mean of the models' support.
+    """Return a panel's confidence in its decision, from its `score` for inclusion.
 
-    For `uncertain` it measures how evenly the models are divided: 1 at a score of one half, 0 at either end.
+    An include has `score`, an exclude `1 - score`, and `uncertain` has `1 - |2 * score - 1|`. So `uncertain` has 1 at a
+    score of 0.5, and 0 at a score of 0 or 1.
     """
     match status:
         case InclusionStatus.INCLUDE:

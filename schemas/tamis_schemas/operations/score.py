@@ -1,4 +1,4 @@
-"""Score: a number on a scale (spec 1)."""
+"""Score: a number on a scale."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -67,16 +67,19 @@ class Score(OperationKind):
         return None if self.interval is None else round((self.max_value - self.min_value) / self.interval)
 
     def grid_value(self, k: int) -> float:
-        """Return `min_value + k * interval`, rounded once; without an interval, only 0.
+        """Return `min_value + k * interval`, rounded once. Without an interval, the whole range is one step.
 
-        Computed from the decimal numbers, in steps of an exact fraction of the range: of 0 to 1 by 0.1, the value 3 is
+        The result is computed from decimal numbers, in exact fractions of the range. From 0 to 1 by 0.1, the value 3 is
         0.3, and the last value is `max_value`.
         """
         low, high = Fraction(repr(self.min_value)), Fraction(repr(self.max_value))
         return float(low + (high - low) * k / (self.steps or 1))
 
     def on_grid(self, value: float) -> float | None:
-        """Return the grid's value for a number within the range, or None; without an interval, the number itself."""
+        """Return the grid's value for a number within the range; None if the number is not on the grid.
+
+        Without an interval, return the number itself.
+        """
         if self.steps is None:
             return value
         span = self.max_value - self.min_value
@@ -84,15 +87,15 @@ class Score(OperationKind):
         return nearest if abs(value - nearest) <= TOLERANCE * span else None
 
     def value_type(self) -> type[float]:
-        """Return the type of its values."""
+        """Return the type of the operation's values."""
         return float
 
     def goes_on(self, value: object, narrowed: Any) -> bool:
-        """Return whether the score reaches the stage's lowest score, if there is one."""
+        """Return whether the score reaches `narrowed`, the stage's lowest score, if the stage has one."""
         return isinstance(value, int | float) and (narrowed is None or value >= narrowed)
 
     def checked_value(self, value: object) -> float:
-        """Return a human's score. Raises `InvalidParameters` if it is not a number on the scale and its grid."""
+        """Return a person's score. Raises `InvalidParameters` if it is not a number on the scale and its grid."""
         if not is_number(value):
             raise InvalidParameters(f"{value!r} is no number")
         if not self.min_value <= value <= self.max_value:

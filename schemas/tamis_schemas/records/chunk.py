@@ -38,7 +38,7 @@ class Chunk(Frozen):
     retrieval_method: str | None = None
 
     def found_by(self, method: str) -> bool:
-        """Return whether this method, `bm25` or `knn`, found it; `both` counts for each."""
+        """Return whether this method, `bm25` or `knn`, found the chunk; `both` counts for each."""
         return self.retrieval_method in (method, BOTH)
 
 
@@ -62,7 +62,7 @@ class Retrieved(Frozen):
     def of(cls, item: Item) -> Self | None:
         """Return an item's `chunks` and `retrieval`; None if it has no chunk.
 
-        Raises `ValueError` with the place of a mistake: `chunks.2.text: ...`, the first chunk being 0.
+        Raises `ValueError` with the place of a mistake: `chunks.2.text: ...`. The first chunk has the place 0.
         """
         if item.get(CHUNKS) is None or item[CHUNKS] == []:
             return None
@@ -83,12 +83,15 @@ class Retrieved(Frozen):
 
     @property
     def numbered(self) -> list[Chunk]:
-        """The chunks as shown and cited, from number 1: each id once, at its first place."""
+        """The chunks in the order in which they are numbered, from 1, in prompts and citations: each id only once."""
         return distinct(self.chunks)
 
 
 def distinct(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """Return each chunk once, in order, as two methods may have found it. Chunks without an id are all different."""
+    """Return each chunk once, in order: two search methods may have found the same chunk.
+
+    Chunks with the same id are the same. Chunks without an id are all different.
+    """
     seen: set[str] = set()
     kept = []
     for chunk in chunks:

@@ -13,7 +13,7 @@ UNKNOWN_ID = "unknown"
 def resolve_item_id(item: Item) -> str:
     """Return the item's id: the first of `id`, `pmid`, `nct_id` that is set, else `"unknown"`.
 
-    Source: spec 1, "Item ID Resolution". `None` and the empty string count as not set; 0 is an id.
+    `None` and the empty string count as not set; 0 is an id.
     """
     for field in ID_FIELDS:
         value = item.get(field)
@@ -47,7 +47,7 @@ def _blank(value: object) -> bool:
 
 
 def one_line(text: str) -> str:
-    """Return the text with every run of white space, line and paragraph separators included, as one space."""
+    """Return the text on one line: a space for every run of white space, line and paragraph separators included."""
     return " ".join(text.split())
 
 

@@ -27,7 +27,7 @@ class PaperData(Frozen):
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Self:
-        """Return the paper of a record, under the names that every reader uses.
+        """Return a record as a paper. The readers of all file formats use the same names of fields.
 
         No record is refused: a missing or empty field is None (the title: empty), a value other than text is read as
         its text, and an invalid year is unknown. Other names are omitted.

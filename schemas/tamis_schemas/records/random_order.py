@@ -12,13 +12,13 @@ LARGEST_SEED = 2**63 - 1
 def sample(population: Iterable[int], n: int, *, seed: int) -> list[int]:
     """Return `n` places in the order of the SHA-256 of `seed:place`, the same on every machine and in every release.
 
-    The first m of a sample of n are the sample of m.
+    With the same seed, a smaller sample is the beginning of a larger one.
     """
     return nsmallest(n, population, key=lambda place: sha256(f"{seed}:{place}".encode()).digest())
 
 
 def check_draw(n: int, seed: int) -> None:
-    """Check that so many records can be drawn with this seed. Raises `InvalidParameters`."""
+    """Raise `InvalidParameters` if `n` is no number of records, or the seed is invalid."""
     if isinstance(n, bool) or n < 1:
         raise InvalidParameters(f"n: {n!r} is no number of records: a sample has at least 1")
     if isinstance(seed, bool) or not 0 <= seed <= LARGEST_SEED:

@@ -12,9 +12,10 @@ Cost = Annotated[Decimal, PlainSerializer(float, return_type=float, when_used="j
 
 
 def dollars(amount: Decimal) -> str:
-    """Return `$1,234.50`; below a dollar down to a hundredth of a cent (`$0.98`, `$0.0123`), below that two digits.
+    """Return an amount as text: `$1,234.50`.
 
-    Raises nothing: a negative amount has its sign before the dollar.
+    Below a dollar it has up to four decimals (`$0.98`, `$0.0123`); below a tenth of a cent, two significant digits
+    (`$0.00012`). A negative amount has its sign before the dollar.
     """
     sign, amount = ("-", -amount) if amount < 0 else ("", amount)
     if amount >= 1 or amount == 0:

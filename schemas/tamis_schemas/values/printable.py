@@ -10,10 +10,13 @@ _UNPRINTABLE_BUT_LAYOUT = re.compile("(?![\n\t])" + _UNPRINTABLE.pattern)
 
 
 def printable(text: str) -> str:
-    """Return the text with U+FFFD for characters that steer a terminal; tabs and line ends (as plain ones) stay."""
+    """Return the text with U+FFFD in place of characters that control a terminal.
+
+    Tabs and line feeds stay. A carriage return before a line feed is dropped.
+    """
     return _UNPRINTABLE_BUT_LAYOUT.sub(REPLACEMENT, text.replace("\r\n", "\n"))
 
 
 def printable_line(text: str) -> str:
-    """Return the text on one line, so that it cannot imitate another line."""
+    """Return the text on one line: tabs and line ends also become U+FFFD, so that it cannot imitate another line."""
     return _UNPRINTABLE.sub(REPLACEMENT, text)

@@ -22,8 +22,11 @@ def wilson(count: int, total: int, level: float = 0.95) -> Proportion:
 
     centre = (p + z²/2n) / (1 + z²/n);  half width = z·√(p(1-p)/n + z²/4n²) / (1 + z²/n)
 
+    p = count / total, n = total, and z is the standard normal quantile of (1 + level) / 2. Without continuity
+    correction.
+
     Source: Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22,
-    209-212. Without continuity correction.
+    209-212.
 
     Raises `ValueError` unless 0 <= count <= total and 0 < level < 1.
     """
