@@ -1,10 +1,10 @@
-"""The interval that labelled records allow a figure: ordinary, wider, or none.
+"""The interval that labelled records allow a figure: ordinary, wider (labels in blocks), or none (selected records).
 
-With a design effect, a half width of z standard errors becomes z * sqrt(deff). This is the interval of the level with
-that z. The intervals of Wilson, the delta method, DeLong and the profile likelihood (limit: z squared) depend on the
-level through z alone.
+With a design effect, a half width of z standard errors becomes z * sqrt(deff). This is the interval of the confidence
+level with that z. The intervals of Wilson, the delta method, DeLong and the profile likelihood (limit: z squared)
+depend on the level through z alone.
 
-The design effect measures labels in blocks: records of a block are alike, so ten of them count for fewer.
+The design effect arises from labels in blocks: records of a block are alike, so ten of them count for fewer.
 
     deff = 1 + (m - 1) * ICC,   m = (sum of m_b^2) / (sum of m_b) over blocks of m_b records
 
@@ -40,7 +40,7 @@ ALIKE = "no interval: the labelled records of a block are too much alike"
 
 
 def mean_block(blocks: Sequence[int]) -> float:
-    """Return the mean block size of a record (m of the formula), 1 without records, from each record's block."""
+    """Return m of the formula from each record's block: the mean size of a record's block, 1 without records."""
     return sum(size * size for size in Counter(blocks).values()) / len(blocks) if blocks else 1.0
 
 
