@@ -309,7 +309,7 @@ def wrapped(text: str, size: float, room: float, lines: int = 3) -> list[str]:
 
 
 def _broken(text: str, size: float, room: float) -> list[str]:
-    """Yield the words. A word wider than a line (an address, a script without spaces) is broken at the line's end."""
+    """Return the words. A word wider than `room` (an address, a script without spaces) is split."""
     pieces: list[str] = []
     for word in text[:2000].split(" "):
         piece = ""

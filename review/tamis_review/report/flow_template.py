@@ -160,7 +160,7 @@ def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
 
 
 def _column(flow: Flow, most: int | None) -> Iterator[Step]:
-    """Yield a column of the template, up to the end of screening or to the assessment of reports."""
+    """Yield the steps of a column, up to the end of screening or to the assessment of reports."""
     yield Step(IDENTIFICATION, _identified(flow), (_removed(flow, most),))
     stages = flow.stages if flow.screening is None else flow.stages[: flow.screening + 1]
     several = sum(stage.decides for stage in stages) > 1
@@ -308,7 +308,7 @@ def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
 
 
 def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
-    """Return lines on records that entered a stage without passing the one before."""
+    """Return lines on records that entered a stage without passing the stage before."""
     return _counted(
         ("of these, not passed by the stage before", stage.admitted),
         ("of these, kept out by software and decided by a human", stage.taken_back),

@@ -1,6 +1,6 @@
 """The work list of a batch: the records for a person to read, filtered, sorted and in pages, and the remaining counts.
 
-Each record carries the report's row, without decisions that the caller must not see yet.
+Each record has its row of the report, without decisions that the caller must not see yet.
 """
 
 from collections.abc import Iterable, Mapping
