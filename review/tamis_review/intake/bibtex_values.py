@@ -41,8 +41,8 @@ class Value:
     written: str  # without its delimiters
     style: Style
     latex: str  # `written` with names replaced by their texts
-    names: Mapping[str, str]  # the names in it -> their texts
-    unknown: frozenset[str] = frozenset()  # the undefined names in it
+    names: Mapping[str, str]  # the defined names in the value -> their texts
+    unknown: frozenset[str] = frozenset()  # the undefined names in the value
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Macros:
 
 
 def _parts(raw: str) -> list[tuple[str, str]] | None:
-    """Return kind (`{`, `"`, number or name) and text of each part joined by `#`; None if other text is between."""
+    """Return kind (`{`, `"`, number or name) and text of each part joined by `#`; None if there is other text."""
     parts: list[tuple[str, str]] = []
     at = 0
     while match := _PART.match(raw, at):
@@ -158,7 +158,7 @@ def _name(name: str) -> str:
 
 
 def _split_names(latex: str) -> Iterator[str]:
-    """Yield authors, separated by `and` outside braces: {World Health and Safety Organization} is one."""
+    """Yield authors, separated by `and` outside braces: {World Health and Safety Organization} is one author."""
     latex = " ".join(latex.split())
     depth = start = 0
     for mark in _MARKS.finditer(latex):

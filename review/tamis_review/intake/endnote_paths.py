@@ -103,7 +103,7 @@ def _leaves(
 
 
 def _says(text: str | None, is_mixed: bool) -> bool:
-    """Return True for a text. White space counts only within a line, beside styles."""
+    """Return True if a text counts. White space counts only within a line, beside styles."""
     return bool(text) and (not str(text).isspace() or (is_mixed and "\n" not in str(text)))
 
 

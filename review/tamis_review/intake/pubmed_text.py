@@ -2,7 +2,7 @@
 
 `1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` comes first, then the title, the authors and the abstract, sometimes
 with additions; the last paragraph has `DOI:`, `PMCID:` and `PMID:`. Lines are broken after a space, which stays at the
-end; a line without it ends a part of the abstract. Two empty lines separate records.
+end; a line without this space ends a part of the abstract. Two empty lines separate records.
 """
 
 import re
@@ -69,7 +69,7 @@ class _Block:
 def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its number or PMID is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
+    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
     """
     line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the space at a line's end
     records: list[dict[str, Any]] = []
@@ -164,7 +164,7 @@ class _Reading:
             self.body.append(text)
 
     def part_with_copyright(self) -> None:
-        """Separate the last paragraph of the abstract if it is a copyright notice."""
+        """Remove the last paragraph from the abstract if it is a copyright notice, and keep it separately."""
         if not self.body:
             return
         last = self.body[-1]

@@ -1,4 +1,4 @@
-"""The reader of bibliographic files: records and decoding. `READERS` has the function of each format."""
+"""The reader of bibliographic files: it decodes a file into records. `READERS` has the function of each format."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ Reader = Callable[[str, Notes], list[dict[str, Any]]]
 
 
 def _read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Read BibTeX. Its parser takes two megabytes of memory, so it is loaded only here."""
+    """Return the records of a BibTeX text. The parser takes two megabytes of memory, so it is loaded only here."""
     from .bibtex import read_bibtex
 
     return read_bibtex(text, notes)
 
 
 def _read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Read EndNote XML. Its parser takes four megabytes, so it is loaded only here."""
+    """Return the records of EndNote XML. The parser takes four megabytes, so it is loaded only here."""
     from .endnote_xml import read_endnote_xml
 
     return read_endnote_xml(text, notes)

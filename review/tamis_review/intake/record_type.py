@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """A type under the names of the formats; `also` has other names for it, in lower case."""
+    """A type under its names in each format. `also`: other names, in lower case."""
 
     ris: str
     bibtex: str
