@@ -1,4 +1,4 @@
-"""The mentions of keywords in a text: the keyword and its place; whole words only.
+"""The mentions of keywords in a text, as whole words, with their places.
 
 A keyword is found in its variants: British and American, singular and plural, hyphens or spaces between its words.
 """

@@ -20,7 +20,7 @@ class KnownRecords:
 
 @dataclass(frozen=True)
 class NewDuplicates(Duplicates):
-    """The copies and doubts among the records of a later search, by their places there."""
+    """The copies and doubts among the records of a later search, by their places in it."""
 
     known: dict[int, Exclusion] = field(default_factory=dict)  # copies of the earlier search's records
 
