@@ -158,7 +158,7 @@ def _name(name: str) -> str:
 
 
 def _split_names(latex: str) -> Iterator[str]:
-    """Yield authors, separated by `and` outside braces: {World Health and Safety Organization} is one author."""
+    """Yield authors, separated by `and` outside braces: {World Health and Safety Organization} is a single author."""
     latex = " ".join(latex.split())
     depth = start = 0
     for mark in _MARKS.finditer(latex):

@@ -1,4 +1,4 @@
-"""The meaning of the columns in tables of sources for which column names are not enough.
+"""The meaning of table columns, for sources whose column names do not say enough.
 
 The module also finds the database that a record or a table names.
 """

@@ -194,7 +194,7 @@ def judge_unseen(
         unread: the rows without a label.
         labels: by row, True for included; at least as many of each kind as there are folds.
         folds: two or more.
-        seed: decides which includes and excludes are in which fold.
+        seed: decides the fold of each include and exclude.
     """
     import numpy as np
 

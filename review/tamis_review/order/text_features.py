@@ -79,7 +79,7 @@ def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
 
 
 def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.ndarray]":
-    """Return the pairs of neighbouring words within a text, as numbers and ends like those of `_words`."""
+    """Return the pairs of neighbouring words within a text, as numbers and ends in the form of `_words`."""
     import numpy as np
 
     followed = np.ones(len(words), dtype=bool)

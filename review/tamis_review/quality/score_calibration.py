@@ -5,7 +5,7 @@ A score of 0.9 need not mean that nine of ten such records are included. Decided
 | decided so far | fitted curve |
 |---|---|
 | fewer than 20 includes, or fewer than 20 excludes | nothing: the score stays as it is |
-| at least 20 of each | Platt's sigmoid of the score's log-odds: two parameters, for which few records are enough |
+| at least 20 of each | Platt's sigmoid of the score's log-odds: it has two parameters, so few records are enough |
 | at least 200, with 50 of each | isotonic regression: any rising curve, which needs more records |
 
 A curve is never judged by the records that it was fitted to. They are dealt into ten folds, and the curve of the other

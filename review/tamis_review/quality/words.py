@@ -74,7 +74,7 @@ def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
 
 
 def more(evaluation: GoldEvaluation) -> list[FigureRow]:
-    """Return a row for each other figure. Those of a probability and a calibrated score are omitted if missing."""
+    """Return a row for each other figure; for a probability and a calibrated score only if the batch has them."""
     calibration = evaluation.calibration
     figures = [
         ("read by nobody", shown(evaluation.unread, percent=True), "excluded by the system; Wilson interval"),
@@ -187,7 +187,7 @@ def threshold_rows(calibration: Calibration) -> list[FigureRow]:
 
 
 def holds_for(sampling: Sampling) -> str | None:
-    """Return for which records a threshold from such labels holds, as text; None if the labels were selected."""
+    """Return the records that a threshold from such labels holds for, as text; None if the labels were selected."""
     return _DRAWN if sampling.seed is not None else _HOLDS.get(sampling.lie)
 
 
