@@ -18,7 +18,9 @@ from .quality.pilot import Calibrated
 
 
 def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
-    """Return a random sample of `n` records for a human to label, without duplicates. A seed draws the same sample.
+    """Return a random sample of `n` records for a human to label, without duplicates.
+
+    The same seed draws the same sample.
 
     Raises `InvalidParameters` for an `n` below 1 or an invalid seed, and `LedgerUnavailable`.
     """
@@ -65,7 +67,7 @@ def measure_agreement(batch: Batch) -> AgreementFigures:
 def measure_panel(batch: Batch, labels: Labels | None = None, column: str | None = None) -> PanelFigures:
     """Return the agreement of the models of the batch's panel, their joint errors, and each model's contribution.
 
-    Errors are measured by `labels`, as in `evaluate`; None: by people's decisions about the batch.
+    Errors are counted against `labels`, as in `evaluate`; None: against people's decisions about the batch.
 
     Raises `InvalidRequest` if the batch asks a single model, else as `evaluate`.
     """

@@ -29,7 +29,7 @@ def import_decisions(
 ) -> Imported:
     """Record decisions made elsewhere, all or none, from a table or an export of Rayyan, Covidence or ASReview.
 
-    Records are matched by id, DOI, PMID and title. A row without a record, or with several, is named and skipped.
+    Records are matched by id, DOI, PMID and title. A row that matches no or several records is named and skipped.
     Importing a file again adds nothing.
 
     Args:

@@ -58,19 +58,19 @@ def write_sheet(
 
 
 def write_reading_sheet(answer: NextRecords, rows: Iterable[ItemResult], stream: TextIO) -> None:
-    """Write the records to read next, in order; `rows`: their results, in any order."""
+    """Write the records to read next, in order. `rows`: their results, in any order."""
     cells = ("", answer.reviewer or "", "")
     write_sheet(stream, rows, dict.fromkeys((record.index for record in answer.records), cells), DECISION)
 
 
 def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: TextIO) -> None:
-    """Write the sample's undecided records, in the order drawn; `rows`: their results, in any order."""
+    """Write the sample's undecided records, in the order drawn. `rows`: their results, in any order."""
     blank = dict.fromkeys((record.index for record in sample.waiting), ("", "", ""))
     write_sheet(stream, rows, blank, DECISION, seed=sample.seed)
 
 
 def content_of(item: dict[str, Any]) -> str:
-    """Return the abstract; for an item that is no publication, its fields line by line."""
+    """Return the abstract; for an item without title and abstract, its fields line by line."""
     if item.get("abstract") or item.get("title"):
         return text_of(item.get("abstract"))
     return "\n".join(f"{name}: {value}" for name, value in shown_fields(item).items())

@@ -123,7 +123,9 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
 
 
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
-    """Return the counts of records that two people decided independently, by the first two decisions; None: none.
+    """Return the counts of records that two people decided independently; None: no such record.
+
+    The first two decisions on a record count.
 
     Settling decisions do not count, because their authors saw the other decisions.
     """

@@ -44,7 +44,7 @@ ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen 
 
 
 def in_words(answer: StopAnswer) -> StopAnswer:
-    """Return the answer with its words. Before, `headline` has the reason why the recall is out of reach, if it is."""
+    """Return the answer with its words. If the recall is out of reach, the given `headline` is the reason."""
     return answer.model_copy(
         update={
             "headline": _headline(answer),
@@ -79,7 +79,7 @@ def methods_sentence(answer: StopAnswer) -> str:
 
 
 def percent(share: float, *, down: bool = False) -> str:
-    """Return a share: `95%`, `97.3%`; `down`: never rounded up."""
+    """Return a share as text: `95%`, `97.3%`. `down`: never rounded up."""
     tenths = share * 1_000
     shown = (int(tenths + 1e-9) if down else round(tenths)) / 10
     return f"{shown:g}%"

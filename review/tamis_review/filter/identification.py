@@ -75,7 +75,7 @@ def identify(
         names: display names of files, if not their paths.
         max_bytes: a larger file is refused.
         strict: an unreadable record is an error; otherwise it is lost, with a note.
-        known: records of an earlier search; their copies are always excluded. None: no earlier search.
+        known: records of an earlier search; duplicates of these are always excluded. None: no earlier search.
 
     Raises:
         InputError: a file cannot be read, or two files have the same content.

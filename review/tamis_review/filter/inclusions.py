@@ -217,7 +217,7 @@ def _says_include(heading: re2._Match) -> bool:
 
 
 def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield each part with its start."""
+    """Yield each part of a criterion's text, with its start."""
     begin = 0
     for match in _part_ends(text):
         start, end = match.span()

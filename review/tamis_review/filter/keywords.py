@@ -73,7 +73,7 @@ class Keywords:
     """
 
     def __init__(self, keywords: Iterable[Keyword]) -> None:
-        """Compile the keywords. If two have the same variant, the first counts."""
+        """Compile the keywords. If two keywords have the same variant, the first keyword counts."""
         self._meaning_of: dict[str, KeywordMeaning] = {}
         for keyword in keywords:
             for variant in variants(_checked(keyword)):
@@ -98,7 +98,7 @@ class Keywords:
 
 
 def variants(keyword: str) -> list[str]:
-    """Return every variant of the keyword, folded, including itself. Its last word counts as the noun."""
+    """Return every variant of the keyword, folded, including the keyword. The last word counts as the noun."""
     words = folded(keyword).split(" ")
     spelled = [sorted(_spellings(word)) for word in words[:-1]]
     spelled.append(sorted({number for spelling in _spellings(words[-1]) for number in _numbers(spelling)}))

@@ -26,7 +26,7 @@ class NewDuplicates(Duplicates):
 
 
 def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) -> NewDuplicates:
-    """Return the copies among `records`: first of known records, then of each other."""
+    """Return which of `records` are copies of known records, and which are copies of each other."""
     before = len(known.records)
     duplicates = find_duplicates([*known.records, *records])
     group_of = {copy.index: copy.of for copy in duplicates.copies} | {copy.of: copy.of for copy in duplicates.copies}

@@ -8,7 +8,7 @@ from tamis_schemas.answers.filter_result import FilterRule
 
 
 class Weight(StrEnum):
-    """The weight of a mention for its paper."""
+    """When a mention of a keyword rejects its paper."""
 
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
     SUBJECT = "subject"  # rejects if the paper does not mention people, or studies the subject in its own work

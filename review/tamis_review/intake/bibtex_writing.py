@@ -115,7 +115,7 @@ def _value(same: Sequence[Field], record: Mapping[str, Any], strings: Mapping[st
 
 
 def different(key: str, taken: set[str]) -> str:
-    """Return a key that is not in `taken`; empty if `key` is empty, which is allowed repeatedly."""
+    """Return a key that is not in `taken`, and add it. An empty key stays empty, and may repeat."""
     free_key, number = key, 1
     while free_key and free_key in taken:
         number += 1

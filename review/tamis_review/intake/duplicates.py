@@ -36,7 +36,7 @@ _BY_OTHERS = ("other identifiers on copies of them",)
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A record that is a copy of another; both are places in the file, from 0."""
+    """A record that is a copy of another record. `index`, `of` and `via` are places in the file, from 0."""
 
     index: int
     of: int  # the copy that stays
@@ -47,7 +47,7 @@ class Duplicate:
 
 @dataclass(frozen=True)
 class Doubt:
-    """Two records that may be copies; both stay. Places in the file, from 0."""
+    """Two records that may be copies; both stay. `index` and `of` are places in the file, from 0."""
 
     index: int
     of: int  # the record that would stay
@@ -112,7 +112,7 @@ def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
 def _doubts(
     groups: "_Groups", copies: Sequence[Duplicate], best: Sequence[tuple[bool, int, int, int]], traits: Sequence[Traits]
 ) -> Iterable[Doubt]:
-    """Return the doubts as pairs of records that stay, one for each pair, even if copies of these records differ."""
+    """Return one doubt for each doubtful pair of records that stay. A doubt about their copies counts for the pair."""
     kept = {copy.index: copy.of for copy in copies}
     reason_of_pair: dict[tuple[int, int], str] = {}
     for (first, second), against in sorted(groups.doubts.items()):
@@ -264,7 +264,7 @@ class _Groups:
 
 
 def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
-    """Return the traits, after each record with two names of a journal lent them to the records with either name."""
+    """Return the traits with more journal names: a record with two names gives both to records with either name."""
     shared = dict(traits)
     for bridge in traits.values():
         if len(bridge.journal.names) < 2:

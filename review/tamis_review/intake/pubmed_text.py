@@ -142,7 +142,7 @@ class _Reading:
         self._line_break = line_break
 
     def take(self, text: str, following: str) -> None:
-        """Assign a paragraph by its beginning, or else to the next missing part."""
+        """Assign a paragraph to a part of the record: by its beginning, or else to the next missing part."""
         name = next((name for name, sign in KEPT.items() if sign.match(text)), None)
         if _IDS.match(text):
             self._take_ids(text)

@@ -153,7 +153,7 @@ def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, A
 
     Fields without a canonical name are filled too. A record of the second file stays separate if its title contradicts
     the identifier (a number that each file counts from 1). Excess records with the same identifier also stay separate.
-    `name`: the second file's.
+    `name`: the name of the second file.
     """
     records = [dict(record) for record in first]
     places: dict[Identifier, list[int]] = {}
@@ -211,7 +211,7 @@ class _Group:
         return self.name or self.files[0].name
 
     def take(self, file: FileRead, *, stated_together: bool) -> None:
-        """Add a file. Rows that complete existing records are joined to them."""
+        """Add a file. Rows that complete existing records are joined to these records."""
         records, added = [entry.record for entry in self.sourced], list(range(len(file.intake.records)))
         if records and (stated_together or in_two_forms(records, file.intake.records)):
             completed = complete(records, file.intake.records, file.name)

@@ -158,7 +158,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
 
 
 def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
-    """Return the record of these fields, with a memory of them if its format can be written."""
+    """Return the record of a file's fields. If the format can be written, the record remembers these fields."""
     placing = placed(scheme, block.fields)
     kept = {**placing.kept(), **placing.decision}
     record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)

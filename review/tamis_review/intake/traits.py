@@ -283,7 +283,7 @@ def _without_ending(text: str) -> str:
 
 
 def _bracket_at_end(text: str) -> tuple[str, str]:
-    """Return the text before the last pair of brackets, and in it; empty if the text does not end with one."""
+    """Return the text before the last pair of brackets, and the text in it; both empty if the text ends otherwise."""
     bare = text.rstrip(_JOINTS)
     opening = {"]": "[", ")": "("}.get(bare[-1:], "")
     at = bare.rfind(opening) if opening else -1

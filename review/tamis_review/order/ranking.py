@@ -249,7 +249,7 @@ def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence
 
 
 def predict(columns: "np.ndarray", weights: "np.ndarray") -> "np.ndarray":
-    """Return the probability of an include for each row. `weights`: the intercept, then one for each column."""
+    """Return the probability of an include for each row. `weights`: the intercept, then each column's weight."""
     import numpy as np
     from scipy.special import expit
 

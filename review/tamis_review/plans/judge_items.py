@@ -7,7 +7,7 @@ from tamis_schemas.records.item import shown_fields, shown_text
 
 
 def judge_item(row: ItemResult) -> dict[str, Any] | None:
-    """Return the item for the `judge` operation; None without a value and reasoning of the model, or if overridden.
+    """Return the item for the `judge` operation; None if value or reasoning is missing, or a human overrode the value.
 
     `context` is the record as text, `title` the record's title if any, `_index` the result's place in its batch.
     """

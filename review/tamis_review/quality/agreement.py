@@ -96,9 +96,9 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
     AC1   = (po - pe) / (1 - pe),  pe = sum over k of m(k) * (1 - m(k)) / (K - 1),  m(k) = (p(k) + q(k)) / 2
 
     po is the share of records with agreement, p(k) and q(k) are the raters' shares of category k, K is the number of
-    categories. For two categories the intervals come from `profile_interval`, at any table size. For more they are
-    normal intervals, cut at -1 and 1, with the sources' large-sample variances (delta method). These are too narrow for
-    small samples.
+    categories. For two categories the intervals come from `profile_interval`, at any table size. For more categories,
+    normal intervals are used, cut at -1 and 1, with the sources' large-sample variances (delta method). They are too
+    narrow for small samples.
 
     Args:
         pairs: a pair per record, in any order.

@@ -62,7 +62,7 @@ class DoubleRead:
     def miss_rate(self, level: float, readers: int = 1) -> float:
         """Return the bound on the probability that this many independent readers all overlook an include.
 
-        Without a doubly read include it is 1.
+        Without a doubly read include the bound is 1.
         """
         theta = upper_bound(self.missed_by_one, self.includes, level)
         return float((theta / (2 - theta)) ** readers)

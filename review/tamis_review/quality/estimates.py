@@ -112,9 +112,10 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
     Args:
         decisions: people's decisions in reading order; True for an include.
         unread: number of unread records.
-        records: number of records to read next; at most `unread` count.
+        records: number of records to read next, limited to `unread`.
 
-    Without decisions the range is from none to all. In a good order the yield falls, so this tends to be too high.
+    Without decisions the range is from none to all. In a good order the yield falls, so the estimate tends to be too
+    high.
     """
     last = decisions[-RECENT:]
     share = wilson(sum(last), len(last), LEVEL)

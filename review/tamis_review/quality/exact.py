@@ -41,8 +41,8 @@ def largest(low: int, high: int, holds: Callable[[int], bool]) -> int:
 def upper_bound(count: float, total: float, level: float = 0.95) -> float:
     """Return the largest proportion at which `count` or fewer out of `total` still come with probability 1 - level.
 
-    The true proportion is at most this with at least the probability `level`. Without observations it is 1. Counts
-    may be fractions: a sample in blocks is divided by its design effect.
+    The true proportion is at most this with at least the probability `level`. Without observations the result is 1.
+    Counts may be fractions: a sample in blocks is divided by its design effect.
 
     Raises `ValueError` if not 0 <= count <= total, or not 0 < level < 1.
     """
@@ -57,8 +57,8 @@ def upper_bound(count: float, total: float, level: float = 0.95) -> float:
 def lower_bound(count: float, total: float, level: float = 0.95) -> float:
     """Return the smallest proportion at which `count` or more out of `total` still come with probability 1 - level.
 
-    The true proportion is at least this with at least the probability `level`. Without observations it is 0. Raises
-    as `upper_bound` does.
+    The true proportion is at least this with at least the probability `level`. Without observations the result is 0.
+    Raises as `upper_bound` does.
     """
     check_proportion(count, total, level)
     if count == 0:

@@ -183,7 +183,7 @@ def wss(ranks: Sequence[float], included: Sequence[bool], recall: float = 0.95) 
 
 
 def midranks(values: Sequence[float]) -> list[float]:
-    """Return the place of each value among all, from 1; equal values share the mean of their places."""
+    """Return the rank of each value, from 1 for the smallest; equal values share the mean of their ranks."""
     ordered = sorted(values)
     return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 

@@ -95,7 +95,7 @@ class GoldEvaluation(Frozen):
 
 
 def evaluate(matched: Matched) -> GoldEvaluation:
-    """Return the evaluation of labelled records. Raise `InvalidRequest` if there are none."""
+    """Return the evaluation of labelled records. Raise `InvalidRequest` if no record has a label."""
     records = matched.records
     if not records:
         raise InvalidRequest("there is no label: a human has to say of some records whether they are included")

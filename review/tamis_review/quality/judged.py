@@ -62,7 +62,7 @@ class Judged:
     def rank(self) -> float:
         """Return the rank for reading, the highest first.
 
-        It is the score, infinity for referred records and those without a score, -infinity for rule exclusions.
+        It is the score, infinity for referred records and records without a score, -infinity for rule exclusions.
         """
         if self.stand is Stand.REFERRED:
             return inf

@@ -28,7 +28,7 @@ class Word:
 
     @property
     def status(self) -> InclusionStatus | None:
-        """Return the model's decision; None: it failed."""
+        """Return the model's decision; None: the model failed."""
         return None if self.vote is None else self.vote.status
 
 
@@ -42,7 +42,7 @@ class PanelRecord:
 
     @property
     def statuses(self) -> tuple[InclusionStatus | None, ...]:
-        """Return each model's decision; None: it failed."""
+        """Return each model's decision; None: the model failed."""
         return tuple(word.status for word in self.words)
 
     def status(self, panel: Panel) -> InclusionStatus | None:

@@ -70,7 +70,7 @@ class Isotonic:
     shares: tuple[float, ...]  # share of includes at each of these scores
 
     def probability(self, score: float) -> float:
-        """Return the probability of inclusion; beyond the first and the last score it is constant."""
+        """Return the probability of inclusion, constant before the first score and after the last."""
         after = bisect_right(self.scores, score)
         if after == 0:
             return self.shares[0]
@@ -85,7 +85,7 @@ Calibrator: TypeAlias = Platt | Isotonic  # a rising curve from a score to the p
 
 
 def method_for(labels: Sequence[bool]) -> Method | None:
-    """Return the method for so many decided records; None: too few."""
+    """Return the method for these decided records, True for an include; None: too few records."""
     includes = sum(labels)
     rarer = min(includes, len(labels) - includes)
     if rarer < FEWEST:
@@ -137,7 +137,7 @@ def _fit(method: Method, scores: Sequence[float], labels: Sequence[bool]) -> Cal
 def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
     """Return the curve by pooling adjacent violators: equal scores form a block.
 
-    A block whose share of includes does not exceed the previous block's joins it.
+    A block whose share of includes does not exceed the previous block's joins that block.
     """
     tied: dict[float, list[bool]] = {}
     for score, label in sorted(zip(scores, labels, strict=True)):

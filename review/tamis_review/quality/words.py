@@ -144,7 +144,7 @@ def remarks(matching: Matching) -> list[str]:
 
 
 def sampling_remark(sampling: Sampling) -> str | None:
-    """Return why the figures represent the batch less well, as a sentence; None if nothing speaks against them."""
+    """Return a sentence on how the labels' position limits the figures; None if it does not."""
     match sampling.lie:
         case Lie.SELECTED:
             return (
@@ -187,7 +187,7 @@ def threshold_rows(calibration: Calibration) -> list[FigureRow]:
 
 
 def holds_for(sampling: Sampling) -> str | None:
-    """Return the records that a threshold from such labels holds for, as text; None if the labels were selected."""
+    """Return a sentence on the records that a threshold from such labels holds for; None for selected labels."""
     return _DRAWN if sampling.seed is not None else _HOLDS.get(sampling.lie)
 
 

@@ -264,8 +264,8 @@ def _branch(main: Placed, side: Placed) -> str:
 
 
 def _down(above: list[Placed], mains: list[Placed]) -> list[str]:
-    """Return the arrows from each box to the box below it. If several columns end in one box, the others enter it from
-    the side.
+    """Return the arrows from each box to the box below it. If several columns end in one box, the arrows of the other
+    columns enter this box from the side.
     """
     arrows = [arrow_svg(box.centre, box.bottom, box.centre, main.y) for box, main in zip(above, mains, strict=False)]
     end = mains[-1]

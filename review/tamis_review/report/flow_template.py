@@ -238,7 +238,7 @@ def _screened(stage: FlowStage, later: FlowStage | None, which: str, flow: Flow,
 
 
 def _reasons(stage: FlowStage, flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
-    """Return lines for the model's reasons, under their own heading if people confirmed some of its exclusions."""
+    """Return lines for the model's reasons, under a heading if people confirmed some of the model's exclusions."""
     detail = _detail(stage.excluded, flow, most)
     if not detail or not stage.excluded_confirmed:
         return detail
@@ -352,7 +352,7 @@ def _with_next(stages: Sequence[FlowStage]) -> Iterator[tuple[FlowStage, FlowSta
 
 
 def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[BoxLine, ...]:
-    """Return a line for each kind. If there are more than `most`, the last ones are combined."""
+    """Return a line for each kind. If there are more than `most`, the last kinds are combined."""
     lines = [BoxLine(tally.name, tally.n, depth) for tally in tallies]
     if most is None or len(lines) <= most:
         return tuple(lines)

@@ -160,7 +160,7 @@ def _row(name: str, agreement: Agreement) -> AgreementRow:
 
 
 def range_words(low: float | None, high: float | None) -> str:
-    """Return `0.41 to 0.67`; "" without an interval."""
+    """Return an interval as text: `0.41 to 0.67`; "" without an interval."""
     return "" if low is None or high is None else f"{two_places(low)} to {two_places(high)}"
 
 

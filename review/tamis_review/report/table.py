@@ -127,7 +127,7 @@ Marks = dict[str, list[list[Any]]]  # field -> start, end and label of each pass
 
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
-    """Return one row. `later`: the results of later stages of the review."""
+    """Return a record's row of the table. `later`: the record's results in later stages of the review."""
     fields = _fields(result.item, _marks(result), JUDGED if operation == JUDGE else None)
     more = {"cut": result.cut_words, "fields": fields, "later": list(later)}
     return _present(_named(result) | _in_the_end(operation, result) | more)

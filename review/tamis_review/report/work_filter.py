@@ -120,7 +120,7 @@ def place_of(text: str) -> int:
 
 
 def ranked(first: Iterable[int], count: int) -> list[int]:
-    """Return all places of a batch of `count` items: those in `first` without repeats, then the rest in order."""
+    """Return all places of a batch of `count` items: the places in `first` without repeats, then the others."""
     return list(dict.fromkeys(chain((place for place in first if place < count), range(count))))
 
 
