@@ -1,4 +1,4 @@
-"""The transfer from a stage or search of a review to the next."""
+"""The transition from a stage or search of a review to the next: known records, and items to judge."""
 
 from collections.abc import Iterator
 

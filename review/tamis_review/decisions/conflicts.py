@@ -1,4 +1,4 @@
-"""Conflicts: records on which people decided differently, not settled yet.
+"""Conflicts: records on which people decided differently, as long as no decision settles them.
 
 If the model is the second reader, records on which people disagree with it are conflicts too.
 """

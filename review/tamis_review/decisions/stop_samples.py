@@ -6,7 +6,8 @@ Decisions on these records are ordinary decisions.
 
 An audit of all exclusions is drawn like a sample of the stop rule. If these exclusions are all the unread records, the
 audit is the beginning of the sample with the same seed. But people may look at an audit's results before they decide
-whether to use it. So each audit of all exclusions counts as an attempt, and spends its part of the doubt.
+whether to use it. So each audit of all exclusions counts as an attempt, and spends its part of the doubt (1 -
+confidence).
 """
 
 import secrets

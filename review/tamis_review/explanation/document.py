@@ -1,8 +1,8 @@
 """An explanation as one document: question, answers, conclusion, people's decisions, and cost.
 
-The module also gives the reasons for a result: the rule and the formula behind it, with the numbers filled in. They
-come from the ledger's row of the decision. Each formula is calculated again; if the stored number differs, the text
-says so.
+The module also gives the reasons for a result: the rule and the formula behind it, with the numbers filled in. All
+numbers come from the ledger's row of the decision. Each formula is calculated again; if the stored number differs, the
+text says so.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Patterns compiled by RE2, which takes linear time for any pattern. The error for an invalid pattern shows where."""
+"""Patterns compiled by RE2, which takes linear time for any pattern.
+
+The error for an invalid pattern shows the place of the fault.
+"""
 
 from collections.abc import Callable, Sequence
 

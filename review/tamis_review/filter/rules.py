@@ -1,4 +1,4 @@
-"""The meaning of each default keyword: its rule, its conditions, and its other meanings."""
+"""The meaning of each default keyword: its rule, when a mention rejects, and contexts that give it another meaning."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""JSONL: one JSON object a line, under its own names."""
+"""JSONL: one JSON object a line. A record keeps the object's names."""
 
 import json
 import math

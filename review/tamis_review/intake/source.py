@@ -1,4 +1,4 @@
-"""The memory that a record has of its file's fields: `_source`, for their restoration by a writer.
+"""The memory that a record has of its file's fields: `_source`, with which a writer restores the fields.
 
 `_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` if a format needs more. It does not repeat texts
 of the record. Each entry locates a field's text:

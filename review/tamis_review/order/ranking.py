@@ -2,7 +2,7 @@
 
 The language model's score and the text model's score become comparable through their ranks, and are added with
 weights. A logistic regression of people's decisions gives the weights: the better a score separates the includes, the
-higher its weight. It begins with expected weights, which few decisions hardly change.
+higher its weight. The regression begins with expected weights, which few decisions hardly change.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The stages of a review in the ledger: the first is begun at the submission, the next when a stage completes, once.
+"""The stages of a review in the ledger: submission begins the first, each completed stage the next, exactly once.
 
 A later stage may judge the results of the stage before against their records.
 """

@@ -9,12 +9,13 @@ is rejected after n records with k includes if n reaches c(k), the smallest numb
 
     C(c(k-1), k) * C(N - n, K - k) / C(N, K) <= doubt / ((k + 1) (k + 2)),     c(-1) = 0
 
-and n >= k (N + 1) / (K + 1), the expected place of the k-th include. The left side is the probability that k includes
-lie among the first c(k-1) records and none after these up to n: the hypothesis is rejected now, not before. These
-probabilities sum to at most `doubt` over all k. So people may look at the bound after every record. Only the sum over k
-costs something, because with k includes found there is a single moment of rejection. From that place on the left side
-falls as K grows (the quotient of the terms of K + 1 and K is (N - n - K + k) (K + 1) / ((N - K) (K + 1 - k)), at most 1
-there). By induction over k, c(k) falls too. So rejecting K rejects K + 1, and the largest remaining K is a bound.
+and n >= k (N + 1) / (K + 1), the expected place of the k-th include. The doubt is the allowed probability of a wrong
+bound, at most 1 - confidence. The left side is the probability that k includes lie among the first c(k-1) records and
+none after these up to n: the hypothesis is rejected now, not before. These probabilities sum to at most `doubt` over
+all k. So people may look at the bound after every record. Only the sum over k costs something, because with k includes
+found there is a single moment of rejection. From that place on the left side falls as K grows (the quotient of the
+terms of K + 1 and K is (N - n - K + k) (K + 1) / ((N - K) (K + 1 - k)), at most 1 there). By induction over k, c(k)
+falls too. So rejecting K rejects K + 1, and the largest remaining K is a bound.
 
 The parts are 1/2, 1/6, 1/12, ..., together 1. Parts that halve each time need 2 % fewer records after one find, as many
 after four, and far more after ten, as in large reviews.
