@@ -79,7 +79,7 @@ class AuditVerdict(Frozen):
 
 
 def verdict(audit: Audit, level: float = LEVEL) -> AuditVerdict:
-    """Return the numbers of an audit."""
+    """Return the numbers of an audit, with the bound on the missed records."""
     missed, undecided = len(audit.missed), audit.sample - audit.decided
     most = most_in_population(missed + undecided, audit.sample, audit.population, level)
     return AuditVerdict(
@@ -148,7 +148,7 @@ def include_missed_records(connection: Connection, audit: Audit) -> tuple[Overri
 
 
 def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
-    """Return the places of the records that an audit of this stratum samples. Raise `InvalidRequest` if none."""
+    """Return the places of the records that an audit of this stratum samples. Raise `InvalidRequest` without any."""
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if not kind_of(batch.operation).decides():
         raise InvalidRequest(

@@ -25,7 +25,7 @@ NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
 
 
 def decision_of(row: ItemResult) -> str:
-    """Return include, exclude, uncertain, duplicate, conflict, `not decided`, or the value of another operation.
+    """Return include, exclude, uncertain, duplicate, conflict or `not decided`; for other operations, the value.
 
     A human decision overrides the software's. Contradicting human decisions give `conflict`.
     """

@@ -151,7 +151,7 @@ class ForeignWord:
 
 @dataclass(frozen=True)
 class ForeignRow:
-    """A record's row."""
+    """A row of a file: a record and people's decisions on it."""
 
     place: str  # place in the file, such as `line 12`
     record: Mapping[str, str]  # id, title, doi, pmid, as far as the row has them

@@ -123,7 +123,7 @@ def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[
 
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
-    """Return the figures from decisions by place: the software's, the overrides, and the audits."""
+    """Return the figures of agreement. `system`, `overridden`: the software's and people's decisions by place."""
     human = _human(overridden, audits)
     agreements = {
         among: agreement([*both_said(system, decided).values()], categories=(INCLUDE, EXCLUDE))

@@ -141,7 +141,7 @@ class RefusedDecision(InvalidParameters):
 
 @dataclass(frozen=True)
 class Written:
-    """Recorded decisions."""
+    """The result of recording decisions."""
 
     overrides: tuple[Override, ...]  # the recorded decision for each given decision, in the given order
     new: int  # decisions not recorded before

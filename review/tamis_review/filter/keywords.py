@@ -87,7 +87,7 @@ class Keywords:
         return self._any is not None and self._any.search(text) is not None
 
     def mentions(self, text: bytes) -> Iterator[Mention]:
-        """Yield at most `MOST_MENTIONS`, in the text's order, without nesting."""
+        """Yield at most `MOST_MENTIONS` mentions, in the text's order, without nesting."""
         if self._any is None:
             return
         for match in islice(self._any.finditer(text), MOST_MENTIONS):

@@ -47,7 +47,7 @@ class Value:
 
 @dataclass
 class Macros:
-    """The text names that a file defines."""
+    """The names that a file defines with `@string`, and their texts."""
 
     defined: dict[str, str] = field(default_factory=dict)
 
@@ -93,7 +93,7 @@ def _parts(raw: str) -> list[tuple[str, str]] | None:
 
 
 def _end_of(raw: str, at: int, opened: str) -> int | None:
-    """Return the end of the text that began at `at`, after `opened`."""
+    """Return the end of the text that begins at `at`, after the delimiter `opened`; None if it does not end."""
     depth = 0
     for mark in _MARK.finditer(raw, at):
         if depth == 0 and mark[0] == ("}" if opened == "{" else '"'):

@@ -84,7 +84,7 @@ def is_decision(column: str) -> bool:
 
 @dataclass(frozen=True)
 class Columns:
-    """A header row."""
+    """The columns of a table, from its header row."""
 
     names: Sequence[str]
 

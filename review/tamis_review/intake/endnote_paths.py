@@ -50,7 +50,7 @@ def begins_anew(path: str, element: str) -> str:
 
 
 def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
-    """Return the elements with these texts. A line break within a text is written as `line_break`."""
+    """Return the XML of the elements with these texts. A line break within a text is written as `line_break`."""
     parts: list[str] = []
     opened: list[str] = []
     for leaf in leaves:

@@ -56,7 +56,7 @@ class Journal:
 
 
 def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
-    """Return the journal under all names and numbers of the record."""
+    """Return the journal with all names and numbers that the record has."""
     ways = {way for text in names for name in _names(text[:NAME_READ]) for way in _ways(name)}
     numbers = {"".join(number).upper() for text in issns for number in _ISSN.findall(text[:NAME_READ])}
     return Journal(frozenset(ways), frozenset(numbers))

@@ -174,7 +174,7 @@ class _Reading:
             self._keep("pubmed_copyright", self.unbroken(self.body.pop()))
 
     def unbroken(self, text: str) -> str:
-        """Return a paragraph without line breaks made for length."""
+        """Return a paragraph without the line breaks of long lines."""
         if self._line_break:
             return _BROKEN.sub(self._line_break, text).strip()
         return text.replace(" \n", " ").strip()

@@ -53,7 +53,7 @@ class Pattern:
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """The table of a format."""
+    """The table that describes a tagged format."""
 
     form: Format
     prefix: str  # for the names of kept tags: `wos` gives `_wos_CR`

@@ -70,7 +70,7 @@ class Agreement(Frozen):
 
 @dataclass(frozen=True)
 class Table:
-    """The counts of two raters' yes and no on the same records."""
+    """The counts of two raters' verdicts, yes or no, on the same records."""
 
     both: int  # yes by both
     first: int  # yes by the first rater alone

@@ -112,7 +112,7 @@ class Design:
         )
 
     def level(self, records: Sequence[Judged], counted: Callable[[Judged], bool]) -> float | None:
-        """Return the level that widens an interval over these records enough; None: no interval."""
+        """Return the confidence level whose ordinary interval is as wide as the design requires; None: no interval."""
         match self.sampling.lie:
             case Lie.CENSUS | Lie.RANDOM:
                 return LEVEL

@@ -34,7 +34,10 @@ TINY = 1e-300  # replaces 0 where the fraction would divide by it
 
 
 def largest(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """Return the largest number from `low` to `high` that meets a condition: `low` does, and none above the result."""
+    """Return the largest number from `low` to `high` that meets the condition `holds`.
+
+    `low` meets the condition. If a number fails, all larger numbers fail too.
+    """
     return low + bisect_left(range(low + 1, high + 1), True, key=lambda number: not holds(number))
 
 

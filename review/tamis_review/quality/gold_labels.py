@@ -46,7 +46,7 @@ class GoldLabels:
 
     @classmethod
     def of(cls, labels: Mapping[str, bool]) -> "GoldLabels":
-        """Return a program's labels: by item id, True for included."""
+        """Return a program's labels. `labels`: item id -> True for included."""
         return cls(tuple(GoldLabel(item_id, included) for item_id, included in labels.items()))
 
 

@@ -128,7 +128,7 @@ def calibration_sentences(calibration: CalibratedScore) -> list[str]:
 
 
 def remarks(matching: Matching) -> list[str]:
-    """Return a sentence for each kind of record or label without a partner."""
+    """Return sentences on labels without a record, records without a label, and duplicates."""
     sentences = []
     if matching.without_record:
         sentences.append(

@@ -287,7 +287,7 @@ def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterato
 
 
 def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> Iterator[Step]:
-    """Yield a stage that neither includes nor excludes: the records given to a model, and those with a result."""
+    """Yield the steps of a stage that excludes nothing: records given to a model, and records with a result."""
     noun, failed = kind_of(stage.operation).report_noun, _failed(stage)
     sides = (
         *_if_any("No result because of an error", total(failed), _parts(failed, 0, most)),

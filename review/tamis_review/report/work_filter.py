@@ -101,7 +101,7 @@ class Said:
     value: object = None  # value of the decision that counts
 
     def waits(self, mode: ScreeningMode, me: str) -> bool:
-        """Return whether the record still waits for `me`."""
+        """Return whether the record still waits for a decision of `me`."""
         return me not in self.reviewers and not self.settled and len(self.reviewers) < _READERS[mode]
 
 
