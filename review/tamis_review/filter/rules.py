@@ -12,7 +12,7 @@ class Weight(StrEnum):
 
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
     SUBJECT = "subject"  # rejects if the paper does not mention people, or studies the subject in its own work
-    HINT = "hint"  # as SUBJECT in a title; in an abstract only if the paper mentions or studies animals
+    HINT = "hint"  # as SUBJECT, but in an abstract only if the paper mentions animals or works with them
     WEAK_HINT = "weak hint"  # rejects if the paper mentions animals and not people
     DESIGN = "design"  # rejects in a title without another design, or in an abstract about its own paper
     SERIES = "series"  # as DESIGN, unless the paper counts ten patients or more

@@ -103,7 +103,7 @@ class Design:
     ) -> Reliability:
         """Return the reliability curve over the records that have a confidence, with the intervals allowed.
 
-        `right`: whether the human agrees with the confident decision.
+        `right`: whether the human agrees with the decision that has this confidence.
         """
         sure = [(value, record) for record in records if (value := confidence(record)) is not None]
         return reliability(
