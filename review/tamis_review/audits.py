@@ -17,12 +17,12 @@ def draw_audit(batch: Batch, n: int, *, seed: int, stratum: Stratum = Stratum.AL
     """Draw a simple random sample, without replacement, of `n` excluded records for a human to judge.
 
     If there are fewer, all are drawn. The population is the records excluded by the initial filter's rules, the
-    model, or both, without a human decision. Copies are not included, because their originals were screened. The
-    same seed draws the same sample from the same population; an existing audit is returned unchanged.
+    model, or both, without a human decision. It has no duplicates, because their originals were screened. The same
+    seed draws the same sample from the same population; an existing audit is returned unchanged.
 
     Raises:
         InvalidParameters: `n` below 1, or an invalid seed.
-        InvalidRequest: the batch does not decide about records, is not completed, or excluded none.
+        InvalidRequest: the batch does not decide about records, is not completed, or excluded no record.
         LedgerUnavailable: the ledger does not answer.
     """
     check_draw(n, seed)
@@ -46,7 +46,7 @@ def list_audits(batch: Batch) -> list[Audit]:
 
 
 def audit(client: Session, audit_id: str) -> Audit:
-    """Return the audit of this id, or unique beginning. Raise `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the audit with this id, or unique beginning of an id. Raise `UnknownBatch`, `LedgerUnavailable`."""
     with client.reading() as connection:
         return ledger.read_audit(connection, ledger.find_audit(connection, audit_id))
 

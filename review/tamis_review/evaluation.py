@@ -18,7 +18,9 @@ from .quality.pilot import Calibrated
 
 
 def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
-    """Draw a random sample of `n` records, without copies, for a human to label; a seed always draws the same.
+    """Return a random sample of `n` records for a human to label, without duplicates.
+
+    The same seed draws the same sample.
 
     Raises `InvalidParameters` for an `n` below 1 or an invalid seed, and `LedgerUnavailable`.
     """
@@ -30,7 +32,7 @@ def draw_pilot(batch: Batch, n: int, *, seed: int) -> Pilot:
 def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEvaluation:
     """Compare the batch's decisions with a human's labels: rates, lost evidence, calibration, agreement.
 
-    `labels` is a file for `read_labels`, with its `column`; or a dict, by item id True for included.
+    `labels` is a file for `read_labels`, with its `column`; or a dict from item id to True for included, else False.
 
     Raises `InvalidRequest` if the operation decides nothing, there is no label, or labels and records do not fit
     together, `InputError` for a file without labels, `ConfigurationError` without the extra `files`,
@@ -43,7 +45,7 @@ def evaluate(batch: Batch, labels: Labels, column: str | None = None) -> GoldEva
 def calibrate(
     batch: Batch, labels: Labels, recall: float = 0.95, delta: float = 0.05, *, column: str | None = None
 ) -> Calibrated:
-    """Find the threshold score that keeps `recall` of the includes with probability 1 - `delta`.
+    """Return the threshold score that keeps `recall` of the includes with probability 1 - `delta`.
 
     The labels come from a random sample, as `draw_pilot` draws it. `calibration.refusal` gives the reason for no
     threshold; `kept` shows for each of the batch's `records` whether the threshold keeps it.
@@ -65,7 +67,7 @@ def measure_agreement(batch: Batch) -> AgreementFigures:
 def measure_panel(batch: Batch, labels: Labels | None = None, column: str | None = None) -> PanelFigures:
     """Return the agreement of the models of the batch's panel, their joint errors, and each model's contribution.
 
-    Errors are measured by `labels`, as in `evaluate`; None: by people's decisions about the batch.
+    Errors are counted against `labels`, as in `evaluate`; None: against people's decisions about the batch.
 
     Raises `InvalidRequest` if the batch asks a single model, else as `evaluate`.
     """

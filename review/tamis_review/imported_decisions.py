@@ -27,9 +27,9 @@ def import_decisions(
     everything: str | None = None,
     dry_run: bool = False,
 ) -> Imported:
-    """Record decisions made elsewhere, all or none: a table, or an export of Rayyan, Covidence or ASReview.
+    """Record decisions made elsewhere, all or none, from a table or an export of Rayyan, Covidence or ASReview.
 
-    Records are matched by id, DOI, PMID and title. A row without a record, or with several, is named and skipped.
+    Records are matched by id, DOI, PMID and title. A row that matches no or several records is named and skipped.
     Importing a file again adds nothing.
 
     Args:
@@ -37,9 +37,9 @@ def import_decisions(
         path: the file.
         reviewer: the author of the decisions; in a file with several people, the person to import.
         stage: the subject: the batch's question, retrieval of reports, or full texts.
-        settles: they count over others' decisions.
+        settles: the decisions count over other people's decisions.
         columns: names of columns that are not to be guessed.
-        words: meanings of words in the file, besides the built-in ones.
+        words: meanings of words in the file, besides the built-in meanings.
         everything: include, exclude or uncertain: the decision on every record of the file.
         dry_run: report the import without recording it.
 

@@ -1,4 +1,4 @@
-"""People's decisions about the records of a batch, beside the model's without replacing them."""
+"""People's decisions about the records of a batch, stored beside the model's decisions, which they do not replace."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,10 +26,10 @@ def override(
     reason: str | None = None,
     decision_id: UUID | None = None,
 ) -> Override:
-    """Decide about an item; return the reviewer's current decision.
+    """Record a reviewer's decision about an item, and return it.
 
-    It replaces only the same reviewer's earlier decision. If people disagree and no decision
-    settles it, none of them counts.
+    The decision replaces only the same reviewer's earlier decision. If people disagree and no decision settles the
+    conflict, no decision counts.
 
     Args:
         batch: the batch.
@@ -40,10 +40,10 @@ def override(
             `uncertain`.
         reviewer: the author of the decision.
         note: the reason in free text.
-        settles: this decision counts over others' decisions.
+        settles: this decision counts over other people's decisions.
         stage: the subject: the batch's question, retrieval of the report, or its full text.
         reason: the reason for exclusion, or for not getting a report.
-        decision_id: the caller's own; the same id again returns the same decision, and writes nothing.
+        decision_id: chosen by the caller. A call with a known id writes nothing, and returns that id's decision.
 
     Raises:
         IdempotencyConflict: this id belongs to another decision.
@@ -59,7 +59,7 @@ def override(
 def withdraw_override(
     batch: Batch, index: int, *, reviewer: str, note: str | None = None, stage: HumanStage = HumanStage.OWN
 ) -> Override:
-    """Withdraw a reviewer's decision about an item; the software's or others' decision counts again.
+    """Withdraw a reviewer's decision about an item. The software's or other people's decision counts again.
 
     Raises `InvalidParameters` naming the actual reviewers if this reviewer has decided nothing; else as `override`.
     """
@@ -67,7 +67,7 @@ def withdraw_override(
 
 
 def decide(batch: Batch, decisions: Sequence[HumanDecision]) -> list[Override]:
-    """Record many decisions, all or none; return each reviewer's current decision on each item, in the given order.
+    """Record many decisions, all or none, and return the recorded decisions in the given order.
 
     Raises `RefusedDecision`, an `InvalidParameters` with the place of the refused decision, and
     `LedgerUnavailable`.
@@ -86,7 +86,7 @@ def list_overrides(batch: Batch, *, history: bool = False) -> list[Override]:
 
 
 def count_human_decisions(batch: Batch) -> HumanCounts | None:
-    """Return how many records people decided, with and against the software; None if there are none.
+    """Return how many records people decided, with and against the software; None without human decisions.
 
     Raises `LedgerUnavailable`.
     """
@@ -95,7 +95,7 @@ def count_human_decisions(batch: Batch) -> HumanCounts | None:
 
 
 def list_conflicts(batch: Batch) -> list[Conflict]:
-    """Return the records on which people disagree and no decision settles it, with all their decisions.
+    """Return the records on which people disagree and no decision settles the conflict, with all decisions.
 
     Raises `LedgerUnavailable`.
     """

@@ -62,19 +62,19 @@ def next_records(
 
     First comes the open sample of `draw_stop_sample`. Then come the records that the model's score and the texts of
     decided records make most promising. Records excluded by the initial filter's rules come last. For up to 5,000
-    records the answer follows from seed and decisions. For more it is the kept order without the decided records,
-    while the order is updated.
+    records, the order is updated first if that is quick. Otherwise the records come from the stored order, without the
+    decided records, while it is updated.
 
     Args:
         batch: the batch.
         n: the number of records, at most 1,000.
-        reviewer: skip the records that this person has decided, and begin with those decided by others: for people
-            who read in pairs, and blind. None: skip the records that any person has decided.
-        seed: of the draws; the same seed and decisions give the same order.
+        reviewer: skip the records that this person has decided, and begin with records that others have decided. For
+            people who read in pairs, or blind. None: skip the records that any person has decided.
+        seed: of the random draws. The same seed and decisions give the same order.
         explore: the share of places for records drawn at random; None: a fiftieth.
         fresh: wait until the order includes every decision.
         by: `disagreement`: begin with the records on which the models of the batch's panel differ.
-        blind: by number, so that neither places nor figures reveal decisions of the model or others.
+        blind: order by number, so that neither places nor figures reveal decisions of the model or other people.
 
     Raises:
         InvalidRequest: the operation does not include or exclude; or `by` disagreement with a single model.
@@ -92,13 +92,13 @@ def next_records(
 def may_stop(
     batch: Batch, recall: float | None = None, confidence: float | None = None, *, human_errors: bool = True
 ) -> StopAnswer:
-    """Return whether people may stop reading with a promise, and the cost. Draws nothing.
+    """Return whether people may stop reading with this recall and confidence, or how much to read. Draws nothing.
 
     Args:
         batch: the batch.
         recall: the wanted share of all includes, above 0 and at most 1; None: that of the last sample, else 0.95.
-        confidence: of the promise, between 0 and 1; None: likewise.
-        human_errors: count overlooked includes, as far as doubly read records show them.
+        confidence: the wanted confidence, between 0 and 1; None: likewise.
+        human_errors: also count includes that people overlook, as far as doubly read records show them.
 
     Raises:
         InvalidParameters: an invalid recall or confidence.
@@ -118,14 +118,14 @@ def draw_stop_sample(
     audit: str | None = None,
     human_errors: bool = True,
 ) -> StopAnswer:
-    """Draw as many unread records as the promise needs; return the answer of `may_stop` with them.
+    """Draw as many unread records as people must read to stop, and return the answer of `may_stop` with them.
 
-    An open sample is extended. Otherwise a sample is opened with this seed (None: any); the same seed draws the
-    same records of the same rest. Decisions on its records are ordinary decisions. A new sample may begin with an
-    `audit` of all exclusions, if these are all the unread records: its decisions then count.
+    An open sample is extended. Otherwise a sample is opened with this seed (None: a random seed). The same seed draws
+    the same records if the same records are unread. Decisions on them are ordinary decisions. A new sample may begin
+    with an `audit` of all exclusions, if these are all the unread records: the audit's decisions then count.
 
-    Raises as `may_stop`; `InvalidParameters` also for an invalid seed, or another than the open sample's, and
-    `InvalidRequest` if the batch is not finished, the promise is out of reach, or the audit has other records.
+    Raises as `may_stop`; `InvalidParameters` also for an invalid seed, or a seed other than the open sample's, and
+    `InvalidRequest` if the batch is not finished, the recall is out of reach, or the audit has other records.
     """
     with batch.session.writing() as connection:
         stop_samples.draw_sample(
@@ -135,11 +135,11 @@ def draw_stop_sample(
 
 
 def close_stop_sample(batch: Batch) -> StopAnswer:
-    """Stop drawing from the open sample; return the answer of `may_stop` without it.
+    """Stop drawing from the open sample, and return the answer of `may_stop` afterwards.
 
-    Its read records still count. The next sample is another attempt, and may spend less of the doubt.
+    The sample's read records still count. The next sample is another attempt, and may need more records.
 
-    Raises `InvalidRequest` if none is open, and `LedgerUnavailable`.
+    Raises `InvalidRequest` if no sample is open, and `LedgerUnavailable`.
     """
     with batch.session.writing() as connection:
         stop_samples.close_sample(connection, batch.uuid)

@@ -35,7 +35,7 @@ def read_failures(batch: Batch) -> RetryBias:
 
 
 def results_frame(batch: Batch, library: FrameLibrary | None = None) -> Any:
-    """Return every item with its result as a data frame: a row per item, in order, the columns of `tamis results`.
+    """Return a data frame with a row for each item, in order, and the columns of `tamis results`.
 
     `value` and `final_value` have the type of the operation's values, the fields of an extraction are JSON text.
     `library` is `pandas`, `polars` or `arrow` (a `pyarrow.Table`); None: the first installed.

@@ -28,7 +28,7 @@ def remark(
     remove: bool = False,
     alone: bool = False,
 ) -> int:
-    """Add labels and notes to items, or remove them, all or none; return how many changed.
+    """Add labels and notes to items, or remove them, all or none. Return the number added or removed.
 
     `alone`: ignore other reviewers' labels and notes, for blind reading.
 
@@ -61,7 +61,7 @@ def remark(
 
 
 def count_labels(batch: Batch, *, reviewer: str = "", hidden: Collection[int] = ()) -> Counter[str]:
-    """Return how many items have each label; at `hidden` places only labels of `reviewer` count.
+    """Return how many items have each label. At the places in `hidden`, only labels of `reviewer` count.
 
     Raises `LedgerUnavailable`.
     """
@@ -76,7 +76,7 @@ def labelled_places(batch: Batch, label: str) -> Sequence[int]:
 
 
 def _checked(kind: RemarkKind, text: str, most: int) -> str:
-    """Return the text as stored; a label is on one line, so that equal words are equal labels."""
+    """Return the text as stored. Raise `InvalidParameters` if it is empty or cannot be stored."""
     kept = checked_text(kind.value, text, most)
     if kept is None:
         raise InvalidParameters(f"the {kind.value} is empty")

@@ -1,4 +1,4 @@
-"""Audits of exclusions: the population of a sample, people's decisions on it, and the records missed.
+"""Audits of exclusions: the records to sample from, people's decisions on a sample, and the records missed.
 
 The verdict bounds the missed records among all exclusions.
 """
@@ -79,7 +79,7 @@ class AuditVerdict(Frozen):
 
 
 def verdict(audit: Audit, level: float = LEVEL) -> AuditVerdict:
-    """Return the numbers of an audit."""
+    """Return the numbers of an audit, with the bound on the missed records."""
     missed, undecided = len(audit.missed), audit.sample - audit.decided
     most = most_in_population(missed + undecided, audit.sample, audit.population, level)
     return AuditVerdict(
@@ -130,7 +130,10 @@ class Recorded:
 
 
 def include_missed_records(connection: Connection, audit: Audit) -> tuple[Override, ...]:
-    """Include the missed records by an override of the same reviewer and note, unless a human has decided."""
+    """Record an override that includes each missed record, with the audit's reviewer and note, and return them all.
+
+    Records with a human decision are skipped.
+    """
     batch_id = UUID(audit.batch_id)
     one_at_a_time(connection, batch_id)
     value = kind_of(read_operation_name(connection, batch_id)).includes
@@ -145,7 +148,7 @@ def include_missed_records(connection: Connection, audit: Audit) -> tuple[Overri
 
 
 def read_population(connection: Connection, batch_id: UUID, stratum: Stratum) -> list[int]:
-    """Return the records that an audit of this stratum draws from. Raise `InvalidRequest` if there are none."""
+    """Return the places of the records that an audit of this stratum samples. Raise `InvalidRequest` without any."""
     batch = connection.execute(select(batches.c.operation, batches.c.state).where(batches.c.id == batch_id)).one()
     if not kind_of(batch.operation).decides():
         raise InvalidRequest(
@@ -174,7 +177,7 @@ def may_be_drawn(connection: Connection, batch_id: UUID, operation: str, stratum
 
 
 def _excluded(batch_id: UUID, operation: str, stratum: Stratum) -> Select[Any]:
-    """Return the excluded records without a human decision."""
+    """Return the query for the stratum's excluded records without a human decision."""
     final = outcomes(batch_id, operation).subquery("each")
     return select(final.c.idx).where(final.c.outcome.in_(_OUTCOMES[stratum]), final.c.human.is_(None))
 
@@ -182,7 +185,10 @@ def _excluded(batch_id: UUID, operation: str, stratum: Stratum) -> Select[Any]:
 def write_decisions(
     connection: Connection, audit_id: UUID, decisions: Sequence[AuditDecision], *, correct: bool
 ) -> int:
-    """Write the decisions; return how many are new. Raise `RefusedDecision`."""
+    """Write an audit's decisions, and return how many are new or changed.
+
+    `correct`: a decision may contradict an earlier decision. Raises `RefusedDecision` if a decision is invalid.
+    """
     one_at_a_time(connection, audit_id)
     before = {item.index: item for item in read_audit(connection, audit_id).items}
     rows: list[dict[str, object]] = []

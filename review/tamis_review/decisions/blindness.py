@@ -23,7 +23,7 @@ def is_hidden(mode: ScreeningMode, decided: Collection[str], me: str, *, kept_ou
         mode: the screening mode of the batch.
         decided: the names of reviewers with a current decision on the record, in the stage of the batch itself.
         me: the reviewer's name.
-        kept_out: a rule removed the record before anyone read it (a copy, the initial filter). It needs no
+        kept_out: a rule removed the record before anyone read it (a duplicate, or by the initial filter). It needs no
             decision, so it is hidden only once a person has decided.
     """
     if not mode.blind or (kept_out and not decided):
@@ -47,7 +47,7 @@ def read_mode_set(connection: Connection, batch_id: UUID) -> ScreeningModeSet:
 
 
 def set_mode(connection: Connection, batch_id: UUID, mode: ScreeningMode, *, set_by: str) -> ScreeningModeSet:
-    """Set the screening mode of a batch, in the caller's transaction; an unchanged mode adds nothing.
+    """Set the screening mode of a batch, in the caller's transaction. An unchanged mode adds no row.
 
     Raises:
         InvalidParameters: the name is missing.
@@ -70,7 +70,7 @@ def hidden_from(
 ) -> set[int]:
     """Return the places of the records whose decisions this reviewer must not see yet; empty in the mode `single`.
 
-    In the mode `model_audited` these are the drawn records not judged yet, the same for every reviewer. `places`:
+    In the mode `model_audited` these are the audit's records that are not judged yet, for every reviewer. `places`:
     only these; None: the whole batch.
     """
     mode = read_mode(connection, batch_id)

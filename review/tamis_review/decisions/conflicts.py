@@ -1,4 +1,4 @@
-"""Conflicts: records on which people decided differently, not settled yet.
+"""Conflicts: records on which people decided differently, as long as no decision settles them.
 
 If the model is the second reader, records on which people disagree with it are conflicts too.
 """
@@ -58,12 +58,15 @@ def read_conflicts(connection: Connection, batch_id: UUID) -> list[Conflict]:
 
 
 def read_differing(connection: Connection, batch_id: UUID) -> set[int]:
-    """Return the places of records on which only the model, as second reader, disagrees; empty in other modes."""
+    """Return the places of records on which only the model disagrees; empty unless it is the second reader."""
     return {row.idx for row in _differing(connection, batch_id)}
 
 
 def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
-    """Return records on which people agree, unsettled, and the model disagrees, if it is the second reader."""
+    """Return records on which people agree but the model disagrees; empty unless the model is the second reader.
+
+    Records with a settling decision are omitted.
+    """
     if read_mode(connection, batch_id) is not ScreeningMode.MODEL_SECOND:
         return []
     view = standing_decisions.c
@@ -79,7 +82,7 @@ def _differing(connection: Connection, batch_id: UUID) -> Sequence[Any]:
 
 
 def _decisions(batch_id: UUID) -> Select[Any]:
-    """Return the records of a batch with human decisions, by stage, with their titles."""
+    """Return the query for index, stage and title of a batch's records with human decisions."""
     view = standing_decisions.c
     return (
         select(view.idx, view.stage, payloads.c.payload.op("->>")("title").label("title"))

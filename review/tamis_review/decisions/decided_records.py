@@ -25,9 +25,9 @@ NOT_DECIDED = "not decided"  # failed, cancelled or pending: never an exclusion
 
 
 def decision_of(row: ItemResult) -> str:
-    """Return include, exclude, uncertain, duplicate, `not decided`, or the value of an operation that screens nothing.
+    """Return include, exclude, uncertain, duplicate, conflict or `not decided`; for other operations, the value.
 
-    A human decision overrides the software's; contradicting human decisions give `conflict`.
+    A human decision overrides the software's. Contradicting human decisions give `conflict`.
     """
     if row.conflict:
         return CONFLICT
@@ -41,9 +41,9 @@ def decision_of(row: ItemResult) -> str:
 
 
 def with_decision(row: ItemResult) -> dict[str, Any]:
-    """Return the record of a result with decision, confidence, reason and exclusion reason in the writers' fields.
+    """Return a result's record with decision, confidence, reason and exclusion reason, in the fields that files get.
 
-    It also gets its source, if the batch has several, and people's labels and notes.
+    The record also gets its source, if the batch has several, and people's labels and notes.
     """
     added: dict[str, Any] = {DECISION: decision_of(row), EXCLUSION_REASON: row.exclusion_reason}
     if row.conflict:
@@ -73,7 +73,7 @@ def with_decision(row: ItemResult) -> dict[str, Any]:
 def decided_records(
     batch_id: str, rows: Iterable[ItemResult], only: Collection[str] | None = None
 ) -> Iterator[Spool[dict[str, Any]]]:
-    """Yield each record with its decision, in row order; they are kept until the end of `with`.
+    """Yield a spool of the records with their decisions, in row order; it is deleted at the end of `with`.
 
     `only`: decisions to keep, as `decision_of` names them; None: all.
 

@@ -45,7 +45,7 @@ _ONE_AND_TWO = {"1": Meaning.INCLUDE, "2": Meaning.EXCLUDE}
 
 @dataclass(frozen=True)
 class NamedWords:
-    """Words with meanings set by the caller, in any case; they override the built-in meanings."""
+    """Words with meanings set by the caller, which override the built-in meanings. Upper and lower case are equal."""
 
     include: Collection[str] = ()
     exclude: Collection[str] = ()
@@ -53,7 +53,7 @@ class NamedWords:
 
     @property
     def meanings(self) -> dict[str, Meaning]:
-        """Return word -> meaning. Raise `InvalidParameters` if a word has two."""
+        """Return word -> meaning. Raise `InvalidParameters` if a word has two meanings."""
         named: dict[str, Meaning] = {}
         for words, meaning in (
             (self.include, Meaning.INCLUDE),
@@ -80,7 +80,7 @@ class WordCount(Frozen):
 
 
 def meanings_of(words: Iterable[str], stage: HumanStage, named: NamedWords) -> tuple[WordCount, ...]:
-    """Return each word with its meaning, most frequent first. Raise `InvalidParameters` naming words without one."""
+    """Return each word with its meaning, most frequent first. Raise `InvalidParameters` if a word has no meaning."""
     counts = Counter(word.strip() for word in words)
     table = dict({HumanStage.RETRIEVAL: _RETRIEVAL, HumanStage.FULL_TEXT: _FULL_TEXT}.get(stage, _DECISIONS))
     used = {_plain(word) for word in counts} - {word for word, meaning in table.items() if meaning is Meaning.NOTHING}

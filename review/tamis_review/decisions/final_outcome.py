@@ -39,13 +39,13 @@ BEFORE_SCREENING = (Outcome.DUPLICATE, Outcome.INELIGIBLE, Outcome.REMOVED)
 
 
 def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
-    """Return a row per item with the columns below, also for items that people decided differently.
+    """Return the query with a row per item, in the columns below.
 
     `idx`: the place in the batch. `record`: the place in the review's first batch. `system`: the outcome before any
     human decision. `outcome`: the final outcome. `human`: `changed` if a human decision counts and differs from the
     software's, `confirmed` if it agrees, `conflict` if people contradict each other; else NULL. `reason`: the
-    software's rule, exclusion reason or kind of error; NULL without any. `unverified`: the model excluded it
-    without a verified supporting quote. `marked`, `confidence`: from the model's result.
+    software's rule, exclusion reason or kind of error; NULL if there is none. `unverified`: the model's exclusion
+    had no verified quote, so the outcome is uncertain. `marked`: a judgement is blocked. `confidence`: the model's.
     """
     state = items.c.state
     kind = kind_of(operation)
@@ -81,9 +81,9 @@ def outcomes(batch_id: UUID, operation: str) -> Select[Any]:
 
 
 def software_outcomes(batch_id: UUID, operation: str) -> Select[Any]:
-    """Return a row per item with `idx`, `system` and `reason` of `outcomes`; without human decisions, so faster.
+    """Return the query with `idx`, `system` and `reason` of `outcomes`. It skips human decisions, so it is faster.
 
-    `state` and `detail` come too, for conditions that are cheap to try first.
+    It also has the columns `state` and `detail`, for cheap conditions.
     """
     system, why = _by_software(batch_id, kind_of(operation))
     return (
@@ -137,7 +137,7 @@ def _by_human(
 
 
 def by_human(operation: str, value: object, system: Outcome) -> Outcome:
-    """Return the outcome of a human decision over the software's, as in `outcomes`."""
+    """Return the final outcome of a human decision, as in `outcomes`. `system`: the software's outcome."""
     kind = kind_of(operation)
     if not kind.decides() or kind.verdict(value):
         return Outcome.PASSED

@@ -78,7 +78,7 @@ class Header:
         )
 
     def record_places(self, named: TableColumns, path: Path) -> dict[str, int]:
-        """Return the columns that identify a row's record: id, title, doi, pmid. Raise `InputError` as `places`."""
+        """Return the numbers of the columns id, title, doi and pmid. Raise `InputError` if the named one is missing."""
         columns: dict[str, int] = {}
         for place, cell in enumerate(self.cells):
             role = canonical_name(cell)
@@ -87,7 +87,7 @@ class Header:
         return columns | ({"id": self._named(named.id, path)} if named.id else {})
 
     def places(self, named: TableColumns, path: Path, *, decision: bool) -> dict[str, int]:
-        """Return the columns of decisions. `decision`: whether a decision column is required.
+        """Return the number of each column on decisions. `decision`: whether a decision column is required.
 
         Raises `InputError` if a named column is missing, or not exactly one column can hold the decision.
         """
@@ -151,9 +151,9 @@ class ForeignWord:
 
 @dataclass(frozen=True)
 class ForeignRow:
-    """A record's row."""
+    """A row of a file: a record and people's decisions on it."""
 
-    place: str  # in the file: line 12
+    place: str  # place in the file, such as `line 12`
     record: Mapping[str, str]  # id, title, doi, pmid, as far as the row has them
     said: tuple[ForeignWord, ...]
 
@@ -169,7 +169,7 @@ _OLD = (
 
 
 def read_project(archive: ZipFile, path: Path, max_bytes: int) -> Iterator[ForeignRow]:
-    """Yield a project's labelled records. Raise `InputError` if the project cannot be read."""
+    """Yield the labelled records of an ASReview project. Raise `InputError` if it cannot be read."""
     import sqlite3  # a megabyte of memory, needed only for projects
 
     try:
@@ -219,7 +219,7 @@ def is_rayyan(notes: Iterable[str]) -> bool:
 
 
 def read_notes(note: str) -> tuple[ForeignWord, ...]:
-    """Return each member's decision; empty if there are none."""
+    """Return the decision of each Rayyan member in a record's note; empty if there are none."""
     parts = dict(part.split(":", 1) for part in _PARTS.split(note) if ":" in part)
     reasons = parts.get(REASONS, "").strip(" |") or None
     notes = {
@@ -269,10 +269,10 @@ def read_foreign(
     Args:
         path: the file; a Rayyan export may still be in its archive.
         columns: names of columns that are not to be guessed.
-        everything: the decision on every record, for a file that lists a single decision.
+        everything: the decision on every record, for a file with the records of a single decision.
         max_bytes: the largest file to read.
 
-    Raises `InputError` if it is unreadable, or its decisions are not found.
+    Raises `InputError` if the file is unreadable, or its decisions are not found.
     """
     path = Path(path)
     if not is_zipfile(path):

@@ -1,6 +1,6 @@
 """Agreement of the software with humans, on the records that both decided.
 
-It also gives the records behind a cell of a table, and a panel's figures by people's decisions.
+The module also gives the records behind a cell of an agreement's table, and a panel's figures by people's decisions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,7 +39,7 @@ DRAWN = (
 
 
 class AgreementAmong(StrEnum):
-    """The table of a cell: the name of a figure of `AgreementFigures`."""
+    """A table of agreement: the name of a figure of `AgreementFigures`."""
 
     OVERRIDES = "overrides"
     AUDITS = "audits"
@@ -67,7 +67,7 @@ class AgreementFigures(Frozen):
 
 
 def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], dict[int, str], list[Audit]]:
-    """Return the software's decisions, people's decisions, and the audits.
+    """Return the software's decisions and people's decisions, by place, and the audits.
 
     Raises `InvalidRequest` if the operation neither includes nor excludes.
     """
@@ -86,13 +86,13 @@ def _compared(connection: Connection, batch_id: UUID) -> tuple[dict[int, str], d
 
 
 def read_agreement(connection: Connection, batch_id: UUID) -> AgreementFigures:
-    """Return the figures of a filter or an inclusion. Raise `InvalidRequest` for other operations."""
+    """Return the agreement on a filter or an inclusion. Raise `InvalidRequest` for other operations."""
     of_software = figures(*_compared(connection, batch_id))
     return of_software.model_copy(update={"people": between_people(read_overrides(connection, batch_id))})
 
 
 def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
-    """Return the agreement of every two people who decided the same records of a stage, from current decisions."""
+    """Return the agreement of every two people with decisions on the same records of a stage."""
     by_stage = said_by_people(decisions)
     pairs = []
     for stage in HumanStage:
@@ -107,7 +107,7 @@ def between_people(decisions: Iterable[Override]) -> tuple[PairAgreement, ...]:
 def said_by_people(decisions: Iterable[Override]) -> dict[HumanStage, dict[str, dict[int, str]]]:
     """Return each person's decisions, by stage, name and place.
 
-    Settling decisions are omitted, because their authors saw the others' decisions.
+    Settling decisions are omitted, because their authors saw the earlier decisions.
     """
     words: dict[HumanStage, dict[str, dict[int, str]]] = {}
     for entry in decisions:
@@ -118,12 +118,12 @@ def said_by_people(decisions: Iterable[Override]) -> dict[HumanStage, dict[str, 
 
 
 def both_said(first: dict[int, str], second: dict[int, str]) -> dict[int, tuple[str, str]]:
-    """Return the two decisions on each record that both judged, in the first judge's order."""
+    """Return the two decisions on each record that both judged, in batch order."""
     return {index: (first[index], second[index]) for index in sorted(first.keys() & second.keys())}
 
 
 def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable[Audit]) -> AgreementFigures:
-    """Return the figures from decisions by place: the software's, the overrides, and the audits."""
+    """Return the figures of agreement. `system`, `overridden`: the software's and people's decisions by place."""
     human = _human(overridden, audits)
     agreements = {
         among: agreement([*both_said(system, decided).values()], categories=(INCLUDE, EXCLUDE))
@@ -134,7 +134,7 @@ def figures(system: dict[int, str], overridden: dict[int, str], audits: Iterable
 
 
 def two_places(value: float) -> str:
-    """Return a figure for display; zero is never -0.00."""
+    """Return a figure as text with two decimals. Zero is never `-0.00`."""
     return f"{round(value, 2) + 0.0:.2f}"
 
 
@@ -190,7 +190,7 @@ class AgreementRecords(Frozen):
 
 
 def read_cell(connection: Connection, batch_id: UUID, query: CellQuery) -> AgreementRecords:
-    """Return the records of a cell, in batch order.
+    """Return a page of the records behind a cell, in batch order.
 
     Raises:
         InvalidParameters: the two people are not named.
@@ -225,9 +225,9 @@ def _judged(connection: Connection, batch_id: UUID, query: CellQuery) -> dict[in
 
 
 def read_panel(connection: Connection, batch_id: UUID, human: Mapping[int, bool] | None = None) -> PanelFigures | None:
-    """Return the figures of a batch's panel; None: it has a single model.
+    """Return the figures of a batch's panel; None: the batch has a single model.
 
-    `human`: people's inclusions by place; None: from their current decisions on this batch.
+    `human`: people's decisions by place, True for included; None: their current decisions on this batch.
     """
     panel = panel_of(read_operation(connection, batch_id))
     if panel is None:

@@ -1,6 +1,6 @@
 """Decisions from elsewhere: the match of each row of a file with its record.
 
-The row's id, DOI, PMID and title are tried in this order. A copy of another record is matched as the original.
+The row's id, DOI, PMID and title are tried in this order. A match with a duplicate gives the original record.
 """
 
 from collections import Counter, defaultdict
@@ -48,7 +48,7 @@ class RecordMatch:
 
 
 class RecordFinder:
-    """The records of a batch by each of their traits."""
+    """The records of a batch, found by id, DOI, PMID or title."""
 
     def __init__(self, records: Iterable[KnownRecord]) -> None:
         every = list(records)
@@ -63,7 +63,7 @@ class RecordFinder:
                 self._by[by][key].add(stays)
 
     def find(self, row: Mapping[str, str]) -> RecordMatch:
-        """Return the record of a row with `id`, `doi`, `pmid` and `title`, as far as it has them.
+        """Return the match of a row with `id`, `doi`, `pmid` and `title`, as far as the row has them.
 
         An id does not match if the batch has another title for it: many programs number records from 1.
         """
@@ -96,9 +96,9 @@ def read_finder(connection: Connection, batch_id: UUID) -> RecordFinder:
 
 
 def _titles(fields: Mapping[str, Any], traits: Traits) -> tuple[str, ...]:
-    """Return the spellings of a title: as in its paper, with databases' additions, without non-ASCII signs.
+    """Return the spellings of a title: as in its paper, with databases' remarks, and without non-ASCII characters.
 
-    Programs that clean titles keep the database's remarks ("[References]", "DP 2017") without their marks, and drop
+    Programs that clean titles keep databases' remarks ("[References]", "DP 2017") without the brackets, and drop
     letters that they do not support ("mnires disease").
     """
     raw = str(fields.get("title") or "")[:TITLE_READ]
@@ -171,7 +171,7 @@ class Imported(Frozen):
 
 @dataclass
 class Sorting:
-    """The rows of a file, sorted by their results."""
+    """The rows of a file, sorted into decisions to record, and unmatched, ambiguous and undecided rows."""
 
     finder: RecordFinder
     operation: Operation
@@ -189,11 +189,11 @@ class Sorting:
 
     @property
     def kept(self) -> list[tuple[str, HumanDecision]]:
-        """Return the decisions to record, in file order, each with its place there."""
+        """Return the decisions to record, in file order, each with its place in the file."""
         return [row for row in self.rows.values() if row is not None]
 
     def add(self, row: ForeignRow, words: Sequence[ForeignWord]) -> None:
-        """Sort a row."""
+        """Sort a row. `words`: its decisions."""
         meanings = [
             (word, meaning) for word in words for meaning in self._meanings(word) if meaning is not Meaning.NOTHING
         ]

@@ -3,10 +3,10 @@
 Each reviewer has a decision of their own; `ledger.overrides.standing` selects the current one. An item may be
 decided in any state, also while the software works on it.
 
-People alone go through two stages of a review: the search for reports, and the assessment of full texts. Their
-decisions belong to items of a review's last screening batch that passed it, by people's decision if there is one, else
-by the model's. No figure could count such decisions on other records, so they are refused. A later exclusion of a
-record with such a decision is refused too.
+In two stages of a review only people decide: the search for reports, and the assessment of full texts. Such a decision
+belongs to an item of the review's last screening batch. The item must have passed this batch, by people's decision or,
+if there is none, by the model's. No figure could count such decisions on other records, so they are refused. A later
+exclusion of a record with such a decision is refused too.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -42,9 +42,9 @@ MOST_NAMED = 5  # records in an error message
 def unpassed(
     connection: Connection, batch_id: UUID, operation: str, places: Collection[int] | None = None
 ) -> Sequence[Any]:
-    """Return `idx`, `outcome` and `item_id` of records with a decision on their report that did not pass.
+    """Return the records that did not pass the screening although people decided on their reports.
 
-    They come in batch order. `places`: only these; None: all.
+    The rows have `idx`, `outcome` and `item_id`, and are in batch order. `places`: only these; None: all.
     """
     view = standing_decisions.c
     decided = select(view.idx).distinct().where(view.batch_id == batch_id, view.stage != HumanStage.OWN.value)
@@ -64,7 +64,7 @@ def unpassed(
 
 
 def unpassed_words(others: Sequence[Any]) -> str:
-    """Return the records, the fault, and the remedy."""
+    """Return a message that names the records, the fault, and the remedy."""
     named = [
         f"{record_words(row.idx, row.item_id)}, which is {STANDS.get(row.outcome, row.outcome)}"
         for row in others[:MOST_NAMED]
@@ -78,7 +78,7 @@ def unpassed_words(others: Sequence[Any]) -> str:
 
 
 def check_screens_last(connection: Connection, batch_id: UUID) -> None:
-    """Raise `InvalidParameters` if a batch is not its review's last screening; the message names that batch."""
+    """Raise `InvalidParameters` if a batch is not its review's last screening. The message names the right batch."""
     row = connection.execute(
         select(batches.c.operation, batches.c.review_id, batches.c.stage, reviews.c.plan)
         .outerjoin(reviews, reviews.c.id == batches.c.review_id)
@@ -126,13 +126,13 @@ class HumanDecision:
     withdraw: bool = False  # withdraw the reviewer's own decision; ignores `value`
     stage: HumanStage = HumanStage.OWN
     reason: str | None = None  # reason for exclusion, or for not getting the report
-    settles: bool = False  # it counts over others' decisions
-    unsure: bool = False  # read, and left to others; ignores `value`
-    decision_id: UUID | None = None  # chosen by the caller; the same id is the same decision
+    settles: bool = False  # the decision counts over other people's decisions
+    unsure: bool = False  # read, and left to other people; ignores `value`
+    decision_id: UUID | None = None  # chosen by the caller; a repeated id is the same decision
 
 
 class RefusedDecision(InvalidParameters):
-    """A decision is invalid, so none of the call was written; `number` is its place among them, from 0."""
+    """A decision is invalid, so no decision of the call was written. `number`: its place in the call, from 0."""
 
     def __init__(self, number: int, message: str) -> None:
         self.number = number
@@ -141,9 +141,9 @@ class RefusedDecision(InvalidParameters):
 
 @dataclass(frozen=True)
 class Written:
-    """Recorded decisions."""
+    """The result of recording decisions."""
 
-    overrides: tuple[Override, ...]  # each reviewer's current decision on the item, in the given order
+    overrides: tuple[Override, ...]  # the recorded decision for each given decision, in the given order
     new: int  # decisions not recorded before
     changed: int  # of these, replacing another value of the same reviewer
 
@@ -151,8 +151,8 @@ class Written:
 def record(connection: Connection, batch_id: UUID, decisions: Sequence[HumanDecision]) -> Written:
     """Record decisions, all or none.
 
-    Runs in the caller's transaction. An identical current decision adds no row. Neither does a known `decision_id`:
-    it returns the decision as written, despite later changes.
+    Runs in the caller's transaction. If an identical decision is current, no row is added. A known `decision_id` adds
+    no row either, and gives the decision as first written, despite later changes.
 
     Raises `RefusedDecision`: an impossible value, an unknown item, nothing of the reviewer to withdraw, no
     reviewer, two decisions of a reviewer on an item, or a decision on a report whose record did not pass the
@@ -214,7 +214,7 @@ def checked_words(reviewer: str, note: str | None) -> tuple[str, str | None]:
 
 
 def checked_text(field: str, text: str | None, most: int) -> str | None:
-    """Return a text as stored; None: empty. Raise `InvalidParameters` if it is too long or cannot be stored."""
+    """Return a text as stored, or None if it is empty. Raise `InvalidParameters` if it cannot be stored."""
     kept = (text or "").strip() or None
     if kept is not None and len(kept) > most:
         raise InvalidParameters(f"the {field} has {len(kept):,} characters; {most:,} are kept")
@@ -249,7 +249,7 @@ def _row(operation: Operation, decision: HumanDecision) -> dict[str, Any]:
 
 
 def _repeated(connection: Connection, batch_id: UUID, decision: HumanDecision, row: dict[str, Any]) -> Override | None:
-    """Return the decision written under this id, or None. Raise `IdempotencyConflict`."""
+    """Return the decision written under this id, or None. Raise `IdempotencyConflict` if its content differs."""
     if decision.decision_id is None:
         return None
     same_id = (overrides.c.batch_id == batch_id) & (overrides.c.decision_id == decision.decision_id)
@@ -286,9 +286,9 @@ def checked_value(operation: Operation, decision: HumanDecision) -> Any:
 
 
 def _same(before: Override | None, row: dict[str, Any]) -> bool:
-    """Return whether the same decision is current.
+    """Return whether the same decision is current, so that no row is needed.
 
-    A decision with an id is stored even so: a repeat after a change of mind is then recognised.
+    A decision with an id always gets a row. Then its repetition is recognised even after later changes.
     """
     may_stand = row["value"] is not WITHDRAWN and row["decision_id"] is None
     return before is not None and may_stand and _says(before, row)

@@ -58,19 +58,19 @@ def write_sheet(
 
 
 def write_reading_sheet(answer: NextRecords, rows: Iterable[ItemResult], stream: TextIO) -> None:
-    """Write the records to read next, in order; `rows`: their results, in any order."""
+    """Write the records to read next, in order. `rows`: their results, in any order."""
     cells = ("", answer.reviewer or "", "")
     write_sheet(stream, rows, dict.fromkeys((record.index for record in answer.records), cells), DECISION)
 
 
 def write_stop_sample(sample: StopSample, rows: Iterable[ItemResult], stream: TextIO) -> None:
-    """Write the sample's undecided records, in the order drawn; `rows`: their results, in any order."""
+    """Write the sample's undecided records, in the order drawn. `rows`: their results, in any order."""
     blank = dict.fromkeys((record.index for record in sample.waiting), ("", "", ""))
     write_sheet(stream, rows, blank, DECISION, seed=sample.seed)
 
 
 def content_of(item: dict[str, Any]) -> str:
-    """Return the abstract; for an item that is no publication, its fields line by line."""
+    """Return the abstract; for an item without title and abstract, its fields line by line."""
     if item.get("abstract") or item.get("title"):
         return text_of(item.get("abstract"))
     return "\n".join(f"{name}: {value}" for name, value in shown_fields(item).items())
@@ -112,7 +112,7 @@ def write_sample(audit: Audit, rows: Iterable[ItemResult], stream: TextIO, *, wi
 
 
 def read_sample(path: Path | str, *, reviewer: str | None) -> FilledIn:
-    """Return the decisions in a file; rows with an empty `include` are undecided.
+    """Return the decisions in a returned audit file. Rows with an empty `include` are undecided.
 
     `reviewer`: the author of rows without a name.
 
@@ -149,15 +149,15 @@ class Pilot:
     """The records that a seed draws."""
 
     seed: int
-    population: int  # records of the batch, without copies
+    population: int  # records of the batch, without duplicates
     places: tuple[int, ...]  # in the order drawn
 
 
 def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
     """Return a simple random sample of `n` records of a batch, without replacement, or all if there are fewer.
 
-    `population`: the places of the original records, decided by a rule, the model or a person, or undecided. With
-    the same seed, a smaller sample is the beginning of a larger one.
+    `population`: the places of all records except duplicates, decided or not. With the same seed, a smaller sample is
+    the beginning of a larger sample.
 
     Raises `InvalidParameters` for an `n` below 1, or an invalid seed.
     """
@@ -166,7 +166,7 @@ def draw_pilot(population: Collection[int], n: int, *, seed: int) -> Pilot:
 
 
 def write_pilot(pilot: Pilot, rows: Sequence[ItemResult], stream: TextIO) -> None:
-    """Write the file in the order drawn, so that its first rows are a random sample too.
+    """Write the pilot's sheet in the order drawn, so that its first rows are a random sample too.
 
     `rows`: the results at these places, in any order.
     """
@@ -177,7 +177,7 @@ KEPT_COLUMNS = ("index", "id", "decision", "score", "label", "kept", "title", "n
 
 
 def write_kept(found: "Calibrated", stream: TextIO) -> None:
-    """Write the records in batch order, without copies, under `KEPT_COLUMNS`."""
+    """Write the records in batch order, without duplicates, and whether the threshold keeps them (`KEPT_COLUMNS`)."""
     writer = csv.writer(stream)
     writer.writerow(KEPT_COLUMNS)
     for record in found.records:
@@ -241,11 +241,11 @@ def read_decisions(
 def find_record(text: str, item_ids: Sequence[str]) -> int:
     """Return the place, from 0, of the record that a person names.
 
-    An id has priority; else `4` or `#4` is the record number 4, from 1 as shown. `id:4`, `number:4` and, from 0,
-    `index:3` are unambiguous.
+    A text is an id, or `4` or `#4` for the record number 4, from 1 as shown. `id:4`, `number:4` and `index:3` (from 0)
+    are unambiguous.
 
     Raises:
-        InvalidParameters: there is no such record, there are several, or it is a number and another record's id.
+        InvalidParameters: no or several records match, or the text is a record's number and another record's id.
     """
     kind, _, rest = text.partition(":")
     if kind == "index" and rest:

@@ -1,12 +1,13 @@
 """Reading progress, and random samples of unread records: drawn, extended and closed.
 
-A *frame* is the unread rest of a batch in a random order by seed. Its first records are a random sample, however
-many are read, by any person. So the ledger keeps the frame and how many of its records people were asked to read.
-Decisions on them are ordinary decisions.
+A *frame* is all unread records of a batch, in a random order that a seed decides. Its first records are a random
+sample, for any number of them. So the ledger keeps the frame and how many of its records people were asked to read.
+Decisions on these records are ordinary decisions.
 
-An audit of all exclusions is drawn like a sample of the stop rule. If these exclusions are all the unread records,
-it is the beginning of its seed's sample. But people may look at its results before they decide whether to use it.
-So each audit of all exclusions counts as an attempt, and spends its part of the doubt.
+An audit of all exclusions is drawn like a sample of the stop rule. If these exclusions are all the unread records, the
+audit is the beginning of the sample with the same seed. But people may look at an audit's results before they decide
+whether to use it. So each audit of all exclusions counts as an attempt, and spends its part of the doubt (1 -
+confidence).
 """
 
 import secrets
@@ -55,13 +56,13 @@ MEASURABLE = 10  # doubly read includes; with fewer, the bound on overlooked inc
 
 @dataclass(frozen=True)
 class ReadingState:
-    """The records of a batch, without copies, and people's current decisions in its own stage.
+    """The records of a batch, without duplicates, and people's current decisions in its own stage.
 
     A record in conflict or uncertain counts as unread, because no decision on it counts.
     """
 
     software: Mapping[int, Outcome]  # outcome of each record before any human decision
-    included: Mapping[int, bool]  # of each read record, in the order first read
+    included: Mapping[int, bool]  # whether people included each read record, in the order first read
     conflicts: frozenset[int]  # records on which people differ, not settled yet
     uncertain: frozenset[int]  # records that people left open
     double: DoubleReading | None = None  # None: no record was read by two people
@@ -123,7 +124,12 @@ def read_reading_state(connection: Connection, batch_id: UUID, operation: str) -
 
 
 def _read_double(connection: Connection, batch_id: UUID, included: Mapping[int, bool]) -> DoubleReading | None:
-    """Count the first two independent decisions on each record; settling decisions saw the others."""
+    """Return the counts of records that two people decided independently; None: no such record.
+
+    The first two decisions on a record count.
+
+    Settling decisions do not count, because their authors saw the other decisions.
+    """
     human = standing(batch_id)
     pairs: dict[int, list[bool | None]] = {}
     for row in connection.execute(select(human.c.idx, human.c.decisions).where(human.c.reviewers > 1)):
@@ -144,7 +150,7 @@ _EXCLUDED = (Outcome.EXCLUDED, Outcome.INELIGIBLE)
 
 
 def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredFrame]) -> list[Audit]:
-    """Return the audits since the last frame whose decisions people may have seen."""
+    """Return the audits of all exclusions since the last frame that have decisions, which people may have seen."""
     since = frames[-1].created_at if frames else None
     return [
         audit
@@ -154,14 +160,14 @@ def seen_audits(connection: Connection, batch_id: UUID, frames: Sequence[StoredF
 
 
 def next_number(frames: Sequence[StoredFrame], audits: Sequence[Audit]) -> int:
-    """Return the number of the next sample; samples and `seen_audits` count in the order drawn."""
+    """Return the number of the next sample. Samples and `seen_audits` are numbered together."""
     return (frames[-1].number if frames else 0) + len(audits) + 1
 
 
 def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) -> list[int]:
-    """Return the frame that an audit begins: its population, in its order.
+    """Return the places of a frame that begins with an audit's sample, in the frame's order.
 
-    Raises `InvalidRequest` if it does not represent all unread records.
+    Raises `InvalidRequest` if the audit does not represent all unread records.
     """
     drawn = [item.index for item in audit.items]
     rest = sorted({*state.unread, *drawn})
@@ -184,7 +190,7 @@ def check_beginning(audit: Audit, state: ReadingState, seen: Sequence[Audit]) ->
 
 
 def take_decisions(connection: Connection, batch_id: UUID, operation: str, audit: Audit, state: ReadingState) -> None:
-    """Count people's audit decisions as ordinary ones, on records without other human decisions."""
+    """Record people's audit decisions as ordinary decisions, on records without other human decisions."""
     kind = kind_of(operation)
     decisions = [
         HumanDecision(
@@ -214,23 +220,23 @@ def draw_sample(
     audit: str | None = None,
     human_errors: bool = True,
 ) -> None:
-    """Draw as many unread records as a promise needs if they hold no further include.
+    """Draw as many unread records as people must read for a recall and confidence, if these hold no further include.
 
     Extends the open sample, or opens a sample of all unread records with this seed. Drawn records stay drawn. If
-    the promise holds already, or enough records are drawn, nothing happens. Writes all or nothing.
+    people may stop already, or enough records are drawn, nothing happens. Writes all or nothing.
 
     Args:
-        recall: of the promise; None: that of the open sample, else 0.95.
-        confidence: likewise.
-        seed: of a new sample; the same seed draws the same records of the same rest. None: any, or the open
-            sample's.
+        recall: the wanted share of all includes; None: as for the last sample, or 0.95 without a sample.
+        confidence: the wanted confidence; None: likewise.
+        seed: of a new sample. The same seed draws the same records if the same records are unread. None: a random
+            seed, or the open sample's.
         audit: the id, or unique beginning, of an audit of all exclusions that the new sample begins with. Its
             decisions then count as ordinary decisions.
         human_errors: as in `stopping.read_stop`.
 
     Raises:
         InvalidParameters: an invalid recall, confidence or seed, or another seed than the open sample's.
-        InvalidRequest: the batch decides about no records or is not finished, the promise is out of reach, or the
+        InvalidRequest: the batch decides about no records or is not finished, the recall is out of reach, or the
             audit does not represent all unread records.
     """
     one_at_a_time(connection, batch_id)
@@ -265,7 +271,7 @@ def draw_sample(
 
 
 def _check_seed(frame: StoredFrame | None, seed: int | None, audit: str | None) -> None:
-    """Raise `InvalidParameters` if seed or audit belong to another sample than the open one."""
+    """Raise `InvalidParameters` if seed or audit do not fit the open sample, or both are given."""
     if seed is not None:
         check_draw(1, seed)
     if audit is not None and seed is not None:
@@ -278,7 +284,7 @@ def _check_seed(frame: StoredFrame | None, seed: int | None, audit: str | None) 
 
 
 def _begin_with(connection: Connection, batch_id: UUID, operation: str, audit_id: str, promise: Promise) -> None:
-    """Open a frame that begins with an audit. Raise `InvalidRequest`, `UnknownBatch`."""
+    """Open a frame that begins with an audit's sample. Raise `InvalidRequest` if the audit does not fit."""
     audit = read_audit(connection, find_audit(connection, audit_id))
     if audit.batch_id != str(batch_id):
         raise InvalidRequest(f"audit {audit.id} is of batch {audit.batch_id}, not of {batch_id}")
@@ -293,9 +299,9 @@ def _begin_with(connection: Connection, batch_id: UUID, operation: str, audit_id
 
 
 def close_sample(connection: Connection, batch_id: UUID) -> None:
-    """Stop drawing from the open sample; the next sample is another attempt, drawn from the records then unread.
+    """Stop drawing from the open sample. The next sample is another attempt, drawn from the records then unread.
 
-    Raises `InvalidRequest` if none is open.
+    Raises `InvalidRequest` if no sample is open.
     """
     one_at_a_time(connection, batch_id)
     frame = open_frame(read_frames(connection, batch_id))
@@ -310,7 +316,7 @@ def open_frame(frames: Sequence[StoredFrame]) -> StoredFrame | None:
 
 
 def promise_of(frames: Sequence[StoredFrame], recall: float | None, confidence: float | None) -> Promise:
-    """Return the requested promise; else that of the last frame, else the default."""
+    """Return the wanted recall and confidence. A missing value is that of the last frame, else of `USUAL`."""
     before = frames[-1].promise if frames else USUAL
     return Promise(before.recall if recall is None else recall, before.confidence if confidence is None else confidence)
 
@@ -323,9 +329,10 @@ def first_read(frame: StoredFrame, state: ReadingState) -> int:
 def reading_of(
     state: ReadingState, frames: Sequence[StoredFrame], number: int, *, human_errors: bool = True
 ) -> Reading:
-    """Return the review for the certificate: with a new frame of all unread records if none is open.
+    """Return the reading progress for the certificate. If no frame is open, it has a new frame of all unread records.
 
-    `number`: the new frame's. Audits count as attempts: they become frames without reading.
+    `number`: the new frame's. Audits count as attempts: they become frames whose records are all unread.
+    `human_errors`: as in `stopping.read_stop`.
     """
     by_number = {frame.number: _frame(frame, state) for frame in frames}
     attempts = frames[-1].number if open_frame(frames) else number

@@ -1,6 +1,6 @@
 """When people may stop reading: a certificate from random samples, an estimator, and the next expected includes.
 
-It only reads; `stop_samples` draws. Figures come from the current ledger, so changed and withdrawn decisions count.
+This module only reads; `stop_samples` draws samples. Figures come from the decisions that are current in the ledger.
 The answer has a verdict in a line, a sentence per figure, and a sentence for the methods section.
 """
 
@@ -44,7 +44,7 @@ ESTIMATOR = "the sequential hypergeometric test of Callaghan and Müller-Hansen 
 
 
 def in_words(answer: StopAnswer) -> StopAnswer:
-    """Return the answer with its words; `headline` holds the reason of an unreachable promise."""
+    """Return the answer with its words. If the recall is out of reach, the given `headline` is the reason."""
     return answer.model_copy(
         update={
             "headline": _headline(answer),
@@ -55,7 +55,7 @@ def in_words(answer: StopAnswer) -> StopAnswer:
 
 
 def methods_sentence(answer: StopAnswer) -> str:
-    """Return the sentence on method and result so far, for a methods section."""
+    """Return sentences on the method and the result so far, for a methods section."""
     of_all = f"{answer.read:,} of {records(answer.records)}"
     if not answer.unread:
         return f"People read all {records(answer.records)} and included {answer.found:,}."
@@ -79,14 +79,14 @@ def methods_sentence(answer: StopAnswer) -> str:
 
 
 def percent(share: float, *, down: bool = False) -> str:
-    """Return a share: `95%`, `97.3%`; `down`: never rounded up."""
+    """Return a share as text: `95%`, `97.3%`. `down`: never rounded up."""
     tenths = share * 1_000
     shown = (int(tenths + 1e-9) if down else round(tenths)) / 10
     return f"{shown:g}%"
 
 
 def records(n: int) -> str:
-    """Return `1 record`, `2,695 records`."""
+    """Return a number of records as text: `1 record`, `2,695 records`."""
     return "1 record" if n == 1 else f"{n:,} records"
 
 
@@ -238,13 +238,13 @@ def read_stop(
     human_errors: bool = True,
     priced: bool = True,
 ) -> StopAnswer:
-    """Return whether people may stop reading with a promise, and the cost. Draws nothing.
+    """Return whether people may stop reading with this recall and confidence, or how much to read. Draws nothing.
 
     Args:
         recall: the wanted share of all includes; None: that of the last sample, else 0.95.
-        confidence: of the promise; None: likewise.
-        human_errors: count overlooked includes, if two people decided the same records; else the promise covers the
-            includes that they would recognise if they read everything.
+        confidence: the wanted confidence; None: likewise.
+        human_errors: also count includes that people overlook, if two people decided the same records. Otherwise only
+            includes count that people would recognise if they read everything.
         priced: add the price list, which takes most of the time.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The example: 24 made-up citations, the criteria of a small review of them, and an answer about each, by hand."""
+"""The example: 24 made-up citations, the criteria of a small review of them, and a handwritten answer about each."""
 
 from pathlib import Path
 

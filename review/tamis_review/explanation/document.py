@@ -1,7 +1,8 @@
 """An explanation as one document: question, answers, conclusion, people's decisions, and cost.
 
-Also the reasons for a result: the rule and the formula behind it, with the numbers filled in. Pure. The source is the
-ledger's row of the decision. Each formula is calculated again; if the stored number differs, the text reports it.
+The module also gives the reasons for a result: the rule and the formula behind it, with the numbers filled in. All
+numbers come from the ledger's row of the decision. Each formula is calculated again; if the stored number differs, the
+text says so.
 """
 
 from collections.abc import Iterator
@@ -162,7 +163,7 @@ _Reason = tuple[str, str]  # the part that it sets, and its text
 
 
 def because(operation: Operation, result: ItemResult) -> tuple[Because, ...]:
-    """Return the reasons for a record's result, the outcome before the confidence; empty before a result."""
+    """Return the reasons for a record's result, first the outcome's, then the confidence's; empty without a result."""
     return tuple(Because(sets=sets, text=text) for sets, text in _reasons(operation, result))
 
 

@@ -1,4 +1,4 @@
-"""An explanation as text: headings and their lines. Pure; foreign texts are unchanged."""
+"""An explanation as text: headings and their lines. Foreign texts (of records, models and people) are unchanged."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -87,7 +87,7 @@ def _common(label: str, sha256: str, prompts: Mapping[str, str], shown: set[str]
 
 
 def foreign(text: str) -> Iterator[str]:
-    """Yield a foreign text, indented."""
+    """Yield the lines of a foreign text, indented."""
     for line in text.splitlines() or [""]:
         yield INDENT + line
 
@@ -122,7 +122,7 @@ def _paid(call: TranscribedCall) -> str:
 
 
 def origin_lines(explanation: Explanation) -> Iterator[str]:
-    """Yield the lines; none if the ledger has neither a source nor a copy."""
+    """Yield the lines on a record's source, duplicates and filled fields; none if the ledger has no such facts."""
     item = explanation.record.item
     if explanation.source is not None:
         file = f", {item[FILE]}" if FILE in item else ""
@@ -169,7 +169,7 @@ def sections(explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _one_by_one(line: str) -> Iterator[str]:
-    """Yield a line. If it contains a text of several lines, the others are indented."""
+    """Yield a line. If its text has several lines, all but the first are indented."""
     first, *others = line.splitlines() or [""]
     yield first
     yield from (INDENT + other for other in others)

@@ -1,6 +1,6 @@
 """Screening: the initial filter (tier 1), which rejects records by their titles and abstracts.
 
-Pure: records in, results out; no file, no network, no clock. `docs/screening.md` describes each rule, and
+The rules are pure functions, without files, network or clock. `docs/screening.md` describes each rule, and
 `docs/screening-benchmarks.md` its cost on labelled records.
 
 | module | owns |

@@ -1,4 +1,7 @@
-"""Compiled patterns, with linear time for any pattern; the error of a pattern that RE2 refuses shows its place."""
+"""Patterns compiled by RE2, which takes linear time for any pattern.
+
+The error for an invalid pattern shows the place of the fault.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -54,7 +57,7 @@ def compile_untrusted(pattern: object, place: str) -> re2._Regexp:
 
 
 def any_of(patterns: Sequence[str]) -> re2.Set | None:
-    """Return a set that finds all matching patterns in one pass; None if there are none. Each must be valid."""
+    """Return a set that finds all matching patterns in one pass; None without patterns. Each pattern must be valid."""
     if not patterns:
         return None
     pattern_set = re2.Set.SearchSet(options())

@@ -1,4 +1,4 @@
-"""Contexts: phrases that protect a mention, or that apply it to the paper itself.
+"""Contexts: phrases around a keyword's mention that protect the paper, or that apply the mention to the paper itself.
 
 One mention at a time is replaced by a unique word. So a context with `{keyword}` matches only that mention, and other
 mentions in the sentence are judged separately.
@@ -99,7 +99,7 @@ class Contexts:
 
 
 def window(text: bytes, mention: Mention) -> bytes:
-    """Return the sentence around a mention, folded, with a unique word in place of the mention."""
+    """Return the sentence around a mention, in lower case without accents, with a unique word for the mention."""
     left = text[max(0, mention.start - REACH) : mention.start]
     right = text[mention.end : mention.end + REACH]
     begin = max(sentence_ends(left), default=0)

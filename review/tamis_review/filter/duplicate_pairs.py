@@ -28,11 +28,11 @@ class PairKind(StrEnum):
 
 
 class PlacedRecord(SourcedRecord):
-    """A record and its place."""
+    """A record, and its place in a file."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the fields that identify it, under the names of `COLUMNS`."""
+        """Return the fields that identify the record, under the names of `COLUMNS`."""
         fields = {name: self.record.get(name) for name in ("title", "year", "journal", "doi")}
         place = {"file": self.path.name, "index": self.index, "line": self.record.get("_line")}
         return {**place, "id": resolve_item_id(self.record), **fields}
@@ -40,7 +40,7 @@ class PlacedRecord(SourcedRecord):
 
 @dataclass(frozen=True)
 class RecordPair:
-    """Two records that are copies, or may be."""
+    """Two records that are copies of each other, or may be."""
 
     kind: PairKind
     reason: str
@@ -48,7 +48,7 @@ class RecordPair:
     stays: PlacedRecord  # in a doubt, the record that would stay
 
     def called(self, names: Mapping[Path, str]) -> Self:
-        """Return the pair with its files under their owner's names."""
+        """Return the pair with its files under their display names."""
         first, stays = (replace(placed, path=Path(names[placed.path])) for placed in (self.one, self.stays))
         return replace(self, one=first, stays=stays)
 
@@ -95,7 +95,7 @@ def find_pairs(
 
 
 def write_pairs(pairs: Iterable[RecordPair], stream: TextIO) -> int:
-    """Write one CSV row a pair under `COLUMNS`, and return their number."""
+    """Write a CSV row for each pair under `COLUMNS`, and return the number of pairs."""
     writer = csv.writer(stream)
     writer.writerow(COLUMNS)
     rows = 0

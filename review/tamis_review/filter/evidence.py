@@ -1,4 +1,4 @@
-"""PaperEvidence: the people and animals that a paper studies, by its own words."""
+"""The evidence in a paper: the people and animals that it studies, by its own words."""
 
 from functools import cached_property
 from itertools import islice

@@ -67,7 +67,7 @@ class Exclusions:
     """The stretches of one text that its exclusion sentences cover."""
 
     def __init__(self, text: bytes, ends: Sequence[int]) -> None:
-        """Find the stretches. `ends`: the ends of its sentences, in order."""
+        """Find the stretches. `ends`: the ends of the text's sentences, in order."""
         stretches = list(_covered(text, ends))  # in the text's order, without nesting
         self._starts = [start for start, _ in stretches]
         self._stops = [stop for _, stop in stretches]
@@ -114,7 +114,7 @@ def _kind(words: bytes) -> _Kind:
 
 
 def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> int:
-    """Return the start of the verb's enumeration: before a semicolon only if "and" or "or" follows the last one."""
+    """Return the start of the enumeration before a verb: after the last semicolon, unless "and" or "or" follows it."""
     if after_verb:
         member = _MEMBER_ENDS.search(text[begin:verb])
         begin = verb if member is None else begin + member.end()
@@ -122,7 +122,7 @@ def _first_member(text: bytes, begin: int, verb: int, *, after_verb: bool) -> in
 
 
 def _listed(text: bytes, verb: int, end: int) -> int:
-    """Return the end of the enumeration after a verb: at a semicolon, unless "and" or "or" follows the last one."""
+    """Return the end of the enumeration after a verb: at the first semicolon, unless "and" or "or" follows the last."""
     if _one_enumeration(text, verb, end) or _LIST_BEGINS.search(text[verb : verb + 100]) is not None:
         return end
     return text.index(b";", verb, end)

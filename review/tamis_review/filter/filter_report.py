@@ -1,4 +1,4 @@
-"""Tier one over whole files: the initial filter's effect on each record, and its cost.
+"""The initial filter (tier 1) over whole files: its effect on each record, and its cost.
 
 If a file has labels, they show the review's final inclusions, and so the included records that the filter loses.
 """
@@ -106,7 +106,7 @@ def filter_files(
     A file of more than `max_bytes` is refused. If reading is `strict`, an unreadable record is an error.
 
     Raises:
-        InputError: a file cannot be read, lacks the column, or has another value in it; naming file and line.
+        InputError: a file cannot be read, lacks the column, or has another value in the column.
         InvalidParameters: a keyword of the criteria is invalid.
     """
     initial_filter = InitialFilter(criteria)
@@ -128,7 +128,7 @@ def filter_files(
 
 
 def write_outcomes(tier_one: FilterReport, stream: TextIO) -> int:
-    """Write one CSV row a record under `COLUMNS`, and `label` if there are labels. Return their number."""
+    """Write a CSV row for each record under `COLUMNS`, and `label` if there are labels. Return the number of rows."""
     labelled = any(outcome.included is not None for outcome in tier_one.outcomes)
     writer = csv.writer(stream)
     writer.writerow((*COLUMNS, "label") if labelled else COLUMNS)

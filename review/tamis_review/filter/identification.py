@@ -1,7 +1,7 @@
-"""Identification: the records of the searched sources, and those excluded before any model call.
+"""Identification: the records of the searched sources, and which of them are excluded before any model call.
 
-The first boxes of a PRISMA flow are records by source. Duplicates, and rejections of the initial filter (tier 1, spec
-3), stay in the batch as exclusions with reasons.
+The first boxes of a PRISMA flow are records by source. Duplicates, and rejections of the initial filter (tier 1), stay
+in the batch as exclusions with reasons.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from .known_records import KnownRecords, NewDuplicates, find_new_duplicates
 
 @dataclass(frozen=True)
 class Identified:
-    """Records in the order of sources and files, the places of excluded records, and the notes on them."""
+    """Records in the order of sources and files, with exclusions by place, and pairs that may be duplicates."""
 
     sources: tuple[Source, ...]
     files: tuple[FileRead, ...]
@@ -63,10 +63,10 @@ def identify(
     strict: bool = False,
     known: KnownRecords | None = None,
 ) -> Identified:
-    """Return the records of some files. Duplicates are excluded unless kept, then the initial filter's rejections.
+    """Return the records of some files. Duplicates (unless kept) and the initial filter's rejections are excluded.
 
     Duplicates are found within and between the sources. The copy that stays is filled: each missing field comes from
-    the most useful copy that has it, with a note of its origin.
+    the most useful copy that has this field, with a note of its origin.
 
     Args:
         files: input of `read_sources`.
@@ -75,10 +75,10 @@ def identify(
         names: display names of files, if not their paths.
         max_bytes: a larger file is refused.
         strict: an unreadable record is an error; otherwise it is lost, with a note.
-        known: records of an earlier search; their copies are always excluded. None: no earlier search.
+        known: records of an earlier search; duplicates of these are always excluded. None: no earlier search.
 
     Raises:
-        InputError: a file cannot be read, or two are the same.
+        InputError: a file cannot be read, or two files have the same content.
     """
     read = read_sources(files, names=names, max_bytes=max_bytes, strict=strict)
     files_read = tuple(file for source in read for file in source.files)
@@ -114,7 +114,7 @@ def identify(
 
 
 def _place(source: SourceRead, entry: SourcedRecord) -> str:
-    """Return a record's place besides its line; if its source has several files, including the file."""
+    """Return the name of a record's source; if the source has several files, also the file's."""
     file = entry.record.get(FILE)
     return source.source.name if file is None else f"{source.source.name}, {file}"
 

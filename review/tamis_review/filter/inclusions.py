@@ -1,8 +1,8 @@
-"""The rules that the criteria switch off, as they would reject papers that the review includes.
+"""The rules that the criteria switch off, because they would reject papers that the review includes.
 
 The criteria are read as reviewers write them. A mention of animals, of case reports, ... counts as included in an
 inclusion criterion, the question, the purpose or the study types, and as excluded in an exclusion criterion. A negation
-reverses it ("excluding animal studies", "other than case reports"), and so does a heading within a text ("Exclusion
+reverses this ("excluding animal studies", "other than case reports"), and so does a heading within a text ("Exclusion
 criteria:"). In doubt a mention counts as included: a missing rule costs calls, but a wrong rule costs papers.
 """
 
@@ -191,7 +191,7 @@ def _terms(criterion: _Criterion, term: re2._Regexp) -> Iterator[_Named]:
 def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
     """Return whether a term counts as included, by the texts before and after it in its part.
 
-    `listed`: an exclusion sentence of any length covers it.
+    `listed`: an exclusion sentence of any length covers the term.
     """
     after_excludes = _EXCLUDED_AFTER.search(after) is not None
     if not after_excludes and _INCLUDED_AFTER.search(after) is not None:
@@ -207,7 +207,7 @@ def _counts(before: bytes, after: bytes, base: bool, *, listed: bool) -> bool:
 
 
 def _nearest(negator: re2._Regexp, clause: bytes) -> int:
-    """Count the negators in the nearest member of an enumeration with any: "no animals, no cells" negates once."""
+    """Return the negators in the nearest member of an enumeration that has any: "no animals, no cells" negates once."""
     members = reversed(_ENUMERATION.split(clause))
     return next((count for member in members if (count := len(negator.findall(member)))), 0)
 
@@ -217,7 +217,7 @@ def _says_include(heading: re2._Match) -> bool:
 
 
 def _parts(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield each part with its start."""
+    """Yield each part of a criterion's text, with its start."""
     begin = 0
     for match in _part_ends(text):
         start, end = match.span()

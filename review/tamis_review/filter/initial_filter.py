@@ -1,7 +1,7 @@
 """The initial filter (tier 1): rejections without a model.
 
-Source: spec 3, "InitialFilter". The rules in their order: date range, minimum content, definitive title patterns,
-keywords in the title, keywords in the abstract. The first rejection decides.
+Source: the specification of `InitialFilter`. The rules in their order: date range, minimum content, definitive title
+patterns, keywords in the title, keywords in the abstract. The first rejection decides.
 """
 
 import re
@@ -51,7 +51,7 @@ def _says_it_of_the_paper(around: bytes, mention: Mention, says: PaperEvidence) 
 
 
 def _is_own_work(templates: tuple[str, ...], around: bytes, says: PaperEvidence) -> bool:
-    """Return whether the sentence is about the paper's own work, and neither of them also studies people."""
+    """Return whether the sentence is about the paper's own work, and neither sentence nor paper studies people."""
     of_people = says.people_in_title or says.design_in_title or says.people_studied or names_people(around)
     return not of_people and _own(templates).hold(around) and not _own(contexts.A_REVIEW).hold(around)
 
@@ -73,7 +73,7 @@ _CLOSING = " \t\r\n.\"'\u201d\u2019\u00bb"
 
 
 def without_notes(title: str) -> bytes:
-    """Return the title in UTF-8, with notes replaced by spaces. A whole title in brackets is no note."""
+    """Return the title in UTF-8, with databases' bracketed notes replaced by spaces. A bracketed title is no note."""
     text = title.encode("utf-8", "replace")
     if b"[" not in text:
         return text
@@ -97,7 +97,7 @@ class TitlePatterns:
         self._any = compiled.any_of(texts)
 
     def mentions(self, title: bytes) -> Iterator[Mention]:
-        """Yield the matches, the first pattern first. `^` and `$` ignore space, quotes and a final full stop."""
+        """Yield the matches, pattern by pattern. `^` and `$` ignore space, quotes and a final full stop."""
         if self._any is None:
             return
         core, offset = _core(title)
@@ -110,7 +110,7 @@ class TitlePatterns:
 
 
 def _core(title: bytes) -> tuple[bytes, int]:
-    """Return the title without its surroundings, and the number of bytes before it."""
+    """Return the title without surrounding spaces and quotes, and the number of bytes before it."""
     text = title.decode("utf-8")
     core = text.lstrip(_OPENING)
     ended = core.rstrip(_CLOSING)
@@ -164,9 +164,10 @@ class InitialFilter:
     `callback(kind, message)` gets `switched_off` for each rule that does not apply, at construction, then `passed` or
     `rejected` for each paper. The lists of `patterns` are read once, at construction.
 
-    A missing, short or placeholder abstract never rejects, nor does an unknown year.
+    An unknown year never rejects a paper. A missing, short or placeholder abstract rejects only a paper without title,
+    DOI and PubMed id.
 
-    Raises `InvalidParameters`: a keyword or pattern is invalid; naming its list, its place there from 0, and the fault.
+    Raises `InvalidParameters` if a keyword or pattern is invalid, naming its list, its place from 0, and the fault.
     """
 
     def __init__(
@@ -310,7 +311,7 @@ def _paper(paper: object) -> PaperData:
 
 
 def _keywords(criteria: SearchCriteria, custom: Sequence[str]) -> Iterator[Keyword]:
-    """Yield the caller's keywords first: they reject anywhere, even if a default keyword has the same words."""
+    """Yield all keywords, the caller's first: they reject anywhere, even if a default keyword has the same words."""
     for name, texts in (("custom_exclusion_keywords", custom), ("custom_keywords", criteria.custom_keywords)):
         for at, text in enumerate(texts):
             yield Keyword(text, ASKED_FOR, f"{name}[{at}]")

@@ -1,4 +1,4 @@
-"""The mentions of keywords in a text: the keyword and its place; whole words only.
+"""The mentions of keywords in a text, as whole words, with their places.
 
 A keyword is found in its variants: British and American, singular and plural, hyphens or spaces between its words.
 """
@@ -73,7 +73,7 @@ class Keywords:
     """
 
     def __init__(self, keywords: Iterable[Keyword]) -> None:
-        """Compile the keywords. If two have the same variant, the first counts."""
+        """Compile the keywords. If two keywords have the same variant, the first keyword counts."""
         self._meaning_of: dict[str, KeywordMeaning] = {}
         for keyword in keywords:
             for variant in variants(_checked(keyword)):
@@ -87,7 +87,7 @@ class Keywords:
         return self._any is not None and self._any.search(text) is not None
 
     def mentions(self, text: bytes) -> Iterator[Mention]:
-        """Yield at most `MOST_MENTIONS`, in the text's order, without nesting."""
+        """Yield at most `MOST_MENTIONS` mentions, in the text's order, without nesting."""
         if self._any is None:
             return
         for match in islice(self._any.finditer(text), MOST_MENTIONS):
@@ -98,7 +98,7 @@ class Keywords:
 
 
 def variants(keyword: str) -> list[str]:
-    """Return every variant of the keyword, folded, including itself. Its last word counts as the noun."""
+    """Return every variant of the keyword, folded, including the keyword. The last word counts as the noun."""
     words = folded(keyword).split(" ")
     spelled = [sorted(_spellings(word)) for word in words[:-1]]
     spelled.append(sorted({number for spelling in _spellings(words[-1]) for number in _numbers(spelling)}))

@@ -20,13 +20,13 @@ class KnownRecords:
 
 @dataclass(frozen=True)
 class NewDuplicates(Duplicates):
-    """The copies and doubts among the records of a later search, by their places there."""
+    """The copies and doubts among the records of a later search, by their places in it."""
 
     known: dict[int, Exclusion] = field(default_factory=dict)  # copies of the earlier search's records
 
 
 def find_new_duplicates(known: KnownRecords, records: Sequence[dict[str, Any]]) -> NewDuplicates:
-    """Return the copies among `records`: first of known records, then of each other."""
+    """Return which of `records` are copies of known records, and which are copies of each other."""
     before = len(known.records)
     duplicates = find_duplicates([*known.records, *records])
     group_of = {copy.index: copy.of for copy in duplicates.copies} | {copy.of: copy.of for copy in duplicates.copies}

@@ -1,4 +1,4 @@
-"""The words and patterns of the initial filter, under the names of spec 3.
+"""The words and patterns of the initial filter, under the names of its specification.
 
 The three lists may be extended, and shortened, before an `InitialFilter` is made:
 
@@ -26,7 +26,7 @@ DEFINITIVE_TITLE_PATTERNS: list[str] = [
     r"\bin mice\b",
     r"^editorial[:\s]",
     r"\bretracted\b$",
-    # Beyond spec 3.
+    # Beyond the specification.
     r"^commentary[:\s]",
     r"^letters? to the editors?\b",
     r"^(?:publisher |author |editorial )?(?:correction|erratum|corrigendum)(?: to)?:",
@@ -50,7 +50,7 @@ NEGATIVE_CONTEXT_PATTERNS: list[str] = [
     # Limitation discussions
     r"limit(?:ed|ation)s?\s+(?:of\s+)?(?:\w+\s+)*{keyword}",
     r"differ(?:s|ed|ing|ent)?\s+(?:from\s+)?(?:\w+\s+)*{keyword}",
-    # Beyond spec 3: exclusions over a whole list, in any form of the word
+    # Beyond the specification: exclusions over a whole list, in any form of the word
     rf"\bexclu(?:de|des|ded|ding|sion|sions|sion criteria)\b:?\s+{_LIST}{{keyword}}",
     rf"{{keyword}}\S*\s+{_LIST}(?:were|was|are|is|be|been|being)\s+(?:\w+\s+){{0,3}}"
     r"(?:excluded|omitted|removed|ineligible)\b",

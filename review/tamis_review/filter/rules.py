@@ -1,4 +1,4 @@
-"""The meaning of each default keyword: its rule, its conditions, and its other meanings."""
+"""The meaning of each default keyword: its rule, when a mention rejects, and contexts that give it another meaning."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from tamis_schemas.answers.filter_result import FilterRule
 
 
 class Weight(StrEnum):
-    """The weight of a mention for its paper."""
+    """When a mention of a keyword rejects its paper."""
 
     ASKED_FOR = "asked for"  # a caller's own keyword: any mention rejects
     SUBJECT = "subject"  # rejects if the paper does not mention people, or studies the subject in its own work
-    HINT = "hint"  # the same, if it also mentions animals; in a title, if it does not mention people
+    HINT = "hint"  # as SUBJECT, but in an abstract only if the paper mentions animals or works with them
     WEAK_HINT = "weak hint"  # rejects if the paper mentions animals and not people
     DESIGN = "design"  # rejects in a title without another design, or in an abstract about its own paper
-    SERIES = "series"  # the same, unless the paper counts ten patients or more
-    TYPE = "type"  # as a design, but a title that begins with it always names its type
+    SERIES = "series"  # as DESIGN, unless the paper counts ten patients or more
+    TYPE = "type"  # as DESIGN, but a title that begins or ends with the type always rejects
     PLAN = "plan"  # rejects in any title, or in an abstract about its own paper
     NOTICE = "notice"  # rejects in any title; in an abstract only with "this", else it is a note on the paper
     STATUS = "status"  # rejects if title or abstract applies it to the paper itself
@@ -28,7 +28,7 @@ class KeywordMeaning:
 
     rule: FilterRule
     weight: Weight
-    idioms: tuple[str, ...] = ()  # contexts, with {keyword}, that give it another meaning
+    idioms: tuple[str, ...] = ()  # contexts, with {keyword}, that give the keyword another meaning
 
 
 _TEETH = (

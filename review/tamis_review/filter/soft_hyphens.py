@@ -7,7 +7,7 @@ _WITHIN_WORD = re.compile(rf"{_SOFT_HYPHEN}(?:[ \t]*\r?\n[ \t]*)?")  # with the 
 
 
 def without_soft_hyphens(text: str) -> str:
-    """Return the text with its words whole."""
+    """Return the text without soft hyphens, and without line breaks after them."""
     return _WITHIN_WORD.sub("", text) if _SOFT_HYPHEN in text else text
 
 

@@ -8,7 +8,8 @@ name.
 | `recognise` | the format of a text |
 | `reading`, `writing` | a file as a whole, and the function of each format |
 | `tagged` | the reader of tagged formats, each described by a table |
-| `ris`, `nbib`, `bibtex`, `endnote_xml`, `delimited`, `jsonl` | one format each; all but two also write it |
+| `ris`, `nbib`, `delimited`, `jsonl` | one format each, read and written |
+| `bibtex`, `endnote_xml` | the readers of BibTeX and EndNote XML |
 | `bibtex_writing`, `endnote_writing` | the writers of BibTeX and EndNote XML |
 | `wos_and_enw`, `pubmed_text` | Web of Science's tags and EndNote's, PubMed's abstracts |
 | `bibtex_values`, `latex`, `endnote_paths` | values of BibTeX; LaTeX's characters; the places of EndNote's XML |
@@ -16,12 +17,12 @@ name.
 | `record`, `record_type` | the canonical names of a record, its id, and its type |
 | `details` | further parts of a citation, in other formats |
 | `source`, `fields` | a record's memory of its file's fields, and their restoration |
-| `notes`, `between` | texts that became no record |
+| `notes` | texts that became no record |
 | `decision` | the decision on a record in an export |
 | `labels` | the column with a human's inclusions |
 | `stated_source`, `sourced_records` | a source as a reviewer states it; the sources of some files |
 | `filling` | missing fields, copied from other records with their origin |
-| `duplicates`, `likeness` | the copies and doubts among records; the verdict on two records |
+| `duplicates`, `likeness` | the duplicates and doubtful pairs among records; the verdict on two records |
 | `traits`, `journals` | the compared parts of a record |
 """
 

@@ -1,9 +1,9 @@
 """BibTeX: `@article{key, title = {...}, ...}`, split into entries by `bibtexparser`; the LaTeX is decoded here.
 
 `bibtexparser` does not stop at an error: it treats text outside an entry as a comment, and text after a value as a part
-of it. This module examines that text, so that no record is lost without a note.
+of the value. This module examines that text, so that no record is lost without a note.
 
-Canonical fields are decoded (`M{\\"u}ller` -> `Müller`); the others keep the file's text.
+Canonical fields are decoded (`M{\\"u}ller` -> `Müller`); other fields keep the file's text.
 """
 
 import logging
@@ -54,7 +54,7 @@ def read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
     `@string` names are replaced by their texts. A repeated field is kept twice. An entry is lost if it is broken or if
     a part of it is outside its braces.
 
-    Raises `InputError` if no entry can be read; if strict, at the first lost entry, with its line.
+    Raises `InputError` if no entry can be read; with strict notes also at the first lost entry, naming its line.
     """
     records: list[dict[str, Any]] = []
     macros = Macros()
@@ -102,7 +102,7 @@ def _line(block: Block) -> int:
 
 
 def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
-    """Note the broken entry. Return its number of entries: 0 if the block is no entry at all."""
+    """Note a broken entry and return 1, or return 0 if the block is no entry."""
     begun = _BEGIN.match(str(block.raw))
     if begun and begun[1].lower() in NO_ENTRIES:
         notes.malformed(f"@{begun[1].lower()} without its end", _line(block))
@@ -116,8 +116,8 @@ def _note_broken(block: ParsingFailedBlock, notes: Notes) -> int:
 def _note_outside(comment: ImplicitComment, notes: Notes, records: list[dict[str, Any]], *, broken: bool) -> int:
     """Note entries, or parts of entries, in an apparent comment. Return the number of entries not counted before.
 
-    If a field directly follows an entry, the entry ended too early and misses a part: it is removed from `records`.
-    Nothing was read of a `broken` entry.
+    If a field directly follows an entry, the entry ended too early, and is removed from `records`. `broken`: the entry
+    before is lost already.
     """
     raw = str(comment.raw)
 
@@ -180,7 +180,7 @@ def _says_more(date: str) -> bool:
 
 
 def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
-    """Return the fields of an entry; None if a field is broken, with a note."""
+    """Return the fields of an entry. If a field is broken, note it and return None."""
     named: list[_Named] = []
     for field in entry.fields:
         value = macros.read(str(field.value))
@@ -194,7 +194,7 @@ def _fields(entry: Entry, macros: Macros, notes: Notes) -> list[_Named] | None:
 
 
 def _layout(named: Sequence[_Named], above: Sequence[str]) -> dict[str, Any]:
-    """Return the style of the entry, if it has no braces, and the text before it."""
+    """Return the names of the entry's values without braces, the `@string` names in them, and the text before it."""
     layout: dict[str, Any] = {
         "quotes": [name for name, value in named if value.style is Style.QUOTES],
         "bare": [name for name, value in named if value.style is Style.BARE],

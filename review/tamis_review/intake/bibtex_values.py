@@ -41,13 +41,13 @@ class Value:
     written: str  # without its delimiters
     style: Style
     latex: str  # `written` with names replaced by their texts
-    names: Mapping[str, str]  # the names in it -> their texts
-    unknown: frozenset[str] = frozenset()  # the undefined names in it
+    names: Mapping[str, str]  # the defined names in the value -> their texts
+    unknown: frozenset[str] = frozenset()  # the undefined names in the value
 
 
 @dataclass
 class Macros:
-    """The text names that a file defines."""
+    """The names that a file defines with `@string`, and their texts."""
 
     defined: dict[str, str] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ class Macros:
 
 
 def _parts(raw: str) -> list[tuple[str, str]] | None:
-    """Return kind (`{`, `"`, number or name) and text of each part joined by `#`; None if other text is between."""
+    """Return kind (`{`, `"`, number or name) and text of each part joined by `#`; None if there is other text."""
     parts: list[tuple[str, str]] = []
     at = 0
     while match := _PART.match(raw, at):
@@ -93,7 +93,7 @@ def _parts(raw: str) -> list[tuple[str, str]] | None:
 
 
 def _end_of(raw: str, at: int, opened: str) -> int | None:
-    """Return the end of the text that began at `at`, after `opened`."""
+    """Return the end of the text that begins at `at`, after the delimiter `opened`; None if it does not end."""
     depth = 0
     for mark in _MARK.finditer(raw, at):
         if depth == 0 and mark[0] == ("}" if opened == "{" else '"'):
@@ -158,7 +158,7 @@ def _name(name: str) -> str:
 
 
 def _split_names(latex: str) -> Iterator[str]:
-    """Yield authors, separated by `and` outside braces: {World Health and Safety Organization} is one."""
+    """Yield authors, separated by `and` outside braces: {World Health and Safety Organization} is a single author."""
     latex = " ".join(latex.split())
     depth = start = 0
     for mark in _MARKS.finditer(latex):

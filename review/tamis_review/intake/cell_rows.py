@@ -64,7 +64,7 @@ class CellRows(Iterator[CellRow]):
         return whole
 
     def swallowed(self) -> bool:
-        """Return True if the lines after the last row's first line are whole rows; they are then read as rows."""
+        """Return whether the lines after the last row's first line are whole rows. If so, they are read as rows."""
         rows = csv.reader(self._lines.of_row[1:], delimiter=self._delimiter, strict=True)
         try:
             widths = {len(cells) for cells in rows if cells}
@@ -92,8 +92,8 @@ class CellRows(Iterator[CellRow]):
         return None
 
     def _is_within_text(self) -> bool:
-        """Return True if the row after the last one has another width. A line of text within a cell may have as many
-        commas as the header, but rarely the next line too.
+        """Return True if the row after the last row has another width. A line of text within a cell may have as many
+        commas as the header, but the next line rarely has, too.
         """
         n_lines = len(self._lines.of_row)
         try:

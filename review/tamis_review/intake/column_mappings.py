@@ -1,6 +1,6 @@
-"""The sources whose tables need more than column names: the meaning of their columns.
+"""The meaning of table columns, for sources whose column names do not say enough.
 
-Also the database named by a record or a table.
+The module also finds the database that a record or a table names.
 """
 
 import re
@@ -29,8 +29,8 @@ def plain_name(column: str) -> str:
 class ColumnMapping:
     """The columns of one source, under their plain names."""
 
-    signs: frozenset[str]  # columns in the header of each of its tables, together in no other
-    marker: str | None = None  # column filled in each of its rows; a table may hold rows of several sources
+    signs: frozenset[str]  # columns in every header of the source; no other source has them together
+    marker: str | None = None  # column filled in every row of the source; a table may hold rows of several sources
     # Canonical name -> its columns, best first; they precede the usual columns.
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: frozenset[str] = frozenset()  # columns that keep their own name, though they are canonical elsewhere
@@ -156,7 +156,7 @@ _DOI_IN_LINK = re.compile(r"https?://(?:dx\.)?doi\.org/(10\.\d{4,9}/\S+)", re.IG
 
 
 def _bibtex_abstract(description: str) -> str:
-    """Return the description without the publisher's name before it; "" if it is only a name."""
+    """Return the description without the publisher's name before it; "" if it has only a name."""
     publisher, mark, behind = description.partition(" ; ")
     text = behind if mark and len(publisher) <= PUBLISHER else description
     return text.strip().removeprefix(": ") if mark or len(text) > PUBLISHER else ""
@@ -363,7 +363,7 @@ def mappings_for(columns: Collection[str]) -> tuple[ColumnMapping, ...]:
 
 
 def database_of(record: Mapping[str, Any]) -> str | None:
-    """Return the database's name as written; None if the record names none."""
+    """Return the name of the record's database as written; None if the record names no database."""
     text_of: dict[str, str] = {}
     for key, value in record.items():
         if not key.startswith("_") or isinstance(value, Mapping):

@@ -84,7 +84,7 @@ def is_decision(column: str) -> bool:
 
 @dataclass(frozen=True)
 class Columns:
-    """A header row."""
+    """The columns of a table, from its header row."""
 
     names: Sequence[str]
 
@@ -175,9 +175,9 @@ class Columns:
         return own_names
 
     def sort(self, cells: Sequence[str]) -> tuple[dict[int, str], dict[str, int]]:
-        """Sort the cells of one row by their content. The caller handles cells beyond the header.
+        """Return the filled cells of a row by position, and the position of each used cell by its canonical name.
 
-        Returns the filled cells by position, and the position of each used cell by canonical name or ACCESSION.
+        `ACCESSION` counts as a canonical name. The caller handles cells beyond the header.
         """
         filled = {at: cell for at, cell in enumerate(cells[: self.width]) if cell.strip()}
         served: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """CSV and similar tables: a header row, then one record a row. The writer makes one table from any records.
 
-A file that returns keeps its columns in order and its cells' exact texts. It also keeps its delimiter, its line ends,
-the text above the header, and quotes if all cells had them. Not kept: empty rows, empty cells beyond the header, and
-other unnecessary quotes.
+A table that is read and written again keeps its columns in order and its cells' exact texts. It also keeps its
+delimiter, its line ends, the text above the header, and quotes if all cells had them. Empty rows, empty cells beyond
+the header, and other unnecessary quotes are lost.
 
 A damaged row costs one record. Sources that need more than synonyms of columns have a mapping (`column_mappings`).
 
@@ -59,8 +59,8 @@ def read_delimited(text: str, notes: Notes) -> list[dict[str, Any]]:
     columns are numbered.
 
     A row is lost, with a note, if it is longer than the header, or short without title and abstract, or has unbalanced
-    quotes. Strict notes raise `InputError`. It also raises `InputError` for a text without a header with a title or an
-    abstract, or without records below it.
+    quotes. Strict notes raise `InputError`. So does a text without records, or without a header that has a title or
+    an abstract.
     """
     delimiter = _delimiter(text)
     rows = CellRows(text, delimiter, notes)
@@ -292,7 +292,7 @@ class _Column:
 
     name: str = field(compare=False)
     plain: str
-    nth: int = 0  # place among the columns of one table with the same name, or none
+    nth: int = 0  # place among the columns of one table with the same name, or without a name
 
     @classmethod
     def called(cls, name: str, nth: int = 0) -> "_Column":
@@ -304,7 +304,7 @@ def _plain(name: str) -> str:
 
 
 def _columns(records: Iterable[Mapping[str, Any]]) -> list[_Column]:
-    """Return the columns: first the records' tables', then added ones, then the decision unless a table has it."""
+    """Return the columns of the records' own tables, then added columns, then the decision's if they are missing."""
     of_tables: dict[_Column, None] = {}
     gained: dict[_Column, None] = {}
     for record in records:
@@ -378,7 +378,7 @@ def _readable(cell: str, key: str, value: object, mapping: ColumnMapping | None)
 
 
 def _places(record: Mapping[str, Any], form: Format) -> Mapping[str, FieldPlace]:
-    """Return the places, except for unchanged values made from existing cells."""
+    """Return the columns for added values, without unchanged values that were made from existing cells."""
     made = layout_of(record, form).get(MADE)
     if not isinstance(made, Mapping):
         return PLACES

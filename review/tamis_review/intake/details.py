@@ -1,7 +1,7 @@
 """The details of a citation from read-only formats: their names in RIS and EndNote XML.
 
 Records keep them under their format's names (`_wos_VL`, `_enw_V`, `_pubmed_volume`). Tables (CSV, TSV) keep them all
-under these names. RIS also takes every other tag of Web of Science, as its own RIS does.
+under these names. RIS also takes every other tag of Web of Science, as Web of Science's own RIS does.
 """
 
 import re

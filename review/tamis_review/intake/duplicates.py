@@ -36,7 +36,7 @@ _BY_OTHERS = ("other identifiers on copies of them",)
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A record that is a copy of another; both are places in the file, from 0."""
+    """A record that is a copy of another record. `index`, `of` and `via` are places in the file, from 0."""
 
     index: int
     of: int  # the copy that stays
@@ -47,7 +47,7 @@ class Duplicate:
 
 @dataclass(frozen=True)
 class Doubt:
-    """Two records that may be copies; both stay. Places in the file, from 0."""
+    """Two records that may be copies; both stay. `index` and `of` are places in the file, from 0."""
 
     index: int
     of: int  # the record that would stay
@@ -112,7 +112,7 @@ def _blocks_of_other_titles(traits: Sequence[Traits]) -> Iterable[list[int]]:
 def _doubts(
     groups: "_Groups", copies: Sequence[Duplicate], best: Sequence[tuple[bool, int, int, int]], traits: Sequence[Traits]
 ) -> Iterable[Doubt]:
-    """Return one doubt for each pair of records that stay, even if a copy of them raised it."""
+    """Return one doubt for each doubtful pair of records that stay. A doubt about their copies counts for the pair."""
     kept = {copy.index: copy.of for copy in copies}
     reason_of_pair: dict[tuple[int, int], str] = {}
     for (first, second), against in sorted(groups.doubts.items()):
@@ -123,7 +123,7 @@ def _doubts(
 
 
 def reason_of(duplicate: Duplicate, records: Sequence[Mapping[str, Any]], places: Sequence[str] = ()) -> str:
-    """Return the agreement in words: `the same title and year`, or the other copy that it agrees with."""
+    """Return the agreement in words: `the same title and year`, preceded by the copy between the two, if any."""
     if duplicate.via is None:
         return duplicate.agreed
     return f"by way of {_named(records[duplicate.via], duplicate.via, places)}: {duplicate.agreed}"
@@ -155,7 +155,7 @@ class _Group:
     identifiers: tuple[set[str], ...]  # in the order of `IDENTIFIERS`
 
     def contradicts(self, other: "_Group") -> bool:
-        """Return True if both have an identifier of a kind but share none: such groups must not be joined."""
+        """Return True if both groups have identifiers of a kind, such as DOIs, but none in common."""
         return any(
             ours and theirs and ours.isdisjoint(theirs)
             for ours, theirs in zip(self.identifiers, other.identifiers, strict=True)
@@ -218,12 +218,12 @@ class _Groups:
         return verdict
 
     def _years_meet(self, first: int, second: int) -> bool:
-        """Return True if copies of the two (by an identifier) have the same year: one was online first."""
+        """Return True if known copies of the two records share a year: one record has the year of its online form."""
         ours, theirs = ({self._traits[at].year for at in self._of(index).members} for index in (first, second))
         return any(ours & theirs)
 
     def copies(self, members: Sequence[int], stays: int) -> Iterable[Duplicate]:
-        """Return every member except the one that stays."""
+        """Yield every member except `stays`, as its duplicate."""
         for index in members:
             if index == stays:
                 continue
@@ -243,7 +243,7 @@ class _Groups:
         return None
 
     def _join(self, first: int, second: int, key: Key) -> bool:
-        """Join the groups of the two, and return True, unless identifiers of their copies forbid it."""
+        """Join the groups of two records and return True. Return False if their titles agree but identifiers do not."""
         small, large = sorted((self._of(first), self._of(second)), key=lambda group: len(group.members))
         if small is not large:
             if key is Key.TITLE and small.contradicts(large):
@@ -264,7 +264,7 @@ class _Groups:
 
 
 def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
-    """Return the traits with all names of a journal on each of its records: some records have two names."""
+    """Return the traits with more journal names: a record with two names gives both to records with either name."""
     shared = dict(traits)
     for bridge in traits.values():
         if len(bridge.journal.names) < 2:
@@ -278,7 +278,7 @@ def _with_shared_journals(traits: Mapping[int, Traits]) -> Mapping[int, Traits]:
 
 
 def _tear(first: PairVerdict, second: PairVerdict) -> bool:
-    """Return True if a third record is a copy of either, and something contradicts the other."""
+    """Return True if a third record is a copy of either of two records, but contradicts the other."""
     likenesses = {verdict.likeness for verdict in (first, second) if verdict.against != MANY_PAPERS}
     return Likeness.COPY in likenesses and not likenesses.isdisjoint((Likeness.DOUBT, Likeness.DIFFERENT))
 

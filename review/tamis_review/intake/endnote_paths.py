@@ -50,7 +50,7 @@ def begins_anew(path: str, element: str) -> str:
 
 
 def xml_of(leaves: Iterable[Leaf], line_break: str) -> str:
-    """Return the elements with these texts. A line break within a text is written as `line_break`."""
+    """Return the XML of the elements with these texts. A line break within a text is written as `line_break`."""
     parts: list[str] = []
     opened: list[str] = []
     for leaf in leaves:
@@ -103,7 +103,7 @@ def _leaves(
 
 
 def _says(text: str | None, is_mixed: bool) -> bool:
-    """Return True for a text. White space counts only within a line, beside styles."""
+    """Return True if a text counts. White space counts only within a line, beside styles."""
     return bool(text) and (not str(text).isspace() or (is_mixed and "\n" not in str(text)))
 
 

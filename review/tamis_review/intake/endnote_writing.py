@@ -62,7 +62,7 @@ class WrittenNotes:
 def write_endnote_xml(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write the records. A record from EndNote XML keeps its elements, their attributes, styles and order.
 
-    The decision is in lines at the end of the research notes. White space between elements and comments are lost.
+    The decision is in lines at the end of the research notes. Comments, and white space between elements, are lost.
     Records from another format get the canonical fields; an id from elsewhere becomes the accession number, unless
     there is a PubMed id. Line breaks in one-line fields become spaces, as do control characters, which XML forbids.
     """

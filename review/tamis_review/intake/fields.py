@@ -1,4 +1,4 @@
-"""The fields of a record in a format: its source's with current values, then added ones."""
+"""The fields of a record in a format: the fields of its file with current values, then added fields."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,9 +40,9 @@ def fields_of(
 ) -> list[Field]:
     """Return the record's fields in the format `form`, in writing order.
 
-    First come the fields of a source of the same format: changed values are current, removed values are empty fields.
-    Then come values with a place in `places` but no field, in the order of `places`. A list becomes one field for each
-    element, or, with `joined_by`, one field.
+    If the record's file has this format, the file's fields come first: a changed value is current, a removed value is
+    an empty field. Then come values with a place in `places` but no field, in the order of `places`. A list becomes
+    one field for each element, or, with `joined_by`, one field.
     """
     entries = entries_of(record, form)
     keys = [_key(entry) for entry in entries]
@@ -97,7 +97,7 @@ def _changed(entries: Sequence[Entry], record: Mapping[str, Any]) -> dict[str, i
 
 
 def _end(entry: Entry) -> int:
-    """Return the number of list elements up to the last in this entry; else 0."""
+    """Return the number of list elements up to this entry's last element; 0 if it names none by number."""
     match entry:
         case [_, _, int(start), int(count), str()]:
             return start + count

@@ -1,7 +1,7 @@
-"""Filling: a record's missing fields, copied from other forms or copies of it, with their origins.
+"""Filling: a record's missing fields, copied from its duplicates or other forms, with their origins.
 
-Existing fields are never overwritten. If another value differs, both are kept: the record's in its place, the other
-under `_tamis_contradicted`, for a human to see.
+Existing fields are never overwritten. If another record's value differs, both are kept: the record's in its place, the
+differing value under `_tamis_contradicted`, for a human to see.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,11 +28,11 @@ _FROM_COPIES = tuple(name for name in CANONICAL if name != "id")
 
 
 def filled(record: Mapping[str, Any], others: Iterable[tuple[Mapping[str, Any], Origin]]) -> dict[str, Any]:
-    """Return the record with each missing canonical field from the first of the others that has it.
+    """Return the record with each missing canonical field from the first of `others` that has the field.
 
     `_tamis_filled` holds the origins of these fields. `_tamis_contradicted` holds the others' differing year, DOI,
-    PubMed id and trial id. A record without either is unchanged. Otherwise fields are in canonical order, the rest
-    after them.
+    PubMed id and trial id. If nothing is filled or contradicted, the record is unchanged. Otherwise its canonical
+    fields come first, in canonical order, and its other fields after them.
     """
     merged, gained, against = dict(record), dict[str, Origin](), dict[str, list[Mapping[str, Any]]]()
     for other, origin in others:

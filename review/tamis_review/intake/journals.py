@@ -1,7 +1,7 @@
 """Journals: a comparison of names (full or abbreviated) and ISSNs.
 
 There is no list of abbreviations. An abbreviation has the words of the full name in order, without articles and
-prepositions. It has each word's beginning ("Otolaryngol") or some of its letters from the first on ("Natl").
+prepositions. It has each word's beginning ("Otolaryngol"), or its first letter and some later letters ("Natl").
 """
 
 import re
@@ -42,7 +42,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 class Journal:
     """The names and numbers of a record's journal."""
 
-    names: frozenset[Words]  # each with hyphens as spaces, and without hyphens
+    names: frozenset[Words]  # each in two spellings: hyphens as spaces, and without hyphens
     issns: frozenset[str]  # eight characters each
 
     def same(self, other: "Journal") -> bool | None:
@@ -56,7 +56,7 @@ class Journal:
 
 
 def journal_of(names: Iterable[str], issns: Iterable[str]) -> Journal:
-    """Return the journal under all names and numbers of the record."""
+    """Return the journal with all names and numbers that the record has."""
     ways = {way for text in names for name in _names(text[:NAME_READ]) for way in _ways(name)}
     numbers = {"".join(number).upper() for text in issns for number in _ISSN.findall(text[:NAME_READ])}
     return Journal(frozenset(ways), frozenset(numbers))

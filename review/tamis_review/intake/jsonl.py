@@ -1,4 +1,4 @@
-"""JSONL: one JSON object a line, under its own names."""
+"""JSONL: one JSON object a line. A record keeps the object's names."""
 
 import json
 import math
@@ -28,8 +28,8 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
     The names that `write_jsonl` adds (`tamis_decision` and others) become the record's hidden decision. Names with a
     special meaning in Tamis (`_line`, `_source`, `_tamis_decision` ...) get another underscore in front.
 
-    A line without an object is lost, with a note; strict notes raise `InputError` naming it. A text whose lines are all
-    lost raises it too.
+    A line without an object is lost, with a note; strict notes raise `InputError`, naming the line. A text whose lines
+    are all lost raises `InputError`, too.
     """
     records: list[dict[str, Any]] = []
     for line, content in enumerate(LINE_END.split(text), 1):
@@ -55,8 +55,8 @@ def read_jsonl(text: str, notes: Notes) -> list[dict[str, Any]]:
 def write_jsonl(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
     """Write one object a line: the whole record under its original names, the decision as `tamis_decision` ...
 
-    Records of other formats also keep their hidden fields, with the underscore. Not written: an invented id, the line,
-    and the memory of the source. A number keeps its value, not its spelling (`1e2` becomes `100.0`).
+    Records of other formats also keep their hidden fields, with the underscore. An invented id, the line, and the
+    memory of the source are not written. A number keeps its value, not its spelling (`1e2` becomes `100.0`).
     """
     for record in records:
         members = dict(_members(record))

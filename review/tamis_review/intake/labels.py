@@ -1,4 +1,4 @@
-"""Labels: the column of a file with a human's record of inclusions."""
+"""Labels: the column of a file that says which records a human included."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ LABELS: Mapping[str, bool] = {
 
 
 def label_column(label: str, records: list[dict[str, Any]], path: Path) -> str:
-    """Return the column's name in the records: as written, or with an underscore. Raises `InputError`."""
+    """Return the column's name in the records: `label`, or `label` after an underscore. Raises `InputError`."""
     names = {name for record in records for name in record}
     for name in (label, f"_{label}"):
         if name in names:

@@ -1,7 +1,7 @@
 r"""LaTeX in bibliographies: accents, symbols, escapes, a few commands; decoded and encoded.
 
 `decode` accepts the text of people and databases, not only valid TeX: a bare `%` is a per cent sign and no comment,
-`$5 and $10` are prices, and unknown commands stay. It runs in linear time. `decode` reverses `encode`.
+`$5 and $10` are prices, and unknown commands stay. `decode` runs in linear time, and reverses `encode`.
 """
 
 import re

@@ -50,7 +50,7 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """The kind of a pair, and the evidence against a copy; empty for a copy."""
+    """The kind of a pair, and the evidence against a copy (none if the pair is a copy)."""
 
     likeness: Likeness
     against: tuple[str, ...] = ()
@@ -125,11 +125,11 @@ class SharedTraits:
 
     @property
     def letters(self) -> int:
-        """Return the minimum length of the title."""
+        """Return the minimum letters of the title for a copy."""
         return LETTERS_WITH_ABSTRACT if self.abstract else LETTERS[(self.years_apart == 0) + bool(self.author)]
 
     def online_first(self, weight: int) -> bool:
-        """Return True if only the turn of a year separates two records of one author in one journal."""
+        """Return True if two records of one author in one journal are a year apart, as for an earlier online form."""
         together = self.years_apart == 1 and bool(self.author) and bool(self.journal)
         return together and (bool(self.abstract) or weight >= LETTERS_OVER_A_YEAR)
 
@@ -196,7 +196,7 @@ def _by_other_title(first: Traits, second: Traits, evidence: SharedTraits, again
 
 
 def _contradictions(first: Traits, second: Traits, evidence: SharedTraits) -> Iterator[str]:
-    """Yield in words the evidence against one record under one title."""
+    """Yield, in words, the evidence that two records with the same title are not copies."""
     for name, get in IDENTIFIERS.items():
         if (ours := get(first)) and (theirs := get(second)) and ours != theirs:
             yield f"another {name}"
@@ -218,12 +218,12 @@ def _title_in_other_words(first: Traits, second: Traits) -> bool:
 
 
 def _behind_its_translation(both: Traits, other: Traits) -> bool:
-    """Return True if a title is another one followed by the title of `other`, or by it in a single language."""
+    """Return True if the title of `both` ends with the title of `other`, whole or in a single language."""
     return any(len(way) >= LETTERS[2] and both.title.endswith(way) for way in (other.title, *other.other_titles))
 
 
 def _abstracts_alike(first: Traits, second: Traits) -> bool | None:
-    """Return whether the abstracts agree; None if one is missing. A shorter one may be the beginning of the longer."""
+    """Return whether the abstracts agree; None if one is missing. The longer abstract may begin with the shorter."""
     length = min(len(first.abstract), len(second.abstract))
     if not length:
         return None

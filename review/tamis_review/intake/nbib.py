@@ -38,18 +38,18 @@ _PIECE = re.compile(rf".{{1,{WIDTH - len(INDENT)}}} (?=[^ ])|.*? (?=[^ ])")
 def read_nbib(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`, including ERIC's, which begin with `OWN - ERIC`.
 
-    A record without its beginning is lost: an empty line ends the one before it. Text between records is skipped.
+    A record without its beginning is lost: an empty line ends the record before. Text between records is skipped.
 
-    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
+    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
     """
     return read_tagged(SCHEME, _blocks, text, notes)
 
 
 def write_nbib(records: Iterable[Mapping[str, Any]], stream: TextIO) -> None:
-    """Write the records. Fields from NBIB keep their tags; canonical fields and the decision get theirs.
+    """Write the records. Fields from NBIB keep their tags; canonical fields and the decision get NBIB's tags.
 
-    Line ends within a value become line feeds. The address is in a general note, as it has no tag. Other hidden fields
-    of records from elsewhere are omitted.
+    Line ends within a value become line feeds. The URL is in a general note, because NBIB has no tag for it. Other
+    hidden fields of records from other formats are omitted.
     """
     for record in records:
         if source_format(record) is not Format.NBIB:
@@ -104,7 +104,7 @@ def _begins(tagged: re.Match[str], block: TaggedRecord | None) -> bool:
 
 
 def _is_spread_out(lines: Sequence[str]) -> bool:
-    """Return True if empty lines are between lines, and not between records."""
+    """Return True if empty lines separate the lines of a record, not only records."""
     tagged = [at for at, line in enumerate(lines) if _TAGGED.fullmatch(line)]
     return sum(at > 0 and not lines[at - 1].strip() for at in tagged) * 2 > len(tagged)
 

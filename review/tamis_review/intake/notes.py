@@ -94,7 +94,7 @@ class Notes:
         self._lost.append(Note(NoteKind.LOST, line, reason))
 
     def nothing_read(self, wanting: str) -> InputError:
-        """Return the error for a file without readable records: the first record's fault, else the `wanting` part."""
+        """Return the error for a file without readable records. If no record was lost, the message is `wanting`."""
         if not self._lost:
             return InputError(wanting, path=self.path)
         first, n = self._lost[0], len(self._lost)

@@ -2,7 +2,7 @@
 
 `1. J Walks. 2021 May;3(2):10-9. doi: 10.1000/1.` comes first, then the title, the authors and the abstract, sometimes
 with additions; the last paragraph has `DOI:`, `PMCID:` and `PMID:`. Lines are broken after a space, which stays at the
-end; a line without it ends a part of the abstract. Two empty lines separate records.
+end; a line without this space ends a part of the abstract. Two empty lines separate records.
 """
 
 import re
@@ -69,7 +69,7 @@ class _Block:
 def read_pubmed_text(text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`. A record without its number or PMID is lost; text between records is skipped.
 
-    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
+    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
     """
     line_break = "" if re.search(r"\S (?:\r\n|\r|\n)", text) else " "  # some programs cut the space at a line's end
     records: list[dict[str, Any]] = []
@@ -142,7 +142,7 @@ class _Reading:
         self._line_break = line_break
 
     def take(self, text: str, following: str) -> None:
-        """Assign a paragraph by its beginning, or else to the next missing part."""
+        """Assign a paragraph to a part of the record: by its beginning, or else to the next missing part."""
         name = next((name for name, sign in KEPT.items() if sign.match(text)), None)
         if _IDS.match(text):
             self._take_ids(text)
@@ -164,7 +164,7 @@ class _Reading:
             self.body.append(text)
 
     def part_with_copyright(self) -> None:
-        """Separate the last paragraph of the abstract if it is a copyright notice."""
+        """Remove the last paragraph from the abstract if it is a copyright notice, and keep it separately."""
         if not self.body:
             return
         last = self.body[-1]
@@ -174,7 +174,7 @@ class _Reading:
             self._keep("pubmed_copyright", self.unbroken(self.body.pop()))
 
     def unbroken(self, text: str) -> str:
-        """Return a paragraph without line breaks made for length."""
+        """Return a paragraph without the line breaks of long lines."""
         if self._line_break:
             return _BROKEN.sub(self._line_break, text).strip()
         return text.replace(" \n", " ").strip()

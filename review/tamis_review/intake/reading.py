@@ -1,4 +1,4 @@
-"""The reader of bibliographic files: records and decoding. `READERS` has the function of each format."""
+"""The reader of bibliographic files: it decodes a file into records. `READERS` has the function of each format."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ Reader = Callable[[str, Notes], list[dict[str, Any]]]
 
 
 def _read_bibtex(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Read BibTeX. Its parser takes two megabytes of memory, so it is loaded only here."""
+    """Return the records of a BibTeX text. The parser takes two megabytes of memory, so it is loaded only here."""
     from .bibtex import read_bibtex
 
     return read_bibtex(text, notes)
 
 
 def _read_endnote_xml(text: str, notes: Notes) -> list[dict[str, Any]]:
-    """Read EndNote XML. Its parser takes four megabytes, so it is loaded only here."""
+    """Return the records of EndNote XML. The parser takes four megabytes, so it is loaded only here."""
     from .endnote_xml import read_endnote_xml
 
     return read_endnote_xml(text, notes)
@@ -77,7 +77,7 @@ class Intake:
 
 
 def read_file(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES, strict: bool = False) -> Intake:
-    """Return every record of a file in order. The content decides the format, any that docs/files.md lists.
+    """Return every record of a file in order. The content decides the format; docs/files.md lists the formats.
 
     The records are as `read_records` describes. A file of more than `max_bytes` is refused.
 
@@ -113,8 +113,8 @@ def read_records(path: Path | str, *, max_bytes: int = MAX_FILE_BYTES) -> list[d
     Canonical names: `id`, `title`, `abstract`, `authors` (list), `year` (int if numeric), `journal`, `keywords` (list),
     `type`, `language`, `doi`, `pmid`, `nct_id`, `url`. Other fields keep their name with an underscore (`label` ->
     `_label`, RIS tag `N1` -> `_ris_N1`): they stay with the item and are never shown to a model. `_line` is the
-    record's first line in the file, from 1. `_source` describes the record's fields there, so that `write_records` can
-    write them again. Empty fields are omitted. Objects of a JSONL file keep all their names.
+    record's first line in the file, from 1. `_source` describes the record's fields in the file, so that
+    `write_records` can write them again. Empty fields are omitted. Objects of a JSONL file keep all their names.
 
     The id is the file's own, else the PubMed or trial id, the accession number, the DOI, else `record-<n>`. Two
     records may have the same id: exports hold duplicates, and `find_duplicates` finds them.

@@ -93,7 +93,7 @@ HEADLESS = re.compile(
 
 
 def recognise(text: str) -> Format:
-    """Return the format of `text`; `DELIMITED` if there is no sign of another."""
+    """Return the format of `text`; `DELIMITED` if there is no sign of another format."""
     beginning = text[:LOOKED_AT].lstrip("\ufeff")
     for form, sign in SIGNS:
         if sign.match(beginning):
@@ -103,6 +103,6 @@ def recognise(text: str) -> Format:
 
 
 def format_named(name: str) -> Format | None:
-    """Return the format that a person calls `name`, in any case, or None if there is none or it cannot be written."""
+    """Return the writable format that a person calls `name`, in upper or lower case, or None."""
     plain = name.strip().casefold()
     return {form.value.casefold(): form for form in WRITABLE}.get(plain) or ALIASES.get(plain)

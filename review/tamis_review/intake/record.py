@@ -59,7 +59,7 @@ def assemble(
 
 
 def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[str, Any]:
-    """Return a record that keeps its own names. It gets an id only if nothing in it identifies it."""
+    """Return a record that keeps its own names. It gets an id only if no field identifies it."""
     record = dict(own)
     if resolve_item_id(record) == UNKNOWN_ID:
         doi = record.get("doi")
@@ -69,7 +69,7 @@ def with_id_and_line(own: Mapping[str, Any], *, line: int, number: int) -> dict[
 
 
 def own_id(record: Mapping[str, Any]) -> str | None:
-    """Return the record's id, unless it was made here or repeats the PubMed id, trial id or DOI."""
+    """Return the record's id; None if Tamis made it, or it repeats the PubMed id, trial id or DOI."""
     stated = record.get("id")
     if stated is None or stated == "" or stated in [record.get(name) for name in ("pmid", "nct_id", "doi")]:
         return None

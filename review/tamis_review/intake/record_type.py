@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """A type under the names of the formats; `also` has other names for it, in lower case."""
+    """A type under its names in each format. `also`: other names, in lower case."""
 
     ris: str
     bibtex: str
@@ -62,7 +62,7 @@ _IN_A_JOURNAL = ("article", "review", "trial", "study", "letter", "editorial", "
 
 
 def kind_of(record_type: object) -> Kind:
-    """Return the kind that a record's `type` names, in any format; `OTHER` if it names none.
+    """Return the kind that a record's `type` names, in any format; `OTHER` if it names no known kind.
 
     `Review`, `Randomized Controlled Trial` and similar types are journal articles. Among several types, separated by
     semicolons, the first known type decides.

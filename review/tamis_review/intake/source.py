@@ -1,4 +1,4 @@
-"""The memory that a record has of its file's fields: `_source`, for their restoration by a writer.
+"""The memory that a record has of its file's fields: `_source`, with which a writer restores the fields.
 
 `_source` is JSON: `{"format": "RIS", "fields": [...]}`, and `"layout"` if a format needs more. It does not repeat texts
 of the record. Each entry locates a field's text:
@@ -64,7 +64,7 @@ def source_format(record: Mapping[str, Any]) -> Format | None:
 
 
 def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
-    """Return the record's entries if it comes from a file of this format; else none."""
+    """Return the record's entries; none if its file has another format."""
     entries = record[SOURCE].get("fields") if source_format(record) is form else None
     if not isinstance(entries, list):
         return []
@@ -72,7 +72,7 @@ def entries_of(record: Mapping[str, Any], form: Format) -> list[Entry]:
 
 
 def layout_of(record: Mapping[str, Any], form: Format) -> Mapping[str, Any]:
-    """Return the reader's layout; empty if the record has another source."""
+    """Return the layout that the reader stored; empty if the record's file has another format."""
     layout = record[SOURCE].get("layout") if source_format(record) is form else None
     return layout if isinstance(layout, Mapping) else {}
 
@@ -99,7 +99,7 @@ def mark_of(value: object) -> str:
 
 
 class _References:
-    """The search for each field's text in a record. The fields come in the file's order, once."""
+    """The search for the texts of a file's fields in a record. Fields are searched once, in the file's order."""
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         self._record = record

@@ -59,7 +59,7 @@ class FileRead:
 
 @dataclass(frozen=True)
 class SourcedRecord:
-    """A record and its place."""
+    """A record, and its place in a file."""
 
     record: dict[str, Any]
     path: Path  # for a record in two files, the first
@@ -79,9 +79,9 @@ class SourceRead:
 class Completed:
     """The records of two files of one source."""
 
-    records: list[dict[str, Any]]  # the first file's in order, then those only in the second
-    joined: int  # number of the second file's records that complete the first's
-    added: list[int]  # places of the other records in the second file
+    records: list[dict[str, Any]]  # the first file's records in order, then records that only the second has
+    joined: int  # number of the second file's records that complete records of the first
+    added: list[int]  # places in the second file of its other records
 
 
 def read_sources(
@@ -94,8 +94,8 @@ def read_sources(
     """Return the sources of some files, in the order of their first files.
 
     Files form one source if they are stated together, or if their records name the same database. Rows of files stated
-    together are joined if they share the source's own identifier; rows of others, if the files are one export in two
-    forms. Other rows are separate records.
+    together are joined if they share the source's own identifier. Rows of other files of a source are joined if the
+    files are one export in two forms. All other rows are separate records.
 
     Args:
         files: paths, and sources as a reviewer states them.
@@ -123,9 +123,9 @@ def read_sources(
 
 
 def database_told_by(intake: Intake) -> str | None:
-    """Return the database of a file, named by its records, or else the only writer of such tables or formats.
+    """Return the database that a file's records name, or else the only database that writes such tables or formats.
 
-    None: the records name several, or fewer than half name one and anyone may have written the file.
+    None: the records name several databases, fewer than half name a database, or many programs write such files.
     """
     counts = Counter(map(database_of, intake.records))
     named = [name for name in counts if name is not None]
@@ -149,10 +149,11 @@ def kind_of_source(name: str, records: Iterable[Mapping[str, Any]]) -> SourceKin
 
 
 def complete(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], name: str) -> Completed:
-    """Return the records of the first file, filled from records of the second (`name`) with the same identifier.
+    """Return the records of the first file, filled from records of the second file with the same identifier.
 
     Fields without a canonical name are filled too. A record of the second file stays separate if its title contradicts
     the identifier (a number that each file counts from 1). Excess records with the same identifier also stay separate.
+    `name`: the name of the second file.
     """
     records = [dict(record) for record in first]
     places: dict[Identifier, list[int]] = {}
@@ -190,7 +191,7 @@ def in_two_forms(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, 
 def identifiers_of(record: Mapping[str, Any]) -> list[Identifier]:
     """Return the identifiers that the source itself gave the record, the strongest first: PubMed id, trial id, own id.
 
-    A DOI is the publisher's: congress supplements lend one to all their parts.
+    A DOI is not among them, because it is the publisher's: all parts of a congress supplement share a DOI.
     """
     trial = trial_in(record)
     of_trial = trial if record.get("id") == trial else None  # a paper may name a trial without being its record
@@ -210,7 +211,7 @@ class _Group:
         return self.name or self.files[0].name
 
     def take(self, file: FileRead, *, stated_together: bool) -> None:
-        """Add a file. Rows that complete existing records are joined to them."""
+        """Add a file. Rows that complete existing records are joined to these records."""
         records, added = [entry.record for entry in self.sourced], list(range(len(file.intake.records)))
         if records and (stated_together or in_two_forms(records, file.intake.records)):
             completed = complete(records, file.intake.records, file.name)

@@ -53,7 +53,7 @@ class Pattern:
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """The table of a format."""
+    """The table that describes a tagged format."""
 
     form: Format
     prefix: str  # for the names of kept tags: `wos` gives `_wos_CR`
@@ -61,7 +61,7 @@ class Scheme:
     joined: Callable[[Sequence[str]], str] = "\n".join  # the lines of a field as one text
     sources: Mapping[str, tuple[str, ...]]  # canonical name -> the tags that may hold it, best first
     serves: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # tag -> required beginning of its value
-    dated_first: bool = False  # the best value for the year is the first that begins with one
+    dated_first: bool = False  # the best value for the year is the first that begins with a year
     value_a_line: frozenset[str] = frozenset()  # tags with a value on each line
     all_joined: Mapping[str, str] = field(default_factory=dict)  # canonical name -> separator of its tag's values
     all_tags: frozenset[str] = frozenset()  # lists that take the values of all their tags, in the file's order
@@ -77,7 +77,7 @@ class Scheme:
     note: str = ""  # tag of notes
     notes: Mapping[str, FieldPlace] = field(default_factory=dict)  # key -> the note that holds only this value
     note_patterns: tuple[Pattern, ...] = ()  # patterns for the other notes
-    kept_as_written: bool = False  # with the white space around a text
+    kept_as_written: bool = False  # kept texts keep the white space around them
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Ended:
 
     tagged: re.Pattern[str]  # a line with a tag: `tag`, `text`, and `gap`, the spaces between
     ends: str  # the last line of a record, for messages
-    gap: str = ""  # default before the first record; a record with a narrower gap has narrower ones throughout
+    gap: str = ""  # the usual gap; a record that begins with a narrower gap may have narrower gaps throughout
     of_the_file: frozenset[str] = frozenset()  # tags outside of records
 
 
@@ -96,7 +96,7 @@ Blocks: TypeAlias = Callable[[Scheme, str, Notes], Iterator[TaggedRecord]]  # th
 def read_tagged(scheme: Scheme, blocks: Blocks, text: str, notes: Notes) -> list[dict[str, Any]]:
     """Return the records in `text`, which `blocks` splits.
 
-    Raises `InputError` if no record can be read; if strict, at the first lost record, with its line.
+    Raises `InputError` if no record can be read; with strict notes also at the first lost record, naming its line.
     """
     records = [record_of(scheme, block) for block in blocks(scheme, text, notes)]
     if not records:
@@ -158,7 +158,7 @@ def ended_blocks(ended: Ended, scheme: Scheme, text: str, notes: Notes) -> Itera
 
 
 def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
-    """Return the record of these fields, with a memory of them if its format can be written."""
+    """Return the record of a file's fields. If the format can be written, the record remembers these fields."""
     placing = placed(scheme, block.fields)
     kept = {**placing.kept(), **placing.decision}
     record = assemble(placing.canonical, kept, accession=placing.accession, line=block.line, number=block.number)
@@ -169,7 +169,7 @@ def record_of(scheme: Scheme, block: TaggedRecord) -> dict[str, Any]:
 
 
 def placed(scheme: Scheme, fields: Sequence[Tagged]) -> "Placing":
-    """Return the placement of these fields."""
+    """Return the fields of a record, sorted into canonical fields, kept texts, decision and accession number."""
     placing = Placing(scheme, fields)
     for name, tags in scheme.sources.items():
         placing.take(name, tags)
@@ -291,7 +291,7 @@ class Placing:
                 self._place("id", values[:1])
 
     def kept(self) -> dict[str, Any]:
-        """Return the texts without a canonical name or room there, by tag."""
+        """Return the texts that no canonical field took, by tag."""
         as_written = self._scheme.kept_as_written
         return {
             f"{self._scheme.prefix}_{tag}": [value.written if as_written else value.text for value in values]

@@ -120,7 +120,7 @@ class Title:
     """A title as in its paper, and its other forms."""
 
     main: str
-    others: tuple[str, ...]  # without its subtitle, or in a single language; a copy only with more evidence
+    others: tuple[str, ...]  # without its subtitle, or in a single language; a copy then needs more evidence
     says_another_paper: bool  # the part missing from `others` names a protocol, a comment, a part or a number
 
 
@@ -248,7 +248,7 @@ def _texts(value: object) -> list[str]:
 
 
 def _families(authors: object) -> frozenset[str]:
-    """Return spellings: `Pérez-de la Fuente R.` -> {perezdelafuente, fuente}. Databases split the name differently."""
+    """Return the first author's spellings in databases: `Pérez-de la Fuente R.` -> {perezdelafuente, fuente}."""
     names = split_authors(authors[:TITLE_READ]) if isinstance(authors, str) else authors
     if not isinstance(names, list) or not names or not isinstance(names[0], str):
         return frozenset()
@@ -283,7 +283,7 @@ def _without_ending(text: str) -> str:
 
 
 def _bracket_at_end(text: str) -> tuple[str, str]:
-    """Return the text before the last pair of brackets, and in it; empty if the text does not end with one."""
+    """Return the text before the last pair of brackets, and the text in it; both empty if the text ends otherwise."""
     bare = text.rstrip(_JOINTS)
     opening = {"]": "[", ")": "("}.get(bare[-1:], "")
     at = bare.rfind(opening) if opening else -1

@@ -51,8 +51,8 @@ def write_records(
     replaces the file's previous decision. `read_records` reads everything again. The file is UTF-8, and appears only
     when it is complete.
 
-    Raises `InputError`: the records come from several formats, or from none, and `format` is missing; `format` cannot
-    be written; or the file cannot be written.
+    Raises `InputError` if the file or the format cannot be written, or if `format` is missing and the records come from
+    several formats or from no file.
     """
     chosen = format_to_write(records, path, format)
     with replacing(path) as stream:
@@ -60,7 +60,7 @@ def write_records(
 
 
 def format_to_write(records: Iterable[Mapping[str, Any]], path: Path | str, wanted: Format | str | None) -> Format:
-    """Return the `wanted` format, else the common format of all records. Raises `InputError` naming `path`."""
+    """Return the `wanted` format, else the common format of all records. Raise `InputError` if there is none."""
     names = ", ".join(form.value for form in WRITERS)
     if wanted is not None:
         form = wanted if isinstance(wanted, Format) else format_named(wanted)

@@ -39,27 +39,27 @@ PAGE = 500  # rows per fetch of a server-side cursor; with texts of 1.7 kB under
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A record that is not a copy."""
+    """A record of a batch that is not a duplicate."""
 
     index: int  # place in the batch, from 0
     item_id: str
-    title: str  # empty without a title, or if texts are not read
-    abstract: str  # likewise; without an abstract, the record's other fields
-    score: float | None  # the model's, for inclusion; None: failed, uncertain or pending
+    title: str  # empty if the record has none, or if texts are not read
+    abstract: str  # if the record has none, the text of its other fields
+    score: float | None  # the model's score for inclusion; None: failed, uncertain or pending
     probability: float | None  # of inclusion, from the answer's tokens; None: the endpoint gave none
-    rule: str | None  # of the initial filter, which excluded it before any model
-    decided: bool  # people decided, even `uncertain`, without contradiction
-    included: bool | None  # by that decision; None: undecided or uncertain
-    conflict: bool = False  # people decided differently, not settled yet: counts as undecided
+    rule: str | None  # of the initial filter, which excluded the record before any model
+    decided: bool  # people decided, even `uncertain`, and are not in conflict
+    included: bool | None  # by people's decision; None: undecided or uncertain
+    conflict: bool = False  # people decided differently and have not settled it: the record is undecided
 
 
 def stream_candidates(
     connection: Connection, batch_id: UUID, *, texts: bool = True, places: Collection[int] | None = None
 ) -> Iterator[Candidate]:
-    """Yield every record of a batch but the copies, in item order; at most a page of records is in memory.
+    """Yield every record of a batch except duplicates, in item order. At most `PAGE` records are in memory.
 
-    They are of one moment if the connection has a snapshot. `texts=False` leaves titles and abstracts empty, and is
-    several times as fast. `places`: only the records at these places of the batch.
+    If the connection has a snapshot, all records show the same moment. `texts=False` leaves titles and abstracts
+    empty, and is several times as fast. `places`: only the records at these places of the batch.
 
     Raises `InvalidRequest` if the batch's operation does not include or exclude.
     """
@@ -78,12 +78,15 @@ class HumanSays:
 
     value: Any  # in the operation's form; None in a conflict
     conflict: bool
-    reviewers: tuple[str, ...]  # with a current decision, earliest first
-    first: int  # number of the oldest of these decisions; smaller is earlier
+    reviewers: tuple[str, ...]  # people with a current decision, the earliest first
+    first: int  # id of the oldest of these decisions; a smaller id is earlier
 
 
 def read_human(connection: Connection, batch_id: UUID, *of: ColumnElement[bool]) -> dict[int, HumanSays]:
-    """Return people's decisions by place; a separate query, because the planner misjudges a join."""
+    """Return the result of people's decisions by place in the batch. `of`: conditions.
+
+    It is a separate query, because Postgres's planner misjudges a join.
+    """
     human = standing(batch_id, *of)
     decided = select(human.c.idx, human.c.value, human.c.conflict, human.c.decisions)
     return {
@@ -106,7 +109,7 @@ def checked_operation(connection: Connection, batch_id: UUID) -> Operation:
 
 
 def read_score_basis(connection: Connection, batch_id: UUID, kind: type[OperationKind]) -> ScoreBasis:
-    """Return the score basis of a batch's decided records, which a model included or excluded."""
+    """Return the score basis of the records that a model included or excluded."""
     decided = is_value(results.c.value, kind.includes) | is_value(results.c.value, kind.excludes)
     scores = (
         select(func.count(), func.count(results.c.probability), func.count(results.c.relevance))
@@ -123,7 +126,7 @@ def read_score_basis(connection: Connection, batch_id: UUID, kind: type[Operatio
 
 
 def _statement(batch_id: UUID, *, texts: bool, wanted: ColumnElement[Any] | None) -> Select[Any]:
-    """Return the columns of every record, or of the wanted places; each table is read only there."""
+    """Return the query for every record, or for the wanted places: then no table is read elsewhere."""
 
     def of(table: Table) -> ColumnElement[bool]:
         here = (table.c.batch_id == items.c.batch_id) & (table.c.idx == items.c.idx)
@@ -164,7 +167,7 @@ def _candidate(row: Row[Any], human: HumanSays | None, kind: type[OperationKind]
 
 
 def _score(row: Row[Any], kind: type[OperationKind], scale: ScoreScale) -> float | None:
-    """Return the score for inclusion; None without a model's decision, or if it is `uncertain`."""
+    """Return the score for inclusion, or None if the model made no decision or decided `uncertain`."""
     if row.state != ItemStatus.DECIDED or row.error_kind is not None or row.confidence is None:
         return None
     included = kind.verdict(row.value)
@@ -174,7 +177,7 @@ def _score(row: Row[Any], kind: type[OperationKind], scale: ScoreScale) -> float
 
 
 def texts_of(item: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a record's title and abstract; without an abstract, its other fields except the publication's."""
+    """Return a record's title and abstract. Other fields replace a missing abstract, except those in `CATALOGUED`."""
     shown = shown_fields(dict(item))
     title = shown_text(shown.pop("title")) if "title" in shown else ""
     if "abstract" in shown:

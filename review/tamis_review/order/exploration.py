@@ -1,4 +1,4 @@
-"""Exploration: a small share of places in the reading order for records drawn at random.
+"""Exploration: a small share of the places in the reading order goes to records drawn at random.
 
 A model that searches only near its finds never learns of an unseen topic.
 """
@@ -13,9 +13,10 @@ EXPLORE = 0.02  # share of places: one in fifty
 
 
 def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
-    """Return for each of n places whether its record is drawn at random; places count all records read, from 0.
+    """Return, for each of n places from `first`, whether its record is drawn at random. Places count from 0.
 
-    They are 1 / share apart, from an offset that the seed draws: n * share of n places, give or take one.
+    Random places are about 1 / share apart, from an offset that the seed draws. So n places contain n * share of
+    them, give or take one.
     """
     offset = random.Random(f"exploration:{seed}").random()  # noqa: S311 - no secret
     before = [floor(place * share + offset) for place in range(first, first + n + 1)]
@@ -23,13 +24,13 @@ def explored_places(first: int, n: int, share: float, seed: int) -> list[bool]:
 
 
 def with_exploration(best: Sequence[int], *, read: int, share: float, seed: int) -> tuple[list[int], frozenset[int]]:
-    """Return the rows of an order with randomly drawn rows in their places, and the set of drawn rows.
+    """Return the rows of an order after randomly drawn rows got some of the places, and the set of drawn rows.
 
     Args:
         best: rows, best first.
         read: the number of decided records, which is the place of the first row.
-        share: of the places.
-        seed: draws places and records.
+        share: share of the places for drawn rows, 0 to 1.
+        seed: of the random draws.
     """
     if not share:
         return list(best), frozenset()

@@ -1,4 +1,4 @@
-"""The records that a person should read next: the kept order without records decided since."""
+"""The records that a person should read next: the stored order without the records decided since."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,10 +54,13 @@ def offered(
 ) -> list[Offered]:
     """Return all readable records, the next first.
 
-    Records in `first` come before all others, in the given order; rule exclusions come last. A record in conflict
-    is undecided. With a `reviewer`, the records that this person has not decided: first those with others'
-    decisions, in the order of these, so that pairs read the same records. Then come the `disputed`, on which models
-    differ, in the given order.
+    A record is readable if people have not decided it, or are in conflict about it. With a `reviewer`, it is readable
+    if this person has not decided it. The order is:
+
+    1. records in `first`, in the given order;
+    2. with a `reviewer`: records that others decided, earliest decision first, so that pairs read the same records;
+    3. records in `disputed`, on which models differ, in the given order;
+    4. all other records, then rule exclusions.
     """
     drawn, apart = ({index: at for at, index in enumerate(places)} for places in (first, disputed))
     placed: list[tuple[tuple[int, int], Offered]] = []  # group and place in it; ties keep their order
@@ -82,9 +85,10 @@ def offered(
 
 
 def by_number(records: Sequence[Offered]) -> list[Offered]:
-    """Return the same records in an order for blind readers: no place or figure reveals a decision.
+    """Return the same records for blind readers, ordered so that no place or figure reveals a decision.
 
-    The sample and records begun by others stay first, rule exclusions last; all others come by number.
+    The sample and the records that others decided stay first, and rule exclusions last. Between them, the order is
+    by index.
     """
     kept, last = {ReadingReason.SAMPLE, ReadingReason.PAIR}, ReadingReason.RULE
 
@@ -178,14 +182,14 @@ def next_records(
 ) -> NextRecords:
     """Return the records to read next.
 
-    For a batch of up to `SMALL` records, and with `fresh`, they follow from seed and decisions alone. For a larger
-    batch they are the first undecided records of the kept order, or of the model's at the first call, while the
-    order is updated. `first`: places of records that come before all others, in the given order.
+    With `fresh`, the order is updated first; also for a batch of up to `SMALL` records, if that is quick. Otherwise
+    the records come from the stored order while it is updated. At the first call, the model's scores give the order.
+    `first`: places of records that come before all others, in the given order.
 
     Raises:
         InvalidParameters: an invalid query.
-        InvalidRequest: the operation does not include or exclude; or the order is by disagreement, and a single
-            model is asked.
+        InvalidRequest: the operation does not include or exclude; or the order is by disagreement, and the batch has
+            only one model.
         UnknownBatch: the batch is being purged.
         ConfigurationError: the extra `order` is not installed.
         LedgerUnavailable: the ledger does not answer.
@@ -196,7 +200,7 @@ def next_records(
 
 
 def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRefits) -> None:
-    """Make sure that an order is kept, and update it as `next_records` does. Raise as `next_records`."""
+    """Ensure that an order is stored, and update it as `next_records` does. Raises the errors of `next_records`."""
     terms = query.terms
     with ledger_errors(), engine.connect() as connection:
         checked_operation(connection, batch_id)
@@ -209,7 +213,7 @@ def keep_order(engine: Engine, batch_id: UUID, query: NextQuery, refits: OrderRe
 
 
 def is_current(connection: Connection, batch_id: UUID, stored: StoredOrder | None, terms: OrderTerms) -> bool:
-    """Return whether a kept order has these terms and includes all decisions and answers."""
+    """Return whether a stored order has these terms, and includes all decisions and all answers of models."""
     return stored is not None and stored.terms == terms and stored.basis == read_basis(connection, batch_id)
 
 

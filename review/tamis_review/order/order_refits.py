@@ -1,8 +1,8 @@
 """Orders computed for a client: in the caller's thread, or in a child process.
 
 The child computes for seconds, while its parent serves people. It runs this file as a program, with a line of JSON
-for each request and each answer. The first line names the ledger, because any user who lists processes sees a
-command line.
+for each request and each answer. The database's address is in the first line, because every user of the machine
+can see a command line.
 """
 
 import json
@@ -45,9 +45,9 @@ class _Child:
 class OrderRefits:
     """The computation of orders for a client. Thread-safe.
 
-    `beside`: never in this process, whose event loop it would block. Otherwise, orders that a caller waits for are
-    computed in the caller's thread, and the rest in the child. The child computes one order after the other. The
-    first request starts it, and the next request restarts it after a crash.
+    `beside`: True computes all orders but `cold` in the child, because they would block this process's event loop.
+    False computes an order in the caller's thread if the caller waits for it, otherwise in the child. The child
+    computes one order after the other. The first request starts it. After a crash, the next request restarts it.
     """
 
     def __init__(self, engine: Engine, database_url: str, *, beside: bool) -> None:
@@ -59,7 +59,7 @@ class OrderRefits:
         self._child: _Child | None = None
 
     def finished(self, batch_id: UUID, terms: OrderTerms, *, patient: bool) -> bool:
-        """Return True once the order is current; False if this takes longer and the caller is not `patient`.
+        """Update the order and return True. Return False after `PATIENCE` if the caller is not `patient`.
 
         Raises the errors of `refit`, and `OperationFailed` if the child has died.
         """
@@ -73,17 +73,18 @@ class OrderRefits:
         return True
 
     def begin(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Update the order in the child; failures are logged."""
+        """Start an update of the order in the child. Failures are logged."""
         self.ask(batch_id, terms).add_done_callback(lambda done: _tell(batch_id, done))
 
     def cold(self, batch_id: UUID, terms: OrderTerms) -> None:
-        """Keep an order from before any decision, unless an order of these terms is kept. Raise as `refit`."""
+        """Store the order as before any decision, unless an order with these terms is stored. Raise as `refit`."""
         refit(self._engine, batch_id, terms, self._cache, cold=True)
 
     def ask(self, batch_id: UUID, terms: OrderTerms) -> "Future[None]":
-        """Update the order in the child; the returned future has no result, or the error.
+        """Start an update of the order in the child, and return a future: its result is None, or the error.
 
-        A request joins an equal request that has not begun; a running one may have read the ledger already.
+        An equal request that has not begun shares its future. A running request does not, because it may have read
+        the ledger already.
         """
         with self._lock:
             child = self._living()
@@ -165,7 +166,7 @@ def _settle(future: "Future[None]", error: list[str] | None) -> None:
 
 
 def _raised(name: str, message: str) -> TamisError:
-    """Return the child's error, in its own class if that is Tamis's."""
+    """Return the child's error: of the class `name` if Tamis has it, otherwise `OperationFailed`."""
     kind = getattr(tamis_schemas, name, None)
     if isinstance(kind, type) and issubclass(kind, TamisError):
         with suppress(TypeError):  # a class that needs more than a message

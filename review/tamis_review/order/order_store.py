@@ -1,4 +1,4 @@
-"""Reading orders in the ledger: one per batch, replaced when computed again, read without decided records."""
+"""Reading orders in the ledger: one per batch, replaced when it is computed again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tamis_schemas.ledger import batches, overrides, reading_orders, tallies
 
 @dataclass(frozen=True)
 class OrderTerms:
-    """A person's settings of an order."""
+    """A person's settings for an order."""
 
     seed: int
     explore: float  # share of places for records drawn at random
@@ -24,13 +24,13 @@ class OrderTerms:
 class OrderBasis:
     """The data behind an order, besides its terms: equal data give an equal order."""
 
-    last_override: int = 0  # newest row of people's decisions; 0: none
+    last_override: int = 0  # id of people's newest decision; 0: none
     answered: int = 0  # items that a model has decided
 
 
 @dataclass(frozen=True)
 class ReadingOrder:
-    """All records of a batch but the copies, the next first; each list has a value per record."""
+    """All records of a batch except duplicates, the next first. Each list has a value per record."""
 
     places: Sequence[int]  # in the batch
     reasons: Sequence[str]  # a `ReadingReason` each
@@ -53,7 +53,7 @@ class StoredOrder:
 
 
 def one_refit_at_a_time(connection: Connection, batch_id: UUID) -> None:
-    """Wait for another computation of this batch's order; locked to the end of the transaction."""
+    """Lock this batch's order until the transaction ends. Wait first if another transaction has the lock."""
     connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(f"reading order {batch_id}"))))
 
 
@@ -68,7 +68,7 @@ def read_basis(connection: Connection, batch_id: UUID) -> OrderBasis:
 
 
 def count_items(connection: Connection, batch_id: UUID) -> int:
-    """Return the number of items of a batch, with copies."""
+    """Return the number of items of a batch, including duplicates."""
     return int(connection.execute(select(batches.c.n_items).where(batches.c.id == batch_id)).scalar_one())
 
 
@@ -87,7 +87,7 @@ def read_stored(connection: Connection, batch_id: UUID) -> StoredOrder | None:
 def write_order(
     connection: Connection, batch_id: UUID, terms: OrderTerms, basis: OrderBasis, made: ReadingOrder
 ) -> None:
-    """Keep an order, replacing the previous order."""
+    """Store an order in place of the batch's previous order."""
     values = {**vars(terms), **vars(basis), **vars(made), "made_at": func.now()}
     statement = insert(reading_orders).values(batch_id=batch_id, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["batch_id"], set_=values))

@@ -1,8 +1,8 @@
 """The reading order: the undecided records that a person should read next.
 
-The scores of model and text model are fused, weighted by how well each separates people's includes so far. Both
-become comparable through their ranks. A logistic regression with expected weights weighs them: few records hardly
-change the weights, many do.
+The language model's score and the text model's score become comparable through their ranks, and are added with
+weights. A logistic regression of people's decisions gives the weights: the better a score separates the includes, the
+higher its weight. The regression begins with expected weights, which few decisions hardly change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,8 +54,8 @@ class Fused:
     rows: "np.ndarray"
     order: "np.ndarray"  # higher comes sooner
     model: "np.ndarray | None"  # the model's score as a normal score; None if no record has a score
-    text: "np.ndarray | None"  # likewise of the text model; None without an include or without an exclude
-    text_weight: float  # of text against model, 0 to 1
+    text: "np.ndarray | None"  # the text model's, as a normal score; None without an include or without an exclude
+    text_weight: float  # share of the text model in `order`, 0 to 1
     probability: "np.ndarray | None"  # of inclusion; None with too few decisions
 
 
@@ -65,9 +65,9 @@ class Unseen:
 
     rows: "np.ndarray"
     included: "np.ndarray"  # 1 or 0
-    text: "np.ndarray"  # normal score of its rank among the records outside the model's training
-    margins: "np.ndarray"  # of the sharp machine; the broad machine's grow with the number of labels
-    unread_margins: "np.ndarray"  # of the unread rows, mean over the same models
+    text: "np.ndarray"  # normal score of the record's rank among the records outside the model's training
+    margins: "np.ndarray"  # of the sharp machine, because the broad machine's grow with the number of labels
+    unread_margins: "np.ndarray"  # of the unread rows: the mean over the same models
 
 
 def rank(
@@ -75,15 +75,14 @@ def rank(
 ) -> Ranking:
     """Return the records without a label, in reading order.
 
-    Until people have included a record and excluded another: by score, highest first, or without scores as the seed
-    draws. Then by the probability of inclusion from score and text model (`fuse`). Equal seeds and labels give
-    equal orders.
+    Until people have included a record and excluded another, the highest score is first; without scores, the order is
+    random. Then the order comes from score and text model (`fuse`). Equal seeds and labels give equal orders.
 
     Args:
         features: of all records.
-        scores: for inclusion, of all records, 0 to 1; None for a record without a score, which counts as 0.5.
+        scores: of all records, 0 to 1, higher for inclusion. None (no score) counts as 0.5.
         labels: people's decisions by row, True for included.
-        seed: draws the order of ties, and folds.
+        seed: decides the order of ties, and the folds.
 
     Raises:
         ValueError: the arguments do not fit together.
@@ -105,7 +104,7 @@ def rank(
 
 
 def _why(fused: Fused) -> list[ReadingReason]:
-    """Return the reason for each record's place: a part counts if it gives at least half as much as the other."""
+    """Return the reason for each record's place: text or model, or both if the smaller part is half the larger."""
     if fused.text is None:
         return [ReadingReason.EXPLORATION if fused.model is None else ReadingReason.MODEL] * len(fused.rows)
     if fused.model is None:
@@ -131,11 +130,11 @@ def _check(features: TextFeatures, scores: Sequence[float | None], labels: Mappi
 
 
 def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping[int, bool], *, seed: int = 0) -> Fused:
-    """Return a value for each record without a label, from its score and its text.
+    """Return the figures of each record without a label, from its score and its text.
 
-    Scores and text are normal scores of their ranks. The order is text_weight * text + (1 - text_weight) * model.
-    The weights come from a logistic regression of the decided records; a model not trained on them judges their
-    text. The text's weight begins at i / (i + `HALF_WAY`) with i includes (`regress`).
+    `text` and `model` are normal scores of ranks, and order = text_weight * text + (1 - text_weight) * model. The
+    weight comes from a logistic regression of the decided records (`regress`), whose texts are judged by models not
+    trained on them. The expected text_weight is i / (i + `HALF_WAY`), with i the number of includes.
     """
     with needs(EXTRA):
         import numpy as np
@@ -159,7 +158,7 @@ def fuse(features: TextFeatures, scores: Sequence[float | None], labels: Mapping
 def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> float:
     """Return the weight of text against model, by how well each separates includes from excludes.
 
-    Without records to learn from, it is the expected weight for so many includes.
+    Without records to learn from, return the expected weight for so many includes.
     """
     import numpy as np
 
@@ -173,7 +172,7 @@ def _text_weight(unseen: Unseen | None, model: "np.ndarray", included: int) -> f
 
 
 def _probability(unseen: Unseen, rows: "np.ndarray", model: "np.ndarray | None") -> "np.ndarray":
-    """Return the probability of inclusion of rows by the sharp machine's margin and by the score."""
+    """Return the probability of inclusion of each row, from the sharp machine's margin and the model's score."""
     import numpy as np
 
     def columns(margins: "np.ndarray", at: "np.ndarray") -> "np.ndarray":
@@ -188,14 +187,14 @@ def _probability(unseen: Unseen, rows: "np.ndarray", model: "np.ndarray | None")
 def judge_unseen(
     features: TextFeatures, unread: "np.ndarray", labels: Mapping[int, bool], *, folds: int, seed: int
 ) -> Unseen:
-    """Judge each decided record by a model of the other folds.
+    """Return the decided records, each judged by a text model that was trained on the other folds.
 
     Args:
         features: of all records.
         unread: the rows without a label.
         labels: by row, True for included; at least as many of each kind as there are folds.
         folds: two or more.
-        seed: deals includes and excludes to the folds, each in turn.
+        seed: decides the fold of each include and exclude.
     """
     import numpy as np
 
@@ -213,10 +212,10 @@ def judge_unseen(
 
 
 def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence[float], spread: float) -> "np.ndarray":
-    """Return the most probable intercept and weight of each column.
+    """Return the most probable intercept, then the most probable weight of each column.
 
-    They maximise log L(weights) - sum of (weight - expected)^2 / (2 spread^2): the records' likelihood under a
-    logistic regression, with a normal prior of each weight around its expectation.
+    They maximise log L - sum of (weight - expected)^2 / (2 spread^2). L is the likelihood of the records under a
+    logistic regression. The sum is a normal prior of each weight around its expectation.
 
     Args:
         columns: a row per record, a column per value.
@@ -250,7 +249,7 @@ def regress(columns: "np.ndarray", included: "np.ndarray", *, expected: Sequence
 
 
 def predict(columns: "np.ndarray", weights: "np.ndarray") -> "np.ndarray":
-    """Return the probability of an include for each row, by an intercept and weights."""
+    """Return the probability of an include for each row. `weights`: the intercept, then each column's weight."""
     import numpy as np
     from scipy.special import expit
 
@@ -258,7 +257,7 @@ def predict(columns: "np.ndarray", weights: "np.ndarray") -> "np.ndarray":
 
 
 def normal_scores(values: "np.ndarray") -> "np.ndarray":
-    """Return the normal quantile of each value's rank, (midrank - 1/2) / n; equal values share a rank."""
+    """Return the normal quantile of (midrank - 1/2) / n for each of n values. Equal values share a midrank."""
     import numpy as np
     from scipy.special import ndtri
 

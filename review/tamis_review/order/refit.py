@@ -21,7 +21,7 @@ KEPT = 100_000  # records whose features a process keeps; 50,000 abstracts need 
 
 
 class FeatureCache:
-    """The features of the batches with the latest orders: texts never change."""
+    """The text features of the batches that had the latest orders. They are kept because texts never change."""
 
     def __init__(self, records: int = KEPT) -> None:
         self._records = records
@@ -29,7 +29,7 @@ class FeatureCache:
         self._kept: OrderedDict[UUID, TextFeatures] = OrderedDict()
 
     def features(self, batch_id: UUID, make: Callable[[], TextFeatures]) -> TextFeatures:
-        """Return a batch's features, computed if they are not kept."""
+        """Return a batch's features. If they are not kept, `make` computes them."""
         with self._lock:
             if (kept := self._kept.get(batch_id)) is not None:
                 self._kept.move_to_end(batch_id)
@@ -43,10 +43,10 @@ class FeatureCache:
 
 
 def refit(engine: Engine, batch_id: UUID, terms: OrderTerms, cache: FeatureCache, *, cold: bool = False) -> None:
-    """Compute a batch's order and keep it, unless the kept order is current.
+    """Compute a batch's order and store it, unless the stored order is current.
 
-    A second caller waits, and finds the order done. `cold`: the order before any decision, which needs no texts;
-    skipped if an order of these terms is kept.
+    A second caller waits, and then finds the order current. `cold`: compute the order as before any decision, which
+    needs no texts, and only if no order with these terms is stored.
 
     Raises:
         InvalidRequest: the operation does not include or exclude.
@@ -78,9 +78,9 @@ def _worked_out(
 def reading_order(
     features: TextFeatures, records: Sequence[Candidate], labels: Mapping[int, bool], terms: OrderTerms
 ) -> ReadingOrder:
-    """Return the order of records: unread, then unread but excluded by rules, then decided.
+    """Return the order: unread records, then unread records that a rule excluded, then decided records.
 
-    `labels`: by place in `records`, True for included. Random draws skip rule exclusions.
+    `labels`: people's decisions by place in `records`, True for included. Rule exclusions are never drawn at random.
     """
     ranking = rank(features, [record.score for record in records], labels, seed=terms.seed)
     ranked = {record.row: record for record in ranking.records}

@@ -1,9 +1,10 @@
 """The words of records as numbers, and a text model of them.
 
-The numbers are TF-IDF of words and of pairs of neighbours. The text model measures how much a record's title and
-abstract resemble people's includes. Two support vector machines on the same words take turns. The broad machine
-hardly fits: it finds records like the includes as a whole. The sharp machine fits: it finds what distinguishes
-single includes from excludes. An include that one machine ranks low is mostly ranked high by the other.
+The numbers are TF-IDF of words and of pairs of neighbouring words. The text model measures how much a record's title
+and abstract resemble people's includes. It has two support vector machines, which take turns in the order. The broad
+machine fits the decisions loosely, and finds records that resemble the includes as a whole. The sharp machine fits
+them closely, and finds what distinguishes single includes from excludes. If one machine ranks an include low, the
+other mostly ranks it high.
 """
 
 import re
@@ -36,17 +37,16 @@ BROAD, SHARP = (0.03, 9.8), (1.0, 1.0)
 class TextFeatures:
     """The words and word pairs of each record, weighted by TF-IDF: built once per batch."""
 
-    matrix: "csr_array"  # a row per record, of length 1 or less, float32
+    matrix: "csr_array"  # a row per record, of Euclidean length 1 or less, float32
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "TextFeatures":
         """Return the features of texts, such as title and abstract joined by a line break.
 
-        Terms are words of two characters or more and pairs of neighbours, in lower case, without terms in more than
-        a share of `MOST` of the records. A record's weight of a term is (1 + ln f) * (1 + ln((1 + n) / (1 + d))),
-        with f its frequency in the record, n the number of records and d that of records with the term; each row is
-        divided by its length. Then terms of a single record are dropped: they count in its length, but do not help
-        with other records.
+        Terms are words of two characters or more, and pairs of neighbouring words, in lower case. Terms in more than
+        the share `MOST` of the records are omitted. A term's weight is (1 + ln f) * (1 + ln((1 + n) / (1 + d))), with
+        f its frequency in the record, n the number of records and d the number of records with the term. Each row is
+        divided by its Euclidean length. Terms of a single record count in this length, but then they are dropped.
 
         Raises:
             ConfigurationError: the extra `order` is not installed.
@@ -67,7 +67,7 @@ class TextFeatures:
 
 
 def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
-    """Return the number of each word, text after text, and the end of each text, 0 first."""
+    """Return all words as numbers, text after text, and the position of each text's end, after a first 0."""
     import numpy as np
 
     numbers: defaultdict[str, int] = defaultdict(count().__next__)
@@ -79,7 +79,7 @@ def _words(texts: Iterable[str]) -> "tuple[np.ndarray, np.ndarray]":
 
 
 def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.ndarray]":
-    """Return the same for pairs of neighbours within a text."""
+    """Return the pairs of neighbouring words within a text, as numbers and ends in the form of `_words`."""
     import numpy as np
 
     followed = np.ones(len(words), dtype=bool)
@@ -98,7 +98,7 @@ def _pairs(words: "np.ndarray", ends: "np.ndarray") -> "tuple[np.ndarray, np.nda
 
 
 def _weighted(terms: "np.ndarray", ends: "np.ndarray") -> "tuple[csr_array, np.ndarray]":
-    """Return the weights of terms in several records, and each record's sum of squared weights of all terms."""
+    """Return the weights of the terms of two or more records, and each record's sum of squares over all terms."""
     import numpy as np
     from scipy.sparse import csr_array
 
@@ -119,19 +119,19 @@ def _weighted(terms: "np.ndarray", ends: "np.ndarray") -> "tuple[csr_array, np.n
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """The distance of each record on the includes' side, by two machines trained on the same labels."""
+    """Each record's distance from the border of two machines trained on the same labels; positive for includes."""
 
     broad: "np.ndarray"
     sharp: "np.ndarray"
 
     def places(self, rows: "np.ndarray", turn: int) -> "np.ndarray":
-        """Return the place of each row among them, from 1: the better of its two places.
+        """Return the rank of each row among `rows`, from 1, by the better of the two machines' ranks.
 
-        Of two rows with the same place, the row of the machine with the turn comes first; ties share their mean.
+        If two rows have the same rank, the row of the machine whose turn it is comes first. Ties share a mean rank.
 
         Args:
-            rows: not trained on, because a machine places training rows by their labels.
-            turn: grows by one with each record read; the broad machine has the even turns.
+            rows: rows without a label in the training, because a machine ranks training rows by their labels.
+            turn: number of records read; the broad machine has the even turns.
         """
         import numpy as np
         from scipy.stats import rankdata
@@ -142,9 +142,10 @@ class Margins:
 
 
 def train(features: TextFeatures, labels: Mapping[int, bool]) -> Margins:
-    """Return the margins of all records, from labelled records of both kinds.
+    """Return the margins of all records, by two machines trained on the labelled records.
 
-    Linear support vector machines with squared hinge loss; the weights of all labelled records sum to their number.
+    `labels`: by row, True for included; both kinds must occur. The machines are linear support vector machines with
+    squared hinge loss. The weights of the labelled records sum to their number.
     """
     with needs(EXTRA):
         import numpy as np

@@ -122,11 +122,11 @@ class Screening:
     )
 
     def __init__(self, rehearse: Rehearse = nothing_renders) -> None:
-        """Take `rehearse`, which returns the prompts and cost of a planned batch; the caller renders prompts."""
+        """Store `rehearse`, which returns the prompts and cost of a planned batch: this package renders no prompts."""
         self._rehearse = rehearse
 
     def largest_bodies(self, client: Client) -> Mapping[str, int]:
-        """Return the most bytes of each form with files."""
+        """Return the most bytes of a body, for each route that takes files."""
         return dict.fromkeys(FORMS, client.settings.max_file_bytes + 2 * LONGEST_TERMS)
 
     def prepare(self, app: FastAPI, client: Client) -> None:

@@ -278,7 +278,7 @@ def names_of(files: Sequence[UploadFile]) -> list[str]:
 
 
 def stated_of(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> list[StatedSource]:
-    """Return the stated sources, then the other files. Raise `InvalidParameters` if a stated file is missing."""
+    """Return the stated sources, then the unnamed files. Raise `InvalidParameters` if a stated file is missing."""
     places = {Path(name): path for path, name in called.items()}
     stated: list[StatedSource] = []
     for number, source in enumerate(sources):

@@ -1,6 +1,6 @@
 """Routes that only read files and submit nothing.
 
-They show a batch's prompts, cost and time, the parsed records, and certain or possible copies.
+They show a batch's prompts, cost and time, the parsed records, and certain or possible duplicates.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -84,7 +84,7 @@ class DryRun(Estimate):
 
 
 def nothing_renders(_: Planned) -> Rehearsal:
-    """Raise `ConfigurationError`, because nothing renders prompts."""
+    """Raise `ConfigurationError`, because this gateway renders no prompts."""
     raise ConfigurationError("this gateway renders no prompts: `tamis serve` does, with the extra `worker`")
 
 
@@ -119,7 +119,7 @@ def rehearsable(asked: Iterable[Item]) -> list[Item]:
 
 
 def estimated(planned: Planned, records: int, max_cost: Decimal | None, rehearse: Rehearse) -> Estimate:
-    """Return the estimate of a batch of this many records. Raise the errors of submitting it."""
+    """Return the estimate of a batch of this many records. Raises the errors of submitting the batch."""
     together = PanelRehearsal.of(planned, rehearse)
     first, *others = together.models
     return Estimate(

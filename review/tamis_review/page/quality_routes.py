@@ -1,6 +1,6 @@
 """Routes of figures about a batch's decisions: agreement of people, models and software, and failures.
 
-They also judge whether the reasoning behind a finished batch's results is evidence of the right kind.
+Other routes judge whether the reasoning behind a finished batch's results is evidence of the right kind.
 """
 
 from http import HTTPStatus

@@ -59,7 +59,7 @@ class ReviewStatusView(Frozen):
 
 
 def next_step(state: str, left: Sequence[WorkLeft]) -> str:
-    """Return the next step in a review of this state; people's work has priority over the software's."""
+    """Return the next step in a review as text: conflicts, then the software's work, records to read, and audits."""
     conflicts, todo = sum(work.conflicts for work in left), sum(work.todo for work in left)
     if conflicts:
         return f"{conflicts:,} {'conflict' if conflicts == 1 else 'conflicts'} to settle"

@@ -1,7 +1,7 @@
 """Routes of random samples that people judge.
 
-An audit samples the excluded records; people's decisions on it describe all of them. The stop rule samples the
-unread records, to decide whether people may stop.
+An audit samples the excluded records; people's decisions on the sample describe all excluded records. The stop rule
+samples the unread records, to decide whether people may stop.
 """
 
 from http import HTTPStatus

@@ -34,7 +34,7 @@ def form_body(kind: type[BaseModel]) -> dict[str, Any]:
 async def uploaded(
     request: Request, client: Client, kind: type[Asked]
 ) -> AsyncIterator[tuple[Asked, list[UploadFile]]]:
-    """Yield the form's field `terms`, and each `file` in order; files stay on disk until the end.
+    """Yield the form's field `terms`, and each `file` in order. Files stay on disk until the end of `with`.
 
     Each file has a name and content.
 
@@ -67,7 +67,7 @@ async def uploaded(
 async def answered_by_file(
     request: Request, client: Client, kind: type[Asked], noun: str, answer: Callable[[Asked, Path, str], Answer]
 ) -> Answer:
-    """Answer, on a thread, from the terms of a form and its single file, given as path and original name.
+    """Return the result of `answer`, run on a thread with a form's terms, its single file's path and original name.
 
     Raises `InvalidParameters` for several files; else as `uploaded`, `on_disk` and `answer`.
     """

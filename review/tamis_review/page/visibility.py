@@ -55,12 +55,12 @@ class Visibility:
             raise Blinded(f"people read blind: this key decides as {self.me!r}, and not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
-        """Raise `Blinded` for a decision that depends on hidden ones: it settles, or is on a report."""
+        """Raise `Blinded` if the record is hidden, and the decision settles a conflict or is on a report."""
         if settles or stage is not HumanStage.OWN:
             self.check_record(index)
 
     def overrides(self, decisions: Sequence[Override]) -> list[Override]:
-        """Return the visible decisions; the reviewer's own on hidden records come without the software's."""
+        """Return the visible decisions. The reviewer's decisions on hidden records come without the software's."""
         shown = (row for row in decisions if row.index not in self.hidden or row.reviewer == self.me)
         return [self.own(row) for row in shown]
 
@@ -99,7 +99,7 @@ def check_batch_open(batch_id: str, client: Client, key: ApiKey) -> None:
 
 
 def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
-    """Raise as `check_open`, but show audits that people read blind, because they contain no decision of the model."""
+    """Raise as `check_batch_open`, but not in the mode `model_audited`: its audits contain no decision of the model."""
     for stage in _stages(client, batch_id):
         visibility = visibility_of(client, str(stage), key)
         if visibility.mode is not ScreeningMode.MODEL_AUDITED:
@@ -107,7 +107,7 @@ def check_audit_open(batch_id: BatchId, client: Of, key: Reader) -> None:
 
 
 def check_record_open(batch_id: BatchId, index: Index, client: Of, key: Reader) -> None:
-    """Answer 403 while the record of the path is hidden from the caller, in any stage of its review."""
+    """Raise `Blinded` (403) while the record of the path is hidden from the caller, in any stage of its review."""
     uuid = client.batch(batch_id).uuid
     for stage in _stages(client, batch_id):
         visibility = visibility_of(client, str(stage), key)

@@ -15,14 +15,14 @@ PIECE = 65_536  # bytes sent at once
 
 
 def csv_table(write: Callable[[TextIO], object]) -> Response:
-    """Return as an answer the small table that `write` writes."""
+    """Return a response with the small table that `write` writes."""
     table = StringIO(newline="")
     write(table)
     return Response(table.getvalue(), media_type="text/csv")
 
 
 async def written(write: Callable[[TextIO], object], limiter: anyio.CapacityLimiter) -> AsyncGenerator[str | bytes]:
-    """Yield in pieces the output of `write`, from a file; text as UTF-8. Raise the errors of `write`."""
+    """Run `write` into a temporary file, and return the file's bytes in pieces. Raise the errors of `write`."""
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline=""))
         await to_thread.run_sync(write, file, limiter=limiter)

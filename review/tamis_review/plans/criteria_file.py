@@ -120,7 +120,7 @@ def criteria_of(file: YamlFile, place: Location = ()) -> SearchCriteria:
 
 
 def _check_entries(file: YamlFile, place: Location) -> None:
-    """Refuse an unknown name in an entry that is a criterion with its wording."""
+    """Raise `InputError` if an entry with a criterion and its wording has an unknown name."""
     entries = file.at(place[:-1]).get(place[-1])
     for number, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict) and ("criterion" in entry or len(entry) > 1):
@@ -151,6 +151,6 @@ def _not_a_text(entry: Any) -> str:
 
 
 def _field_named_by(message: str, values: Any) -> tuple[str, ...]:
-    """Return the field at the start of a message about the whole, if the file has it."""
+    """Return the field that begins a message about the whole file, if the file has this field."""
     first = message.removeprefix("Value error, ").split()[0]
     return (first,) if isinstance(values, dict) and first in values else ()

@@ -46,7 +46,7 @@ class _Said:
 
 
 def doubts(criteria: SearchCriteria) -> list[str]:
-    """Return a sentence per doubt: criteria that contradict or repeat others, are in the wrong list, or are several."""
+    """Return a sentence per doubt: a criterion contradicts or repeats another, is in the wrong list, or is several."""
     statements = [_Said.of(criterion) for criterion in criteria.labelled()]
     sentences = [doubt for statement in statements for doubt in _of_one(statement.criterion)]
     sentences += [_of_two(a, b) for a, b in combinations(statements, 2) if a.says_what(b)]

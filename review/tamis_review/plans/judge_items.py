@@ -1,4 +1,4 @@
-"""A second stage: the results of a batch as classifications to judge against their records (spec 5)."""
+"""Items for a later stage that judges the results of a batch against their records."""
 
 from typing import Any
 
@@ -7,9 +7,9 @@ from tamis_schemas.records.item import shown_fields, shown_text
 
 
 def judge_item(row: ItemResult) -> dict[str, Any] | None:
-    """Return the item for the `judge` operation; None for a result without evidence to judge.
+    """Return the item for the `judge` operation; None if value or reasoning is missing, or a human overrode the value.
 
-    `context` is the record as text, `title` its title if it has one, `_index` the result's place in its batch.
+    `context` is the record as text, `title` the record's title if any, `_index` the result's place in its batch.
     """
     if row.status != ItemStatus.DECIDED or row.result is None or not row.result.reasoning:
         return None

@@ -1,6 +1,6 @@
-"""A review's plan, from a reviewer's YAML file, and the JSON Schema of a file.
+"""A review's plan, read from a reviewer's YAML file; and a JSON Schema, read from a file.
 
-File names in it are relative to the plan's folder.
+File names in a plan are relative to the plan's folder.
 """
 
 import json
@@ -174,7 +174,7 @@ def _criteria(file: YamlFile) -> SearchCriteria | None:
 
 
 def _sources(file: YamlFile) -> tuple[StatedSource, ...]:
-    """Return the plan's `records`, a file, or its `sources`, a list."""
+    """Return the plan's sources: the file under `records`, or the list under `sources`."""
     if "records" in file.values:
         if "sources" in file.values:
             raise file.wrong("stands beside `records`: name the files under one of the two", ("sources",))

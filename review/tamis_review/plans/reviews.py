@@ -1,4 +1,4 @@
-"""A review for its submitter."""
+"""A review: how programs submit, watch and control it."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ from .stages import Begun, begin, begin_next
 
 
 class Review:
-    """A handle on a review in the ledger; any number may exist for a review, in any process."""
+    """A handle on a review in the ledger. Any number of handles may exist for a review, in any process."""
 
     def __init__(self, session: Session, review_id: UUID, *, replayed: bool = False) -> None:
         self.session = session  # of the client
@@ -61,8 +61,8 @@ class Review:
         """Yield the review's state repeatedly (first quickly, then every second) until nothing more happens.
 
         Raises:
-            BatchPaused: its stage cannot continue before a person solves the problem.
-            WaitTimeout: it took longer than `timeout` seconds; the review continues.
+            BatchPaused: the current stage cannot continue before a person solves the problem.
+            WaitTimeout: `timeout` seconds have passed; the review continues.
             LedgerUnavailable: the ledger does not answer.
         """
         return watch_to_end(
@@ -89,11 +89,11 @@ class Review:
         self._in_stage("resume", lambda batch: batch.resume(max_cost))
 
     def cancel(self) -> None:
-        """Cancel the review's current stage; no other stage follows. Raise as `Batch.cancel`."""
+        """Cancel the review's current stage. No other stage follows. Raise as `Batch.cancel`."""
         self._in_stage("cancel", Batch.cancel)
 
     def set_priority(self, priority: Priority | str) -> None:
-        """Set the priority of this stage and later ones against other batches. Raise as `Batch.set_priority`."""
+        """Set the priority of the current stage and all later stages. Raise as `Batch.set_priority`."""
         self._in_stage("prioritise", lambda batch: batch.set_priority(priority))
 
     def _in_stage(self, verb: str, act: Callable[[Batch], None]) -> None:
@@ -135,10 +135,9 @@ def submit_review(
 ) -> Review:
     """Write a review and its first stage to the ledger; the workers begin each further stage.
 
-    Submitting the same plan with the same records returns the existing review in any state; `again` begins a new
-    review. A stage without a model uses that of the settings, else the workers' own. Each stage has the plan's
-    budget; `steering` overrides that of every stage. The other arguments, and the errors, are those of
-    `Client.submit`.
+    If the plan with the same records was submitted before, return the existing review, in any state; `again` begins a
+    new review. A stage without a model uses the settings' model, else the workers' own. Each stage has its budget in
+    the plan; `steering` overrides the steering of every stage. Other arguments and errors are as in `Client.submit`.
     """
     settings = client.settings
     plan = plan.asking(settings.batch_model).steered(steering).with_operations(client.with_examples)
@@ -176,7 +175,7 @@ def submit_review(
 
 
 def find_review(client: Session, review_id: str) -> Review:
-    """Return the review of this id, or unique beginning. Raise `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the review with this id, or unique beginning of an id. Raise `UnknownBatch`, `LedgerUnavailable`."""
     with client.reading() as connection:
         return Review(client, ledger.find_review(connection, review_id))
 
@@ -188,7 +187,7 @@ def list_reviews(client: Session, limit: int = 20) -> list[ReviewView]:
 
 
 def find_batch_or_review(client: Session, prefix: str) -> Batch | Review:
-    """Return the batch or review of this id, or unique beginning. Raise `UnknownBatch`, `LedgerUnavailable`."""
+    """Return the batch or review with this id, or unique beginning. Raise `UnknownBatch`, `LedgerUnavailable`."""
     with client.reading() as connection:
         match = ledger.find_either(connection, prefix)
     if match.review_id is not None:
@@ -198,7 +197,7 @@ def find_batch_or_review(client: Session, prefix: str) -> Batch | Review:
 
 
 def _current_stage(connection: Connection, review_id: UUID) -> UUID | None:
-    """Return a review's current batch; if its last batch has just completed, begin the next.
+    """Return a review's current batch. If its last batch is completed, begin the next.
 
     None: the review is finished.
     """

@@ -1,6 +1,6 @@
-"""The stages of a review in the ledger: begin the first, and from each the next, exactly once.
+"""The stages of a review in the ledger: submission begins the first, each completed stage the next, exactly once.
 
-A second stage may judge: a batch's results become classifications to judge against their records (spec 5).
+A later stage may judge the results of the stage before against their records.
 """
 
 from dataclasses import dataclass, replace
@@ -66,17 +66,17 @@ def begin(connection: Connection, plan: ReviewPlan, first: NewBatch, *, label: s
 
 
 def advance(engine: Engine, batch_id: UUID) -> UUID | None:
-    """Run `begin_next` in a transaction of its own. Raise `LedgerUnavailable`."""
+    """Return the result of `begin_next`, in a transaction of its own. Raise `LedgerUnavailable`."""
     with ledger_errors(), engine.begin() as connection:
         return begin_next(connection, batch_id)
 
 
 def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
-    """Return the batch with the records that passed this batch, begun now or before, or None.
+    """Begin the next stage with the records that passed this batch, unless it has begun. Return its batch, or None.
 
-    None: the batch belongs to no review, is not completed, or is the last. A review is marked as finished if its
-    last stage is completed or passed nothing. Repeated and concurrent calls have the effect of one. Runs in the
-    caller's transaction.
+    None: the batch belongs to no review, is not completed, or is the last. A review is marked as finished if its last
+    stage is completed or nothing passed. Repeated and concurrent calls begin a single batch. Runs in the caller's
+    transaction.
     """
     of_batch = (
         select(batches, reviews.c.plan, reviews.c.label.label("review"), reviews.c.finished_at.label("ended"))
@@ -126,7 +126,7 @@ def begin_next(connection: Connection, batch_id: UUID) -> UUID | None:
 
 
 def _passed(connection: Connection, plan: ReviewPlan, batch_id: UUID, number: int) -> Spool[NewItem]:
-    """Return the items of a stage; none if the plan has no such stage."""
+    """Return the items of the stage `number`; none if the plan has no such stage."""
     passed = Spool[NewItem]()
     if number < len(plan.stages):
         before, stage = plan.stages[number - 1], plan.stages[number]

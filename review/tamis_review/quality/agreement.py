@@ -1,8 +1,8 @@
 """Agreement of two raters on the same records, and the part of it that is more than chance.
 
-Cohen's kappa and Gwet's AC1 define chance differently. Kappa uses each rater's own shares. If both exclude nearly all
-records, chance alone explains most of the agreement: kappa is low although the raters hardly differ. AC1 assumes chance
-only where a record is hard to judge, so it stays high.
+Cohen's kappa and Gwet's AC1 define chance differently. Kappa uses each rater's shares of verdicts. If both exclude all
+but a few records, chance explains most of the agreement: kappa is low although the raters hardly differ. AC1 assumes
+chance only where a record is hard to judge, so it stays high.
 
 For two categories the intervals use the profile likelihood, at any table size. A value is inside if a table of true
 shares with this value explains the counts nearly as well as the best table: 2 * (log L(best) - log L(best with this
@@ -11,7 +11,7 @@ value)) <= limit. So the interval exists when the large-sample variance is 0 (ra
 
 For large samples the limit is the chi-square quantile with one degree of freedom. If a cell is empty, only one end can
 be wrong, and that quantile is too small. The upper bound of a share is then 3 / n (the rule of three), and its limit -2
-log(1 - level). In between
+log(1 - level). Between these cases
 
     limit = chi2 + (-2 log(1 - level) - chi2) / (1 + y),   y = min(agreed yes, agreed no, disagreed)
 
@@ -70,11 +70,11 @@ class Agreement(Frozen):
 
 @dataclass(frozen=True)
 class Table:
-    """The counts of two raters' verdicts on the same records."""
+    """The counts of two raters' verdicts, yes or no, on the same records."""
 
-    both: int
-    first: int  # by the first rater alone
-    second: int
+    both: int  # yes by both
+    first: int  # yes by the first rater alone
+    second: int  # yes by the second rater alone
     neither: int
 
     @property
@@ -96,9 +96,9 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
     AC1   = (po - pe) / (1 - pe),  pe = sum over k of m(k) * (1 - m(k)) / (K - 1),  m(k) = (p(k) + q(k)) / 2
 
     po is the share of records with agreement, p(k) and q(k) are the raters' shares of category k, K is the number of
-    categories. For two categories the intervals come from `profile_interval`, at any table size. For more they are
-    normal intervals, cut at -1 and 1, with the sources' large-sample variances (delta method). These are too narrow for
-    small samples.
+    categories. For two categories the intervals come from `profile_interval`, at any table size. For more categories,
+    normal intervals are used, cut at -1 and 1, with the sources' large-sample variances (delta method). They are too
+    narrow for small samples.
 
     Args:
         pairs: a pair per record, in any order.
@@ -173,14 +173,15 @@ def deviance_limit(table: Table, level: float) -> float:
 def profile_interval(
     table: Table, value: float, level: float, likelihood_at: Callable[[Table, float], float]
 ) -> tuple[float, float]:
-    """Return the interval around a coefficient `value`; pass `likelihood_at_kappa` or `likelihood_at_ac1`.
+    """Return the interval around `value`, the table's kappa or AC1.
 
-    Kappa needs a table with both categories, AC1 at least one record.
+    `likelihood_at`: `likelihood_at_kappa`, which needs a table with both categories, or `likelihood_at_ac1`, which
+    needs at least one record.
     """
     least = table.likelihood - deviance_limit(table, level) / 2
 
     def end(outside: float) -> float:
-        """Find an end by false position, halved where the function is steep on one side (the Illinois rule)."""
+        """Return the end between `value` and `outside`, by false position with the Illinois rule."""
         inside, above, below = value, table.likelihood - least, likelihood_at(table, outside) - least
         if below >= 0:
             return outside
@@ -200,10 +201,10 @@ def profile_interval(
 
 
 def likelihood_at_ac1(table: Table, ac1: float) -> float:
-    """Return the largest log likelihood with this AC1, over the mean share m of "yes".
+    """Return the largest log likelihood of shares with this AC1, over the raters' mean share m of "yes".
 
-    po = AC1 + (1 - AC1) * 2 m (1 - m); both say yes in m - (1 - po) / 2, both say no in (1 + po) / 2 - m. The split
-    of the disagreements is free, and best as in the table.
+    po = AC1 + (1 - AC1) * 2 m (1 - m). The share with two "yes" is m - (1 - po) / 2, with two "no" (1 + po) / 2 - m.
+    The disagreements can be split freely; the table's own split has the largest likelihood.
     """
     divided = sum(count * log(count / table.disagreed) for count in (table.first, table.second) if count)
 
@@ -216,13 +217,12 @@ def likelihood_at_ac1(table: Table, ac1: float) -> float:
 
 
 def likelihood_at_kappa(table: Table, kappa: float) -> float:
-    """Return the largest log likelihood with this kappa.
+    """Return the largest log likelihood of shares with this kappa.
 
-    The search runs over the raters' mean share m of "yes", and the distance b of their shares.
-
-    With shares p and q, both say yes in p q + kappa * (p + q - 2 p q) / 2: po - pe is twice the first term's
-    surplus over p q, and 1 - pe is p + q - 2 p q. With p = m + b / 2 and q = m - b / 2 that is (1 - kappa) (m^2 -
-    b^2 / 4) + kappa m. No cell is below 0 for b from -B to B; `_widest` returns B.
+    The search runs over m and b, the mean and the difference of the raters' shares of "yes": p = m + b / 2 and
+    q = m - b / 2. With x the share with two "yes", po - pe = 2 (x - p q) and 1 - pe = p + q - 2 p q. So
+    x = p q + kappa * (p + q - 2 p q) / 2 = (1 - kappa) (m^2 - b^2 / 4) + kappa m. No cell is below 0 for b from -B
+    to B; `_widest` returns B.
     """
 
     def likelihood(mean: float) -> float:
@@ -242,7 +242,7 @@ def likelihood_at_kappa(table: Table, kappa: float) -> float:
 
 
 def _widest(mean: float, kappa: float) -> float:
-    """Return the largest distance of the raters' shares at which no cell with this kappa is below 0."""
+    """Return the largest difference of the raters' shares of "yes" at which no cell with this kappa is below 0."""
     if kappa >= 1:
         return 0.0
     rest = 1 - mean
@@ -254,7 +254,7 @@ def _widest(mean: float, kappa: float) -> float:
 
 
 def _log_likelihood(*cells: tuple[int, float]) -> float:
-    """Return the sum of count * log(share); for an impossible share, a penalty by its distance from 0."""
+    """Return the sum of count * log(share). Impossible shares give a penalty that grows with their distance from 0."""
     total = wrong = 0.0
     impossible = False
     for count, share in cells:

@@ -1,28 +1,28 @@
-"""The certificate: a promise of the share of all includes that people have found, from random samples of the unread.
+"""The certificate: a bound on the share of all includes that people have found, from random samples of unread records.
 
     recall >= F / T,    F includes found,    T the largest number of includes that the samples leave possible
 
-The promise is wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look.
+The bound is wrong in at most the share 1 - confidence of reviews, in any reading order and however often people look.
 Each sampling frame bounds T (`sampling_frame`). All bounds hold at once, so the smallest counts.
 
-If records were read twice, the bound includes overlooked includes. The allowed doubt is divided: eight tenths for the
-samples, a tenth for the miss rate, a tenth for the number of includes that it hides. The samples get most, because
-doubt there is paid in records. Without doubly read records, the promise covers only the includes that the readers would
-recognise.
+If two people read some records, T also counts includes that readers overlook. The allowed doubt, 1 - confidence, is
+then divided: eight tenths for the samples, a tenth for the miss rate, a tenth for the number of overlooked includes.
+The samples get most, because less doubt there means more records to read. Without doubly read records, T counts only
+the includes that the readers would recognise.
 
 The miss rate is measured on records that two people read independently. Of the includes that at least one reader saw,
-the other overlooked a share theta. If each overlooks an include with the probability mu, theta = 2 mu (1 - mu) / (1 -
+only one reader saw a share theta. If each overlooks an include with the probability mu, theta = 2 mu (1 - mu) / (1 -
 mu^2) = 2 mu / (1 + mu), so
 
     mu = theta / (2 - theta)
 
 The readers' mu_A and mu_B may differ. Then this mu is at least their mean, and its square at least mu_A mu_B, the
 probability that both overlook an include: for fixed theta that product is largest if they are equal. Theta gets the
-one-sided bound of Clopper and Pearson. Assumption: the two overlook includes independently. Both overlook an include
-that is hard to see more often than this.
+one-sided bound of Clopper and Pearson. Assumption: the two overlook includes independently. If an include is hard to
+see, both overlook it more often than this.
 
-If T records are true includes, the readers would include at least Bin(T, 1 - mu) of them. The bound is the largest T
-that their number leaves possible.
+Of T true includes, the readers would see Bin(T, 1 - mu) or more. The bound is the largest T that the number seen
+allows.
 
 Source of the division: Bonferroni's inequality. Two readers as two samples of a closed population: Kastner, M., Straus,
 S. E., McKibbon, K. A., Goldsmith, C. H. (2009), The capture-mark-recapture technique can be used as a stopping rule
@@ -62,16 +62,16 @@ class DoubleRead:
     def miss_rate(self, level: float, readers: int = 1) -> float:
         """Return the bound on the probability that this many independent readers all overlook an include.
 
-        Without a doubly read include it is 1.
+        Without a doubly read include the bound is 1.
         """
         theta = upper_bound(self.missed_by_one, self.includes, level)
         return float((theta / (2 - theta)) ** readers)
 
 
 def may_have_been(total: int, seen: int, miss_rate: float, doubt: float) -> bool:
-    """Return whether, with this miss rate, readers see at most `seen` of `total` includes with more than the doubt.
+    """Return whether readers with this miss rate may have seen only `seen` of `total` includes.
 
-    P(Bin(total, 1 - miss_rate) <= seen) > doubt; always true for a rate of 1.
+    They may if P(Bin(total, 1 - miss_rate) <= seen) > doubt, and always if the rate is 1.
     """
     return total <= seen or miss_rate >= 1 or beta_below(miss_rate, total - seen, seen + 1) > doubt
 
@@ -80,7 +80,7 @@ def most_true_includes(seen: int, miss_rate: float, doubt: float) -> int | None:
     """Return the largest possible number of true includes for readers with this miss rate; None: no limit.
 
     Args:
-        seen: includes that they see, or would see if they read everything.
+        seen: includes that the readers see, or would see if they read everything.
         miss_rate: the probability that a reader overlooks an include.
         doubt: the probability that the bound is too small.
     """
@@ -97,7 +97,7 @@ class Reading:
     """The reading progress of a review."""
 
     found: int  # includes by people, inside and outside the samples
-    unread: int  # undecided records, without copies
+    unread: int  # undecided records, without duplicates
     frames: tuple[SamplingFrame, ...] = ()  # in the order of opening; the last is open
     double_read: DoubleRead | None = None  # None: no record was read by two people, or they are not counted
     readers: int = 1  # independent readers per record; 2 only if all records were read in pairs
@@ -109,7 +109,7 @@ class Reading:
             raise ValueError(f"{self.readers!r} readers read nothing")
 
     def with_new_frame(self) -> "Reading":
-        """Return the reading with a new frame of all unread records: for the price of a new sample."""
+        """Return the reading with another frame, of all unread records. It gives the price of a new sample."""
         return replace(self, frames=(*self.frames, SamplingFrame(self.unread, (), self.found)))
 
 
@@ -130,7 +130,7 @@ class Certificate(Frozen):
 
 
 def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) -> Certificate:
-    """Return whether people may stop reading with this promise, with its figures.
+    """Return whether people may stop reading with this recall and confidence, and the figures behind the verdict.
 
     Raises:
         InvalidParameters: not 0 < recall <= 1, or not 0 < confidence < 1.
@@ -161,19 +161,20 @@ def certify(reading: Reading, recall: float = 0.95, confidence: float = 0.95) ->
 
 
 def price_list(reading: Reading, expected: float | None = None) -> tuple[StopPrice, ...]:
-    """Return the price of each of `RECALLS` at each of `CONFIDENCES`: more records of the sample.
+    """Return the price of each of `RECALLS` at each of `CONFIDENCES`: how many more records of the sample to read.
 
-    Without an open frame, the prices are for a new sample. `expected`: includes expected among the unread.
+    Without an open frame, the prices are for a new sample. `expected`: includes expected among the unread records.
     """
     promises = (_Promise(reading, recall, confidence) for recall, confidence in product(RECALLS, CONFIDENCES))
     return tuple(_price(promise, expected) for promise in promises)
 
 
 def records_needed(reading: Reading, recall: float = 0.95, confidence: float = 0.95, further: int = 0) -> int:
-    """Return how many more records of the sample the promise needs, if they hold this many further includes.
+    """Return how many more records of the sample people must read for this recall and confidence.
 
-    The sample is that of the last frame, or of a new frame if none is open. The number is at most the unread,
-    because reading them all finds every include. 0: the promise holds now. Raises as `certify` does.
+    `further`: includes among these records. The sample is that of the last frame, or of a new frame if none is open.
+    The result is at most the number of unread records, because reading all finds every include. 0: people may stop
+    now. Raises as `certify` does.
     """
     return _Promise(reading, recall, confidence).needed(further)
 
@@ -218,7 +219,7 @@ class _Promise:
 
     @cached_property
     def most_true(self) -> int | None:
-        """Return the most true includes; None: no limit."""
+        """Return the largest possible number of true includes; None: no limit."""
         if self.miss_rate is None:
             return self.most_seen
         return most_true_includes(self.most_seen, self.miss_rate, self.doubt * HIDDEN)
@@ -228,7 +229,7 @@ class _Promise:
         return self.keeps(self.reading.found, self.most_seen)
 
     def keeps(self, found_includes: int, seen: int) -> bool:
-        """Return whether this many includes found keep the promise, if the readers would see `seen` in all."""
+        """Return whether `found_includes` reach the recall, if the readers would see `seen` includes in all."""
         includes = floor(found_includes / Fraction(str(self.recall)))  # more includes would break the promise
         if self.miss_rate is None:
             return seen <= includes
@@ -250,7 +251,7 @@ class _Promise:
         return min(reading.unread, max(whole - frame.read, further))
 
     def refusal(self) -> str | None:
-        """Return why even finding every possible include would not be enough; None if it would."""
+        """Return why the recall is out of reach even if people find every include; None if it can be reached."""
         reading = self.reading
         measured = reading.double_read
         if measured is None or self.keeps(self.most_seen, self.most_seen):

@@ -1,10 +1,10 @@
-"""The interval that labelled records allow a figure: ordinary, wider, or none.
+"""The interval that labelled records allow a figure: ordinary, wider (labels in blocks), or none (selected records).
 
-With a design effect, a half width of z standard errors becomes z * sqrt(deff). This is the interval of the level with
-that z. The intervals of Wilson, the delta method, DeLong and the profile likelihood (limit: z squared) depend on the
-level through z alone.
+With a design effect, a half width of z standard errors becomes z * sqrt(deff). This is the interval of the confidence
+level with that z. The intervals of Wilson, the delta method, DeLong and the profile likelihood (limit: z squared)
+depend on the level through z alone.
 
-The design effect measures labels in blocks: records of a block are alike, so ten of them count for fewer.
+The design effect arises from labels in blocks: records of a block are alike, so ten of them count for fewer.
 
     deff = 1 + (m - 1) * ICC,   m = (sum of m_b^2) / (sum of m_b) over blocks of m_b records
 
@@ -40,7 +40,7 @@ ALIKE = "no interval: the labelled records of a block are too much alike"
 
 
 def mean_block(blocks: Sequence[int]) -> float:
-    """Return the mean block size of a record (m of the formula), 1 without records, from each record's block."""
+    """Return m of the formula from each record's block: the mean size of a record's block, 1 without records."""
     return sum(size * size for size in Counter(blocks).values()) / len(blocks) if blocks else 1.0
 
 
@@ -103,7 +103,7 @@ class Design:
     ) -> Reliability:
         """Return the reliability curve over the records that have a confidence, with the intervals allowed.
 
-        `right`: whether the human agrees with the confident decision.
+        `right`: whether the human agrees with the decision that has this confidence.
         """
         sure = [(value, record) for record in records if (value := confidence(record)) is not None]
         return reliability(
@@ -112,7 +112,7 @@ class Design:
         )
 
     def level(self, records: Sequence[Judged], counted: Callable[[Judged], bool]) -> float | None:
-        """Return the level that widens an interval over these records enough; None: no interval."""
+        """Return the confidence level whose ordinary interval is as wide as the design requires; None: no interval."""
         match self.sampling.lie:
             case Lie.CENSUS | Lie.RANDOM:
                 return LEVEL

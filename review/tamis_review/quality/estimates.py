@@ -1,18 +1,18 @@
-"""Estimates of the includes left to find, without a promise: whether a recall is reached, and the next includes.
+"""Estimates without a guarantee: whether a recall is reached, and how many includes the next records contain.
 
 **Whether a recall is reached**: the sequential hypergeometric test of Callaghan and Muller-Hansen. It treats every run
-of the last records read as a random draw from itself and the unread rest. But people read likely includes first. If the
-order misses a topic or a later database, the rest is richer than the last records read, and the test stops too early.
-Its level does not account for the many runs either.
+of the last records read as a random draw from these and all unread records. But people read likely includes first. If
+the order misses a topic or a later database, unread records hold more includes than the last ones read, and the test
+stops too early. Its level does not account for the many runs either.
 
 The hypothesis is that the recall is not reached: there are at least floor(r / recall + 1) includes, r of them found.
 For each run of the last s records with x includes, p is the probability of x or fewer,
 
     P(X <= x; N - (n - s), k, s),    k = floor(r / recall + 1 - (r - x)),    n of N records read
 
-and the test's p is the smallest. For fixed x it falls as s grows: one more record without an include joins both the run
-and the population, and the rest stays the same. So only the longest run of each x is computed, and the cost grows with
-the number of includes.
+and the test's p is the smallest of them. For fixed x, p falls as s grows: one more exclude joins both the run and the
+population, and nothing else changes. So only the longest run of each x is computed, and the cost grows with the number
+of includes.
 
 **Includes in the next records**: with probabilities, their sum over the best unread records, with exact quantiles of
 its distribution (Poisson-binomial, adding one record after the other). Without probabilities, the yield of the last
@@ -42,18 +42,18 @@ LEVEL = 0.95
 
 
 class EstimateBasis(StrEnum):
-    """The basis of an expectation."""
+    """The source of an expected number of includes."""
 
     PROBABILITIES = "probabilities"
     RECENT_YIELD = "recent yield"
 
 
 def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95) -> float:
-    """Return the test's p that the recall is not reached; below 1 - confidence the estimator allows stopping.
+    """Return p of the hypothesis that the recall is not reached. Below 1 - confidence the test allows stopping.
 
     Args:
         decisions: True for an include, in reading order.
-        total: records of the review, read and unread, without copies.
+        total: records of the review, read and unread, without duplicates.
         recall: the wanted recall, above 0 and at most 1.
 
     Raises:
@@ -78,7 +78,7 @@ def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95)
 
 
 def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """Yield the longest run of the last records with none, one, two, ... includes: its records and includes."""
+    """Yield the longest runs of last records with no, one, two, ... includes, each as its size and its includes."""
     finds = [place for place, include in enumerate(decisions) if include]
     for includes, place in enumerate(reversed(finds)):
         if size := len(decisions) - 1 - place:
@@ -88,7 +88,7 @@ def _runs(decisions: Sequence[bool]) -> Iterator[tuple[int, int]]:
 
 
 def expected_from_probabilities(probabilities: Iterable[float], records: int = NEXT) -> ExpectedIncludes:
-    """Return the expected includes among the `records` most probable unread ones, or all if there are fewer.
+    """Return the includes expected among the unread records with the highest probabilities, at most `records`.
 
     The interval assumes that the probabilities are right, and says nothing about whether they are.
     """
@@ -111,10 +111,11 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
 
     Args:
         decisions: people's decisions in reading order; True for an include.
-        unread: records left; at most these are read.
-        records: records to read next.
+        unread: number of unread records.
+        records: number of records to read next, limited to `unread`.
 
-    Without decisions the range is from none to all. In a good order the yield falls, so this tends to be too high.
+    Without decisions the range is from none to all. In a good order the yield falls, so the estimate tends to be too
+    high.
     """
     last = decisions[-RECENT:]
     share = wilson(sum(last), len(last), LEVEL)
@@ -129,5 +130,5 @@ def expected_from_yield(decisions: Sequence[bool], unread: int, records: int = N
 
 
 def _quantile(shares: Sequence[float], level: float) -> int:
-    """Return the smallest number up to which this much of the distribution lies."""
+    """Return the smallest k with P(X <= k) >= level, from the probabilities of 0, 1, 2, ..."""
     return min(bisect_left(list(accumulate(shares)), level), len(shares) - 1)

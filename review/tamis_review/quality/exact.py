@@ -34,15 +34,18 @@ TINY = 1e-300  # replaces 0 where the fraction would divide by it
 
 
 def largest(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """Return the largest number up to `high` that meets a condition; from `low` on it holds, then fails for good."""
+    """Return the largest number from `low` to `high` that meets the condition `holds`.
+
+    `low` meets the condition. If a number fails, all larger numbers fail too.
+    """
     return low + bisect_left(range(low + 1, high + 1), True, key=lambda number: not holds(number))
 
 
 def upper_bound(count: float, total: float, level: float = 0.95) -> float:
     """Return the largest proportion at which `count` or fewer out of `total` still come with probability 1 - level.
 
-    The true proportion is at most this with at least the probability `level`. Without observations it is 1. Counts
-    may be fractions: a sample in blocks is divided by its design effect.
+    The true proportion is at most this with at least the probability `level`. Without observations the result is 1.
+    Counts may be fractions: a sample in blocks is divided by its design effect.
 
     Raises `ValueError` if not 0 <= count <= total, or not 0 < level < 1.
     """
@@ -57,8 +60,8 @@ def upper_bound(count: float, total: float, level: float = 0.95) -> float:
 def lower_bound(count: float, total: float, level: float = 0.95) -> float:
     """Return the smallest proportion at which `count` or more out of `total` still come with probability 1 - level.
 
-    The true proportion is at least this with at least the probability `level`. Without observations it is 0. Raises
-    as `upper_bound` does.
+    The true proportion is at least this with at least the probability `level`. Without observations the result is 0.
+    Raises as `upper_bound` does.
     """
     check_proportion(count, total, level)
     if count == 0:
@@ -118,7 +121,7 @@ def _kept_from_zero(number: float) -> float:
 
 
 def most_in_population(found: int, sample: int, population: int, level: float = LEVEL) -> int:
-    """Return the largest number of a kind that the sample leaves possible in the population; at least `found`.
+    """Return the largest number of a kind in the population that a sample with `found` of them leaves possible.
 
     Computed in whole numbers, without rounding.
 
@@ -140,8 +143,8 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
 def probability_up_to(found: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
     """Return P(X <= found; population, kind, sample), quickly for any population.
 
-    Its relative error is about 1e-10, from rounded logarithms of factorials. If it certainly reaches `above`, the
-    result may be any number from there on.
+    The relative error is about 1e-10, from rounded logarithms of factorials. If the probability is at least `above`,
+    the result may be any number from `above` on.
     """
     fewest, most = max(0, sample - (population - kind)), min(sample, kind)
     if found < fewest or found >= most:
@@ -172,7 +175,7 @@ def log_comb(n: int, k: int) -> float:
 
 
 def _tail(first: int, last: int, step: int, sample: int, population: int, kind: int, above: float = 1.0) -> float:
-    """Return the sum of the probabilities from `first` away from the mode to `last`, without negligible terms."""
+    """Return the sum of P(X = i) for i from `first`, away from the mode, to `last`, without negligible terms."""
     others = population - kind
     term = exp(log_probability(first, sample, population, kind))
     total = term

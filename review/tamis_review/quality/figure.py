@@ -78,7 +78,7 @@ def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
     """Return the harmonic mean of precision and sensitivity: 2 TP / (2 TP + FP + FN).
 
     Its interval: F* = TP / (TP + FP + FN) is a proportion of the records that the system or the human includes, and
-    F1 = 2 F* / (1 + F*) rises with it. So the ends of F*'s Wilson interval, transformed alike, are those of F1.
+    F1 = 2 F* / (1 + F*) rises with F*. So this formula turns the ends of F*'s Wilson interval into those of F1.
 
     Source: Hand, D. J., Christen, P., Kirielle, N. (2021), F*: an interpretable transformation of the F-measure,
     Machine Learning 110, 451-456.
@@ -94,9 +94,9 @@ def f1(matrix: Matrix, level: float = LEVEL) -> Figure:
 def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
     """Return Matthews' correlation of the two decisions: (TP TN - FP FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
 
-    Its interval: the delta method on Fisher's z = atanh(MCC), under multinomial counts. With shares p of the four
-    cells, rows r and columns c, the derivative of MCC by a share is (its cofactor) / sqrt(r1 r0 c1 c0)
-    - MCC / 2 * (1 / its row + 1 / its column), and the variance is the sum of p times its square, over n.
+    Its interval: the delta method on Fisher's z = atanh(MCC), under multinomial counts. The matrix has the shares p,
+    the row sums r and the column sums c. Each cell, of share p in row r and column c, has the derivative of MCC
+    d = cofactor / sqrt(r1 r0 c1 c0) - MCC / 2 * (1 / r + 1 / c). The variance is (sum of p * d^2) / n.
 
     Source: Matthews, B. W. (1975), Comparison of the predicted and observed secondary structure of T4 phage lysozyme,
     Biochimica et Biophysica Acta 405, 442-451. Interval: Itaya, Y., Tamura, J., Hayashi, K., Yamamoto, K. (2024),
@@ -132,11 +132,11 @@ def mcc(matrix: Matrix, level: float = LEVEL) -> Figure:
 def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEVEL) -> Figure:
     """Return the area under the ROC curve: the probability that an include scores above an exclude, ties as a half.
 
-    Midranks keep the time at that of sorting. The interval is normal with DeLong's variance, cut at 0 and 1.
+    With midranks it takes no longer than sorting. The interval is normal with DeLong's variance, cut at 0 and 1.
 
     Args:
         included: the scores of the records that the human includes.
-        excluded: the scores of the others.
+        excluded: the scores of the records that the human excludes.
         level: confidence of the interval.
 
     Source: DeLong, E. R., DeLong, D. M., Clarke-Pearson, D. L. (1988), Comparing the areas under two or more correlated
@@ -160,14 +160,15 @@ def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEV
 
 
 def wss(ranks: Sequence[float], included: Sequence[bool], recall: float = 0.95) -> Figure:
-    """Return the work saved over sampling: the reading that the order of the ranks saves against any order.
+    """Return the work saved over sampling: the share of reading that the order of the ranks saves.
 
-    WSS@R = (TN + FN) / N - (1 - R). Reading ends at the highest rank with the share R of the includes found. Records of
-    equal rank are read together, so ties bring no luck. Between -(1 - R) and R.
+    WSS@R = (TN + FN) / N - (1 - R). People read from the highest rank until they have found the share R of the
+    includes; TN + FN records stay unread. Records of equal rank are read together, so the order of ties has no effect.
+    The result lies between -(1 - R) and R.
 
     Args:
         ranks: one per record; the highest is read first.
-        included: the human's decision on each.
+        included: for each record, whether the human includes it.
         recall: R.
 
     Source: Cohen, A. M., Hersh, W. R., Peterson, K., Yen, P.-Y. (2006), Reducing workload in systematic review
@@ -182,7 +183,7 @@ def wss(ranks: Sequence[float], included: Sequence[bool], recall: float = 0.95) 
 
 
 def midranks(values: Sequence[float]) -> list[float]:
-    """Return the place of each value among all, from 1; equal values share the mean of their places."""
+    """Return the rank of each value, from 1 for the smallest; equal values share the mean of their ranks."""
     ordered = sorted(values)
     return [(bisect_left(ordered, value) + bisect_right(ordered, value) + 1) / 2 for value in values]
 
@@ -214,7 +215,7 @@ def reliability(
 
     Args:
         decisions: in any order.
-        level_of: the confidence level for the share of some decisions, by their places; None: no interval.
+        level_of: gives the confidence level for the decisions at these places; None: no interval.
 
     ECE = sum over bins of n(b) / n * |share right(b) - mean confidence(b)|, with ten bins of equal width.
 

@@ -40,7 +40,7 @@ class Rates(Frozen):
 
     @classmethod
     def of(cls, records: Sequence[Judged], design: Design) -> "Rates":
-        """Compute every rate of labelled records."""
+        """Return every rate of labelled records."""
         counts = Counter((_kept(record), record.included) for record in records)
         tp, fp, fn, tn = (counts[kept, included] for kept in (True, False) for included in (True, False))
         matrix = Matrix(tp=tp, fp=fp, fn=fn, tn=tn)
@@ -95,7 +95,7 @@ class GoldEvaluation(Frozen):
 
 
 def evaluate(matched: Matched) -> GoldEvaluation:
-    """Return the evaluation of labelled records. Raise `InvalidRequest` if there are none."""
+    """Return the evaluation of labelled records. Raise `InvalidRequest` if no record has a label."""
     records = matched.records
     if not records:
         raise InvalidRequest("there is no label: a human has to say of some records whether they are included")

@@ -46,7 +46,7 @@ class GoldLabels:
 
     @classmethod
     def of(cls, labels: Mapping[str, bool]) -> "GoldLabels":
-        """Return a program's labels: by item id, True for included."""
+        """Return a program's labels. `labels`: item id -> True for included."""
         return cls(tuple(GoldLabel(item_id, included) for item_id, included in labels.items()))
 
 
@@ -64,8 +64,8 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
     """Return the labels of a file: the screened file with a label column, or ids and labels alone.
 
     Args:
-        path: a file for `read_file`; or a CSV or TSV file without titles, whose first row names an id column (`id`,
-            `pmid`, `nct_id` or a name from exports) and the label column.
+        path: a file for `read_file`; or a CSV or TSV file without titles. Its first row names the label column and an
+            id column: `id`, `pmid`, `nct_id` or a name for these in the exports of databases.
         column: the column with 1, true, yes or include for included records, 0, false, no or exclude for others,
             and nothing for unlabelled records; None: the first of `USUAL` in the file.
         max_bytes: the largest file to read.

@@ -4,11 +4,11 @@
 |---|---|
 | at least 99 % have a probability, from the tokens of the answer | the probability |
 | else, at least 99 % have a grade of relevance | the grade, of 100 |
-| else | the confidence of an inclusion; of an exclusion the rest to 1 |
+| else | the confidence if the record is included, 1 - confidence if it is excluded |
 
 A batch has one scale: 0.9 differs between scales, so they are never mixed. The few records without a number on the
-scale have no score, and count as referred to a human. Labels do not influence the choice, so promises about a threshold
-hold on each scale.
+scale have no score, and count as referred to a human. Labels do not influence the choice of the scale, so the guarantee
+of a threshold holds on each.
 """
 
 from enum import StrEnum

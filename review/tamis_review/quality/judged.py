@@ -23,7 +23,7 @@ class Stand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A record of a batch."""
+    """A record of a batch, with the decisions of the system and of a human."""
 
     index: int  # place in the batch, from 0
     item_id: str
@@ -32,8 +32,8 @@ class Judged:
     reason: str  # reason of an exclusion; for a referred record: uncertain, failed, cancelled, pending, running
     confidence: float | None = None  # the model's, in its decision; None: no model decided
     rule: str | None = None  # excluding rule, applied before any model
-    copy: bool = False  # of another record of the batch, so not judged itself
-    copy_of: int | None = None  # place of the other record
+    copy: bool = False  # a duplicate of another record of the batch, so not judged itself
+    copy_of: int | None = None  # place of that record
     human: bool | None = None  # True: a human included it; None: no label
     database: str | None = None  # source of the record; None: not named
     probability: float | None = None  # of inclusion, from the tokens of the answer
@@ -42,7 +42,7 @@ class Judged:
 
     @property
     def included(self) -> bool:
-        """Return whether a human included it."""
+        """Return whether a human included the record."""
         return bool(self.human)
 
     @property
@@ -60,9 +60,9 @@ class Judged:
 
     @property
     def rank(self) -> float:
-        """Return the reading rank, highest first: referred records, then by score, rule exclusions last.
+        """Return the rank for reading, the highest first.
 
-        A decided record without a score ranks with the referred records.
+        It is the score, infinity for referred records and records without a score, -infinity for rule exclusions.
         """
         if self.stand is Stand.REFERRED:
             return inf
@@ -72,7 +72,7 @@ class Judged:
 
 
 def judged(row: ItemResult) -> Judged:
-    """Return a result row of a filter or an inclusion as the model or a rule decided it.
+    """Return the record of a result row, with the decision of the model or a rule.
 
     Raises `InvalidRequest` if the operation does not include or exclude.
     """

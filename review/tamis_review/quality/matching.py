@@ -37,17 +37,17 @@ class Matching(Frozen):
 
 @dataclass(frozen=True)
 class Matched:
-    """The records that a human labelled, without copies, and the way they were matched."""
+    """A batch's records with and without a human's label, without duplicates, and the way they were matched."""
 
     records: tuple[Judged, ...]  # with a label
     others: tuple[Judged, ...]  # without a label
     matching: Matching
-    seed: int | None = None  # if `tamis pilot` drew exactly the labelled records
+    seed: int | None = None  # of the draw, if `tamis pilot` drew exactly the labelled records
     score: ScoreBasis = field(default_factory=ScoreBasis)  # for the whole batch
 
 
 def check_decides(batch_id: str, operation: str) -> None:
-    """Raise `InvalidRequest` if a batch's operation does not include or exclude, so labels do not apply."""
+    """Raise `InvalidRequest` if a batch's operation does not include or exclude, as labels require."""
     if not kind_of(operation).decides():
         raise InvalidRequest(
             f"batch {batch_id} is of the operation {operation!r}: labels say included or excluded, which only "
@@ -58,12 +58,12 @@ def check_decides(batch_id: str, operation: str) -> None:
 def match(rows: Iterable[ItemResult], gold: GoldLabels) -> Matched:
     """Return the rows of a batch with their labels.
 
-    Rows match by id. If the labels' ids equal the batch's in order, they match by place, so shared ids do no harm.
-    A copy is not evaluated, because no model saw it. Its label counts for the original: a work is included if a
-    human included any copy.
+    Rows match by id, or by index for a pilot's file. If the labels' ids equal the batch's in order, rows match by
+    place, and may share ids. A duplicate is not evaluated, because no model saw it. Its label counts for the original:
+    a work is included if a human included the original or any duplicate.
 
-    Raises `InvalidRequest` if no label has a record, two labels of an id contradict each other, or several records
-    share a label's id.
+    Raises `InvalidRequest` if no label has a record, labels of an id contradict each other, records share a label's
+    id, or a pilot's file does not fit the batch.
     """
     everything = [judged(row) for row in rows]
     score = _score_basis(everything)
@@ -125,7 +125,7 @@ def _score_basis(records: Sequence[Judged]) -> ScoreBasis:
 
 
 def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool | None] | None:
-    """Return the labels of a pilot's file by the places of its records; None for any other file."""
+    """Return the labels of a pilot's file by their records' places in the batch; None for any other file."""
     if gold.seed is None:
         return None
     label_at: dict[int, bool | None] = {}
@@ -143,7 +143,7 @@ def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool |
 
 
 def _drawn(records: Sequence[Judged], seed: int | None) -> bool:
-    """Return whether the labelled records are the first ones of a draw with this seed."""
+    """Return whether the labelled records are the first records that a draw with this seed gives."""
     if seed is None:
         return False
     labelled = {record.index for record in records if record.human is not None}
@@ -167,7 +167,7 @@ def _by_id(gold: GoldLabels) -> dict[str, bool]:
 
 
 def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
-    """Return the original records, each with the labels of its copies."""
+    """Return all records, with originals labelled as included if a duplicate of them is."""
     merged = list(rated)
     for record in rated:
         if record.copy_of is not None and record.human is not None and 0 <= record.copy_of < len(merged):

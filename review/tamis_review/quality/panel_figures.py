@@ -98,7 +98,7 @@ class PanelFigures(Frozen):
 
 
 def panel_figures(panel: Panel, records: Sequence[PanelRecord], human: Mapping[int, bool]) -> PanelFigures:
-    """Return the figures of a panel's records; `human`: people's inclusions by place in the batch."""
+    """Return the figures of a panel's records. `human`: people's decisions by place in the batch, True for included."""
     complete = [record for record in records if None not in record.statuses]
     places = range(len(panel.models))
     pairs = list(combinations(places, 2))
@@ -172,7 +172,7 @@ def _pair(
 
 
 def _joint(labelled: Sequence[tuple[bool, Word, Word]], *, include: bool) -> JointErrors:
-    """Return the errors on records that people included, or on those excluded; an uncertain vote keeps a record."""
+    """Return the errors on records that people included, or excluded. An uncertain vote counts as keeping a record."""
     of_kind = [(a, b) for yes, a, b in labelled if yes is include]
     errors = [(_excludes(a) is include, _excludes(b) is include) for a, b in of_kind]
     return JointErrors(

@@ -19,16 +19,16 @@ WORDS = results.c.detail.op("->")(PANEL)
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A model's vote, with its verdicts; without a vote if it failed."""
+    """A model's answer on a record: its vote, and its verdicts on the criteria."""
 
-    vote: Vote | None
+    vote: Vote | None  # None: the model failed
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by criterion label; a missing verdict is `not met`
     tokens: int = 0
     cost: Decimal | None = None  # dollars; None: unknown
 
     @property
     def status(self) -> InclusionStatus | None:
-        """Return the model's decision; None: it failed."""
+        """Return the model's decision; None: the model failed."""
         return None if self.vote is None else self.vote.status
 
 
@@ -42,20 +42,20 @@ class PanelRecord:
 
     @property
     def statuses(self) -> tuple[InclusionStatus | None, ...]:
-        """Return each model's decision; None: it failed."""
+        """Return each model's decision; None: the model failed."""
         return tuple(word.status for word in self.words)
 
     def status(self, panel: Panel) -> InclusionStatus | None:
-        """Return the panel's decision; None: a model failed, so there is none."""
+        """Return the panel's decision; None: a failed model could change it."""
         return decision(panel.policy, [word.vote for word in self.words])
 
     def without(self, panel: Panel, place: int) -> InclusionStatus | None:
-        """Return the panel's decision without a model; None: a failed model could change it."""
+        """Return the panel's decision without the model at `place`; None: a failed model could change it."""
         return decision(panel.policy, [word.vote for other, word in enumerate(self.words) if other != place])
 
 
 def panel_record(index: int, item_id: str, panel: PanelResult | Mapping[str, Any]) -> PanelRecord:
-    """Return the record of a panel's votes in the ledger."""
+    """Return a record with a panel's votes. `panel`: the panel's result in the ledger."""
     return PanelRecord(
         index,
         item_id,
@@ -76,14 +76,14 @@ def _plain(verdict: Verdict) -> Verdict:
 
 
 def read_panel_records(connection: Connection, batch_id: UUID) -> Iterator[PanelRecord]:
-    """Yield every record of the batch with a panel's votes, in order; a failed record with the other models' votes."""
+    """Yield every record of the batch that has a panel's votes, in order, even if some of its models failed."""
     statement = _of_panel(batch_id, items.c.idx, items.c.item_id, WORDS.label("panel")).order_by(items.c.idx)
     for row in connection.execute(statement.execution_options(yield_per=AT_ONCE)):
         yield panel_record(row.idx, row.item_id, row.panel)
 
 
 def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
-    """Return the places of disputed records: first those with most differing pairs of models, then the doubtful."""
+    """Return the places of records on which models differ: most differing pairs first, then scores nearest to 1/2."""
     apart, score = (cast(WORDS.op("->>")(name), Float) for name in ("disagreement", "score"))
     doubt = func.abs(func.round(cast(score - HALF, Numeric), 9))
     statement = _of_panel(batch_id, items.c.idx).where(apart > 0).order_by(apart.desc(), doubt, items.c.idx)
@@ -91,7 +91,7 @@ def read_disputed(connection: Connection, batch_id: UUID) -> Sequence[int]:
 
 
 def _of_panel(batch_id: UUID, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Return the columns of the records, decided or failed, that have a panel's votes."""
+    """Return the query for columns of the records, decided or failed, that have a panel's votes."""
     there = (results.c.batch_id == items.c.batch_id) & (results.c.idx == items.c.idx)
     ended = items.c.state.in_([ItemStatus.DECIDED.value, ItemStatus.FAILED.value])
     return select(*columns).join(results, there).where(items.c.batch_id == batch_id, ended, WORDS.is_not(None))

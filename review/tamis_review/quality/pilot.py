@@ -1,4 +1,4 @@
-"""A labelled pilot: the threshold that it allows, the reading saved, and the records below.
+"""A labelled pilot: the threshold that it allows, the reading saved, and the number of records below the threshold.
 
 The threshold on the score keeps a wanted share of the includes, with a bound that holds for any sample size. It uses
 fixed-sequence testing ("learn then test"). For each threshold, loosest first, it tests the hypothesis "its recall is
@@ -52,8 +52,8 @@ def choose_threshold(
     """Return the strictest threshold whose recall is at least `recall` with probability 1 - `delta`.
 
     Args:
-        ranks: of the human's includes in the pilot: the score, `inf` if a human reads the record in any case,
-            `-inf` if a rule excludes it. The pilot is a random sample of the records that the threshold is for.
+        ranks: a number for each human include in the pilot: its score, `inf` if a human reads it in any case, `-inf`
+            if a rule excludes it. The pilot is a random sample of the records that the threshold is for.
         recall: the share of includes to keep, between 0 and 1.
         delta: the probability of keeping less, between 0 and 1.
         weight: how many includes count as one independent include, at least 1: the design effect.
@@ -84,7 +84,7 @@ def choose_threshold(
 
 
 def includes_needed(recall: float, delta: float, missed: int = 0, weight: float = 1.0) -> int:
-    """Return the fewest includes with which a pilot with so many misses allows a threshold.
+    """Return the smallest number of includes at which a pilot with `missed` misses allows a threshold.
 
     Without misses: the smallest n with recall ** n <= delta.
     """
@@ -136,7 +136,7 @@ class Calibrated:
     """The result of a pilot, with the records behind it."""
 
     calibration: Calibration
-    records: tuple[Judged, ...]  # of the whole batch in order, without copies
+    records: tuple[Judged, ...]  # of the whole batch in order, without duplicates
 
     def kept(self, record: Judged) -> bool:
         """Return whether the threshold keeps a record; without a threshold, only rules drop records."""

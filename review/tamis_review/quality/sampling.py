@@ -8,13 +8,13 @@ each at a sixth of `SIGNIFICANCE`: at most one random pilot in a hundred is reje
 | blocks | runs of labelled records next to each other | hypergeometric, exact (Stevens 1939) |
 | stretch | the longest stretch without a label | C(N - g, n) / C(N, n) for each of n + 1 gaps, bounded by their sum |
 | places | the mean place | rank sum, normal approximation with correction for continuity (Mann, Whitney 1947) |
-| scores | how often a labelled record ranks above another | the same, with midranks and correction for ties |
+| scores | how often a labelled record ranks above another | rank sum, with midranks and correction for ties |
 | decisions | how many of each kind (include, exclude, by rule, referred) are labelled | hypergeometric, exact |
 | databases | how many of each database are labelled | hypergeometric, exact |
 
-The last two are two-sided and shared among the groups (Bonferroni). The first is for labels of at most half the batch:
-with more, neighbours are unavoidable, and gaps show as a stretch. If it finds blocks, the other tests use the middle
-record of each block, and so test whether blocks were drawn at random.
+The last two tests are two-sided, and divide their level among the groups (Bonferroni). The test for blocks is for
+labels of at most half the batch: with more labels, neighbours are unavoidable, and gaps show as a stretch. If it finds
+blocks, the other tests use the middle record of each block, and so test whether blocks were drawn at random.
 
 Source: Stevens, W. L. (1939), Distribution of groups in a sequence of alternatives, Annals of Eugenics 9, 10-17; Mann,
 H. B., Whitney, D. R. (1947), On a test of whether one of two random variables is stochastically larger than the other,
@@ -77,17 +77,17 @@ class Sampling(Frozen):
 
     @property
     def why_not(self) -> str | None:
-        """Return the findings against them, with the figures; None without findings."""
+        """Return the findings against a random sample, with their figures; None without findings."""
         if self.promises:
             return None
         return "; ".join(f"{finding.words} (p {_p(finding.p)})" for finding in self.findings)
 
 
 def examine(records: Sequence[Judged], *, seed: int | None = None) -> Sampling:
-    """Examine the position of the labelled records among all.
+    """Return the position of the labelled records among all records, with the tests' findings.
 
     Args:
-        records: of the batch in order, without copies.
+        records: all records of the batch, without duplicates.
         seed: of a draw known to give exactly the labelled records.
     """
     records = sorted(records, key=lambda record: record.index)
@@ -125,6 +125,8 @@ def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, fl
     """Return the share of pairs with the drawn value larger (ties count a half), and its two-sided p.
 
     z = (|U - m n / 2| - 1/2) / s,  s^2 = m n / 12 * (N + 1 - sum over ties of (t^3 - t) / (N (N - 1)))
+
+    for U such pairs of m drawn values and n others, with N = m + n and t equal values in a tie.
     """
     m, n = len(drawn), len(others)
     total = m + n
@@ -139,7 +141,8 @@ def rank_sum(drawn: Sequence[float], others: Sequence[float]) -> tuple[float, fl
 def stretch_probability(stretch: int, sample: int, population: int) -> float:
     """Return an upper bound on the probability that a random sample leaves so long a stretch empty.
 
-    Each of the n + 1 gaps is that long with C(N - g, n) / C(N, n); their sum bounds the probability of any.
+    For n of N records and a stretch g, it is the sum over all n + 1 gaps of the probability of a gap of g records or
+    more, C(N - g, n) / C(N, n).
     """
     if stretch > population - sample:
         return 0.0
@@ -148,7 +151,7 @@ def stretch_probability(stretch: int, sample: int, population: int) -> float:
 
 
 def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleFlaw | None]:
-    """Run the tests on records in order; `drawn` shows which records were drawn."""
+    """Yield each test's flaw, or None, for records in order. `drawn`: which records were drawn."""
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)

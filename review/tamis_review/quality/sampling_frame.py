@@ -9,20 +9,21 @@ is rejected after n records with k includes if n reaches c(k), the smallest numb
 
     C(c(k-1), k) * C(N - n, K - k) / C(N, K) <= doubt / ((k + 1) (k + 2)),     c(-1) = 0
 
-and n >= k (N + 1) / (K + 1), the expected place of the k-th include. The left side is the probability that k includes
-lie among the first c(k-1) records and none between them and n: a hypothesis rejected now, but not before. These
-probabilities sum to at most `doubt` over all k. So people may look at the bound after every record. Only the sum over k
-costs something, because with k includes found there is a single moment of rejection. From that place on the left side
-falls as K grows (the quotient of the terms of K + 1 and K is (N - n - K + k) (K + 1) / ((N - K) (K + 1 - k)), at most 1
-there). By induction over k, c(k) falls too. So rejecting K rejects K + 1, and the largest remaining K is a bound.
+and n >= k (N + 1) / (K + 1), the expected place of the k-th include. The doubt is the allowed probability of a wrong
+bound, at most 1 - confidence. The left side is the probability that k includes lie among the first c(k-1) records and
+none after these up to n: the hypothesis is rejected now, not before. These probabilities sum to at most `doubt` over
+all k. So people may look at the bound after every record. Only the sum over k costs something, because with k includes
+found there is a single moment of rejection. From that place on the left side falls as K grows (the quotient of the
+terms of K + 1 and K is (N - n - K + k) (K + 1) / ((N - K) (K + 1 - k)), at most 1 there). By induction over k, c(k)
+falls too. So rejecting K rejects K + 1, and the largest remaining K is a bound.
 
-The parts are 1/2, 1/6, 1/12, ..., together 1. Parts that halve each time need 2 % less of the rest after one find, as
-much after four, and far more after ten, as in large reviews.
+The parts are 1/2, 1/6, 1/12, ..., together 1. Parts that halve each time need 2 % fewer records after one find, as many
+after four, and far more after ten, as in large reviews.
 
 A later frame of the records then unread is a second attempt. It gets a smaller part of the doubt, so that all frames
 together are wrong in at most the wanted part.
 
-The prior-posterior ratio with half of the prior at none also holds after every record (Waudby-Smith, I., Ramdas, A.
+The prior-posterior ratio with half of the prior at 0 also holds after every record (Waudby-Smith, I., Ramdas, A.
 (2020), Confidence sequences for sampling without replacement, NeurIPS 33, arXiv:2006.04347). It needs about as many
 records before the first find, and more after it. With 5,000 unread records, 100 includes found and a recall of 0.95, it
 needs 69 % of them after the first find, against 62 % here.
@@ -66,18 +67,18 @@ class SamplingFrame:
 
     @property
     def read(self) -> int:
-        """Return how many of its first records people have decided."""
+        """Return how many of the frame's first records people have decided."""
         return len(self.sample)
 
     @property
     def found(self) -> int:
-        """Return how many of those are includes."""
+        """Return how many of these decided records are includes."""
         return sum(self.sample)
 
     def most(self, doubt: float) -> int:
         """Return the largest number of includes in the frame that its sample leaves possible.
 
-        It is too small in at most the share `doubt` of all orders, however often people look while reading.
+        The result is too small in at most the share `doubt` of all orders, however often people look while reading.
         """
         ends, most = self._ends(), self.population - (self.read - self.found)
         return largest(self.found, most, lambda kind: not _given_up(ends, self.population, kind, doubt))
@@ -87,11 +88,11 @@ class SamplingFrame:
 
         Args:
             most: includes in the frame, the sample's included.
-            doubt: as above.
-            further: includes in the records to come.
+            doubt: as for `most`, the method.
+            further: includes among the records still to read in the sample.
 
-        If `most` is less than the includes found and to come, no sample is enough; the result exceeds the frame's
-        size.
+        If `most` is less than the includes found plus `further`, no sample is enough, and the result exceeds the
+        frame's size.
         """
         finds = self.found + further
         if most >= self.population:
@@ -122,7 +123,7 @@ def _given_up(ends: tuple[int, ...], population: int, kind: int, doubt: float) -
 
 
 def _boundaries(population: int, kind: int, doubt: float) -> Iterator[int]:
-    """Yield the number of records that rejects `kind` or more: without a find, with one, with two, ..."""
+    """Yield after how many records the hypothesis of `kind` or more is rejected: with no find, one find, two, ..."""
     all_ways = log_comb(population, kind)
     place = 0
     for finds in range(kind):

@@ -5,8 +5,8 @@ A score of 0.9 need not mean that nine of ten such records are included. Decided
 | decided so far | fitted curve |
 |---|---|
 | fewer than 20 includes, or fewer than 20 excludes | nothing: the score stays as it is |
-| at least so many | Platt's sigmoid of the score's log-odds: two numbers, which few records bear |
-| at least 200, 50 of them includes and 50 excludes | isotonic regression: any curve that rises, which needs more |
+| at least 20 of each | Platt's sigmoid of the score's log-odds: it has two parameters, so few records are enough |
+| at least 200, with 50 of each | isotonic regression: any rising curve, which needs more records |
 
 A curve is never judged by the records that it was fitted to. They are dealt into ten folds, and the curve of the other
 nine gives the probabilities of each fold (cross-fitting).
@@ -67,10 +67,10 @@ class Isotonic:
     """Blocks of scores with their shares of includes, joined by straight lines."""
 
     scores: tuple[float, ...]  # first and last score of each block, rising
-    shares: tuple[float, ...]  # of the same places
+    shares: tuple[float, ...]  # share of includes at each of these scores
 
     def probability(self, score: float) -> float:
-        """Return the probability of inclusion; beyond the first and the last score it is constant."""
+        """Return the probability of inclusion, constant before the first score and after the last."""
         after = bisect_right(self.scores, score)
         if after == 0:
             return self.shares[0]
@@ -85,7 +85,7 @@ Calibrator: TypeAlias = Platt | Isotonic  # a rising curve from a score to the p
 
 
 def method_for(labels: Sequence[bool]) -> Method | None:
-    """Return the method for so many decided records; None: too few."""
+    """Return the method for these decided records, True for an include; None: too few records."""
     includes = sum(labels)
     rarer = min(includes, len(labels) - includes)
     if rarer < FEWEST:
@@ -107,7 +107,7 @@ def cross_fitted(
     Args:
         scores: from 0 to 1.
         labels: True for an include.
-        indices: of the records, unique; with the seed they choose the fold.
+        indices: unique numbers of the records; with the seed, they decide each record's fold.
         seed: of the folds.
     """
     method = method_for(labels)
@@ -135,7 +135,10 @@ def _fit(method: Method, scores: Sequence[float], labels: Sequence[bool]) -> Cal
 
 
 def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
-    """Pool adjacent violators: equal scores form a block, and a block that does not rise joins the previous one."""
+    """Return the curve by pooling adjacent violators: equal scores form a block.
+
+    A block whose share of includes does not exceed the previous block's joins that block.
+    """
     tied: dict[float, list[bool]] = {}
     for score, label in sorted(zip(scores, labels, strict=True)):
         tied.setdefault(score, []).append(label)
@@ -151,7 +154,10 @@ def _isotonic(scores: Sequence[float], labels: Sequence[bool]) -> Isotonic:
 
 
 def _platt(scores: Sequence[float], labels: Sequence[bool]) -> Platt:
-    """Fit by Newton's method with halved steps, on Platt's softened targets. A falling score is uninformative."""
+    """Return the sigmoid, fitted to Platt's softened targets by Newton's method with halved steps.
+
+    If includes become rarer as the score rises, the score says nothing, and the curve is constant.
+    """
     includes = sum(labels)
     excludes = len(labels) - includes
     high, low = (includes + 1) / (includes + 2), 1 / (excludes + 2)

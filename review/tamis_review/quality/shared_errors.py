@@ -6,11 +6,11 @@ joint errors, and k or more with the hypergeometric probability
     P(X >= k; n, a, b) = sum over i = k .. min(a, b) of C(a, i) * C(n - a, b - i) / C(n, b)
 
 which is Fisher's exact test. Included and excluded records are separate strata: missing an include and keeping an
-exclude are different errors, and some records are harder. Joint errors are added over the strata, and the distributions
-convolved: the exact conditional test of a common odds ratio of 1.
+exclude are different errors, and some records are harder. Joint errors are added over the strata, and their
+distributions are convolved. This is the exact conditional test of a common odds ratio of 1.
 
 phi = sum of (joint - expected) / sum of n * sqrt(p * (1 - p) * q * (1 - q)), with p = a / n and q = b / n of each
-stratum: 0 for independent errors, 1 if both err on the same records.
+stratum. It is 0 for independent errors, 1 if both err on the same records.
 
 Source: Fisher, R. A. (1935), The logic of inductive inference, Journal of the Royal Statistical Society 98, 39-82; Cox,
 D. R. (1966), A simple example of a comparison involving quantal data, Biometrika 53, 215-220 (the strata's sum).
@@ -35,12 +35,12 @@ class Sharing(StrEnum):
 
     SHARED = "shared"  # more than independent errors would give
     NO_SIGN = "no sign of sharing"
-    TOO_FEW = "too few errors"  # chance is possible even if all errors were joint
+    TOO_FEW = "too few errors"  # even if all errors were joint, chance could explain them
 
 
 @dataclass(frozen=True, slots=True)
 class JointErrors:
-    """The errors of two models on a kind of record."""
+    """The errors of two models in a stratum: the records that people included, or the records that they excluded."""
 
     records: int
     first: int  # errors of the first model
@@ -62,7 +62,7 @@ class SharedErrors(Frozen):
 
 
 def shared_errors(strata: Sequence[JointErrors], *, pairs: int = 1) -> SharedErrors:
-    """Return the joint errors over strata; each of `pairs` of models gets its share of the error probability."""
+    """Return the joint errors over all strata. `pairs`: pairs of models tested, which share the probability `WRONG`."""
     strata = [stratum for stratum in strata if stratum.records]
     joint = sum(stratum.both for stratum in strata)
     expected = fsum(stratum.first * stratum.second / stratum.records for stratum in strata)

@@ -45,7 +45,7 @@ class FigureRow:
 
 
 def shown(figure: Figure, *, percent: bool = False) -> str:
-    """Return a figure for people: `31 of 36 = 86.1% (71.3% to 93.9%)`, `0.552 (0.442 to 0.646)`, or why none."""
+    """Return a figure as text: `31 of 36 = 86.1% (71.3% to 93.9%)`, `0.552 (0.442 to 0.646)`, or why there is none."""
     if figure.value is None:
         return f"none: {figure.reason}"
 
@@ -60,7 +60,7 @@ def shown(figure: Figure, *, percent: bool = False) -> str:
 
 
 def stands(evaluation: GoldEvaluation) -> list[tuple[str, Stands]]:
-    """Return the rows of the matrix: by the human, with the system's columns."""
+    """Return the two rows of the matrix: the human's includes and excludes, with the system's decisions on them."""
     return [("included by the human", evaluation.included), ("excluded by the human", evaluation.excluded)]
 
 
@@ -74,7 +74,7 @@ def rates(evaluation: GoldEvaluation) -> list[FigureRow]:
 
 
 def more(evaluation: GoldEvaluation) -> list[FigureRow]:
-    """Return the other figures; for a probability and a calibrated score only if they exist."""
+    """Return a row for each other figure; for a probability and a calibrated score only if the batch has them."""
     calibration = evaluation.calibration
     figures = [
         ("read by nobody", shown(evaluation.unread, percent=True), "excluded by the system; Wilson interval"),
@@ -113,7 +113,7 @@ def score_remark(score: ScoreBasis) -> str:
 
 
 def calibration_sentences(calibration: CalibratedScore) -> list[str]:
-    """Return sentences on the score by the labels."""
+    """Return sentences on the calibration of the score by the labels."""
     if calibration.after is None:
         return [f"the labels do not calibrate it: {calibration.reason}"]
     fitted = "Platt's sigmoid" if calibration.method is Method.PLATT else "isotonic regression"
@@ -128,7 +128,7 @@ def calibration_sentences(calibration: CalibratedScore) -> list[str]:
 
 
 def remarks(matching: Matching) -> list[str]:
-    """Return a sentence for each kind of record or label without a partner."""
+    """Return sentences on labels without a record, records without a label, and duplicates."""
     sentences = []
     if matching.without_record:
         sentences.append(
@@ -144,7 +144,7 @@ def remarks(matching: Matching) -> list[str]:
 
 
 def sampling_remark(sampling: Sampling) -> str | None:
-    """Return how far the figures represent the batch; None if nothing speaks against it."""
+    """Return a sentence on how the labels' position limits the figures; None if it does not."""
     match sampling.lie:
         case Lie.SELECTED:
             return (
@@ -160,7 +160,7 @@ def sampling_remark(sampling: Sampling) -> str | None:
 
 
 def proper_sample(batch_id: str) -> str:
-    """Return the command that draws a proper sample."""
+    """Return the command that draws a random sample."""
     return f"tamis pilot {batch_id} --n 200 --seed 1"
 
 
@@ -187,7 +187,7 @@ def threshold_rows(calibration: Calibration) -> list[FigureRow]:
 
 
 def holds_for(sampling: Sampling) -> str | None:
-    """Return the scope of a threshold from such labels; None if they promise nothing."""
+    """Return a sentence on the records that a threshold from such labels holds for; None for selected labels."""
     return _DRAWN if sampling.seed is not None else _HOLDS.get(sampling.lie)
 
 

@@ -22,11 +22,11 @@ class Plot:
     bottom: int
 
     def x(self, share: float) -> float:
-        """Return the place of a share of the distance from left to right."""
+        """Return the x coordinate at a share of the plot's width: 0 is the left edge, 1 the right."""
         return self.left + (self.right - self.left) * share
 
     def y(self, share: float) -> float:
-        """Return the place of a share of the distance from bottom to top."""
+        """Return the y coordinate at a share of the plot's height: 0 is the bottom edge, 1 the top."""
         return self.bottom - (self.bottom - self.top) * share
 
 
@@ -50,7 +50,7 @@ svg{background:#14191c}text{fill:#a0abb2}.grid{stroke:#2d363b}.axis{stroke:#5662
 
 
 def histogram(series: tuple[ConfidenceSeries, ...], names: dict[str, str]) -> str:
-    """Return columns of records by confidence, a tenth each, stacked by outcome. `names`: names of the outcomes."""
+    """Return a histogram of records by confidence: ten columns, stacked by outcome. `names`: names of the outcomes."""
     plot, most = HISTOGRAM, max((sum(row.bins[place] for row in series) for place in range(BINS)), default=0)
     step = grid_step(most)
     top = max(step, -(-most // step) * step)
@@ -100,7 +100,7 @@ def interval(share: Proportion, name: str = "interval", title: str = "Pass rate"
 def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
     """Return the curve of finding: records in the order that people read them, and the number included.
 
-    `name`: must differ for each drawing of a page.
+    `name`: unique among the drawings of a page.
     """
     plot, top, across = FINDING, max(finding.found, 1), max(finding.records, 1)
     drawn = []
@@ -133,7 +133,7 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
 
 
 def _corners(plot: Plot, finding: FindingFigures, top: int, across: int) -> list[str]:
-    """Return the corners: up by one at each find. Corners at the same place are drawn once."""
+    """Return the corners of the curve, which rises by one at each include. Corners at the same place are merged."""
     corners = [(0, 0)]
     for nth, read in enumerate(finding.finds, 1):
         corners += [(read, nth - 1), (read, nth)]
@@ -153,10 +153,10 @@ def _finding_words(finding: FindingFigures) -> str:
 
 @dataclass(frozen=True)
 class CurveWords:
-    """The words of a curve of reliability: its measure, its subjects, and their result."""
+    """The words around a reliability curve."""
 
-    said: str  # under the axis
-    counted: str
+    said: str  # the measure, under the axis
+    counted: str  # the things counted
     title: str
     caption: str
     shared: str  # before a share
@@ -179,9 +179,9 @@ OF_PROBABILITY = CurveWords(
 
 
 def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE, *, standalone: bool = True) -> str:
-    """Return the curve of the results of decisions by confidence, above their numbers.
+    """Return the reliability curve, above columns with the number of decisions in each tenth of confidence.
 
-    It is an SVG document, or (not `standalone`) an element for a page whose style sheet has its classes.
+    The result is an SVG document, or (not `standalone`) an element for a page whose style sheet has its classes.
     """
     plot, used = RELIABILITY, [group for group in reliability.bins if group.n]
     drawn = [f"<style>{STYLE}</style>"] if standalone else []
@@ -208,7 +208,7 @@ def draw_reliability(reliability: Reliability, words: CurveWords = OF_CONFIDENCE
 
 
 def _curve(plot: Plot, used: list[Bin], words: CurveWords) -> list[str]:
-    """Return a point for each bin at the mean of its confidences, with the interval of its share."""
+    """Return the curve, and a point for each bin: its share at its mean confidence, with the share's interval."""
     places: list[str] = []
     drawn: list[str] = []
     for group in used:

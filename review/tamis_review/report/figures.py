@@ -33,7 +33,7 @@ from ..quality.panel_figures import PanelFigures
 
 
 class SubjectKind(StrEnum):
-    """The kind of a subject."""
+    """The kind of a report's subject."""
 
     BATCH = "batch"
     REVIEW = "review"

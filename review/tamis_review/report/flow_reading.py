@@ -1,6 +1,6 @@
 """The flow from the ledger: the path of every record of a batch or a review, counted by SQL.
 
-It counts each batch's items by outcome and reason, and a screening's reports: sought, retrieved, assessed and included.
+The flow has each batch's items by outcome and reason, and a screening's reports: sought, retrieved, assessed, included.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ class Tallied:
         return sum(row.n for row in self._with(values))
 
     def tallies(self, **values: str) -> tuple[Tally, ...]:
-        """Return the records with these values, by reason."""
+        """Return the number of records with these values, for each reason."""
         return _by_reason(self._with(values))
 
     def _with(self, values: Mapping[str, str]) -> list[Any]:
@@ -50,7 +50,7 @@ class Tallied:
 
     @property
     def removed_by(self) -> tuple[Tally, ...]:
-        """Return the records excluded before screening, by rule."""
+        """Return the number of records excluded before screening, for each rule."""
         return _by_reason(row for row in self.rows if row.outcome in BEFORE_SCREENING)
 
     @property
@@ -60,7 +60,7 @@ class Tallied:
 
 
 def tally(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> Tallied:
-    """Count the items of a row of `batches`. `of`: only some, by their place in the review's first batch."""
+    """Return the counts of a batch's items. `of`: a condition on their place in the review's first batch."""
     item = outcomes(batch.id, batch.operation).subquery("each")
     statement = (
         select(
@@ -92,13 +92,13 @@ STUDY = r"(?in)^\s*study\s*:\s*(\S.*?)\s*$"
 
 
 def read_reports(connection: Connection, batch: Row[Any], of: OfRecords | None = None) -> ReportFlow | None:
-    """Return the reports of the records that passed a row of `batches`; None before any decision on reports.
+    """Return the counts of the reports of records that passed a batch; None before any decision on reports.
 
-    `of`: only some records, by their place in the review's first batch.
+    `of`: a condition on the records' place in the review's first batch.
 
     An assessed report counts as retrieved, even if its retrieval decision differs.
 
-    Raises `OperationFailed` naming records with such a decision that did not pass the screening.
+    Raises `OperationFailed`, naming the records, if people decided on reports of records that did not pass.
     """
     view = standing_decisions.c
     decided = select(view.idx).where(view.batch_id == batch.id, view.stage != HumanStage.OWN.value).limit(1)
@@ -198,9 +198,9 @@ def _counted(rows: Sequence[Any]) -> ReportFlow:
 
 
 def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource, ...]:
-    """Return the sources of a row of `batches` with their counts. The rest counts as removed for other reasons.
+    """Return a batch's sources, each with its identified records, duplicates and screened records.
 
-    The counts add up to the batch's: records that a human restored are not duplicates.
+    The remaining records count as removed for other reasons. A duplicate that a human restored counts as screened.
     """
     sources = read_sources(batch)
     if not sources:
@@ -230,7 +230,7 @@ def count_by_source(connection: Connection, batch: Row[Any]) -> tuple[FlowSource
 
 
 def read_flow(connection: Connection, rows: Sequence[Any], tallied: Sequence[Tallied]) -> Flow:
-    """Return the flow of these rows of `batches`, stage by stage. Raises `OperationFailed` if it does not add up.
+    """Return the flow of these rows of `batches`, stage by stage. Raise `OperationFailed` if it does not add up.
 
     If some records come from databases or registers, and some from other methods, the flow has a column for each.
     """
@@ -335,7 +335,7 @@ def _stage(
 
 
 def _between(connection: Connection, before: Row[Any], batch: Row[Any], of: OfRecords | None) -> tuple[int, int]:
-    """Return two counts: records here that did not pass the stage before, and records that passed but are missing."""
+    """Return how many records of `batch` did not pass `before`, and how many that passed are not in `batch`."""
     earlier = outcomes(before.id, before.operation).subquery("earlier")
     item = outcomes(batch.id, batch.operation).subquery("each")
     later = select(item.c.record).where(item.c.outcome.not_in(BEFORE_SCREENING)).subquery("later")

@@ -264,8 +264,8 @@ def _branch(main: Placed, side: Placed) -> str:
 
 
 def _down(above: list[Placed], mains: list[Placed]) -> list[str]:
-    """Return the arrows from each box to the box below it. If several columns end in one box, the others enter it from
-    the side.
+    """Return the arrows from each box to the box below it. If several columns end in one box, the arrows of the other
+    columns enter this box from the side.
     """
     arrows = [arrow_svg(box.centre, box.bottom, box.centre, main.y) for box, main in zip(above, mains, strict=False)]
     end = mains[-1]
@@ -309,7 +309,7 @@ def wrapped(text: str, size: float, room: float, lines: int = 3) -> list[str]:
 
 
 def _broken(text: str, size: float, room: float) -> list[str]:
-    """Yield the words. A word wider than a line (an address, a script without spaces) is broken at the line's end."""
+    """Return the words. A word wider than `room` (an address, a script without spaces) is split."""
     pieces: list[str] = []
     for word in text[:2000].split(" "):
         piece = ""

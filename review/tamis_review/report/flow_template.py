@@ -160,7 +160,7 @@ def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
 
 
 def _column(flow: Flow, most: int | None) -> Iterator[Step]:
-    """Yield a column of the template, up to the end of screening or to the assessment of reports."""
+    """Yield the steps of a column, up to the end of screening or to the assessment of reports."""
     yield Step(IDENTIFICATION, _identified(flow), (_removed(flow, most),))
     stages = flow.stages if flow.screening is None else flow.stages[: flow.screening + 1]
     several = sum(stage.decides for stage in stages) > 1
@@ -238,7 +238,7 @@ def _screened(stage: FlowStage, later: FlowStage | None, which: str, flow: Flow,
 
 
 def _reasons(stage: FlowStage, flow: Flow, most: int | None) -> tuple[BoxLine, ...]:
-    """Return lines for the model's reasons, under their own heading if people confirmed some of its exclusions."""
+    """Return lines for the model's reasons, under a heading if people confirmed some of the model's exclusions."""
     detail = _detail(stage.excluded, flow, most)
     if not detail or not stage.excluded_confirmed:
         return detail
@@ -287,7 +287,7 @@ def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterato
 
 
 def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> Iterator[Step]:
-    """Yield a stage that neither includes nor excludes: the records given to a model, and those with a result."""
+    """Yield the steps of a stage that excludes nothing: records given to a model, and records with a result."""
     noun, failed = kind_of(stage.operation).report_noun, _failed(stage)
     sides = (
         *_if_any("No result because of an error", total(failed), _parts(failed, 0, most)),
@@ -308,7 +308,7 @@ def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
 
 
 def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
-    """Return lines on records that entered a stage without passing the one before."""
+    """Return lines on records that entered a stage without passing the stage before."""
     return _counted(
         ("of these, not passed by the stage before", stage.admitted),
         ("of these, kept out by software and decided by a human", stage.taken_back),
@@ -352,7 +352,7 @@ def _with_next(stages: Sequence[FlowStage]) -> Iterator[tuple[FlowStage, FlowSta
 
 
 def _parts(tallies: tuple[Tally, ...], depth: int, most: int | None) -> tuple[BoxLine, ...]:
-    """Return a line for each kind. If there are more than `most`, the last ones are combined."""
+    """Return a line for each kind. If there are more than `most`, the last kinds are combined."""
     lines = [BoxLine(tally.name, tally.n, depth) for tally in tallies]
     if most is None or len(lines) <= most:
         return tuple(lines)

@@ -34,7 +34,7 @@ INDENT = "&nbsp;&nbsp;"
 
 
 def write_markdown(figures: Figures) -> str:
-    """Return a document for parts of a manuscript."""
+    """Return the report as a Markdown document, for use in a manuscript."""
     name = figures.label or f"{figures.kind} {figures.id}"
     lines = [f"# {escaped(name)}: screening report", ""]
     for warning in warnings(figures):
@@ -173,11 +173,11 @@ ENDINGS = {f".{form}": form for form in ReportForm} | {".htm": ReportForm.HTML, 
 def write_report(engine: Engine, subject_id: str, form: ReportForm, stream: TextIO) -> Figures:
     """Write the report of a batch or a review, by its id or a prefix of it. Return its figures.
 
-    A PNG is written to the bytes beneath the stream. All numbers and rows come from one snapshot of the ledger.
+    A PNG goes to the stream's binary buffer. All numbers and rows come from one snapshot of the ledger.
 
     Raises:
         UnknownBatch: no batch and no review has this id.
-        InvalidRequest: several have.
+        InvalidRequest: several ids begin with this prefix.
         OperationFailed: the ledger's own numbers do not add up.
         LedgerUnavailable: the ledger does not answer.
         ConfigurationError: the extra for PNG, or a font for it, is missing.
@@ -210,7 +210,7 @@ def write_report_file(engine: Engine, subject_id: str, path: Path | str, form: R
 
 
 def form_of(path: Path | str) -> ReportForm:
-    """Return the form for a file's ending; the page without an ending. Raises `InvalidRequest`."""
+    """Return the form for a file's ending; without an ending, HTML. Raise `InvalidRequest` for an unknown ending."""
     ending = Path(path).suffix.lower()
     if ending and ending not in ENDINGS:
         raise InvalidRequest(f"{path}: reports end in {', '.join(sorted(ENDINGS))}; say the format of any other")
@@ -259,7 +259,7 @@ _FAMILIES = "Arial,Helvetica,'Liberation Sans',sans-serif"
 
 
 def draw_png(svg: str) -> bytes:
-    """Return the drawing in pixels, `DPI` of them an inch.
+    """Return the drawing as a PNG with `DPI` pixels per inch.
 
     Raises `ConfigurationError`: the extra `png`, or a font, is missing.
     """
@@ -277,7 +277,7 @@ def draw_png(svg: str) -> bytes:
 
 
 def _resolution() -> bytes:
-    """Return the chunk with the picture's size on paper."""
+    """Return the PNG chunk with the resolution."""
     a_metre = round(DPI / _INCH)
     body = b"pHYs" + struct.pack(">IIB", a_metre, a_metre, 1)
     return struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))

@@ -45,10 +45,10 @@ def write_gold_page(
     """Write the page of a batch's evaluation.
 
     Args:
-        evaluation: its figures.
+        evaluation: the figures.
         stream: output for the page.
         name: name of the batch, for people.
-        batch_id: its id.
+        batch_id: the id of the batch.
         labels: origin of the labels.
         written: time when the batch was read.
     """

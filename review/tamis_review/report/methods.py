@@ -100,7 +100,7 @@ def _agree(pair: PairAgreement) -> str:
 
 
 def full_texts(figures: Figures) -> tuple[Paragraph, ...]:
-    """Return the paragraph on the reports that people sought and assessed; empty before they begin."""
+    """Return the paragraph on the reports that people sought and assessed; empty before people begin."""
     reports = figures.flow.reports
     if reports is None:
         return ()
@@ -267,7 +267,7 @@ def _line(source: Source, counted: FlowSource) -> str:
 
 
 def reading_paragraphs(figures: Figures) -> Iterator[Paragraph]:
-    """Yield a paragraph for each stage that people read in a Tamis order, or until its stop rule."""
+    """Yield a paragraph for each stage with a reading order or a stop sample."""
     for place, batch in figures.staged(" in stage {}"):
         if batch.reading is not None:
             yield Paragraph(f"Reading order and stop rule{place}", " ".join(_sentences(batch.reading)))

@@ -71,7 +71,7 @@ class Headline:
 def write_page(figures: Figures, rows: Iterable[Row], stream: TextIO) -> None:
     """Write the page row by row; only the current row is in memory.
 
-    Above `MOST_ROWS` records it has no rows: the page shows the figures, and where to find the decisions.
+    Above `MOST_ROWS` records the page has no rows. It shows the figures, and where to find the decisions.
     """
     for piece in template(ASSETS / "page.html.jinja").generate(_context(figures, rows)):
         stream.write(piece)
@@ -141,7 +141,7 @@ def _context(figures: Figures, rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def particulars(batch: BatchFigures) -> list[tuple[str, str]]:
-    """Return a batch's identity and inputs, line by line."""
+    """Return a batch's identity and inputs, as names and values."""
     lines = [
         ("Batch", batch.id),
         ("Operation", batch.operation),
@@ -200,7 +200,7 @@ def _headline(figures: Figures) -> list[Headline]:
 
 
 def _readings(figures: Figures) -> list[tuple[str, ReadingFigures, Markup]]:
-    """Return heading, figures and curve of finding of each stage that people read by order or stop rule."""
+    """Return heading, figures and curve of finding of each stage with a reading order or a stop sample."""
     return [
         (
             stage,
@@ -221,6 +221,6 @@ def _separated(rows: Iterable[Row]) -> Iterator[Markup]:
 
 
 def _script_json(value: object) -> Markup:
-    """Return JSON for a script element. Without `<`, it cannot end the element or begin a comment."""
+    """Return JSON for a script element. Without `<`, the text cannot end the element or begin a comment."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - made safe in this line

@@ -64,8 +64,8 @@ def find_subject(connection: Connection, prefix: str) -> ReportSubject:
     """Return the batch or the review whose id is, or begins with, `prefix`.
 
     Raises:
-        UnknownBatch: no id begins so, or the review has no batch yet.
-        InvalidRequest: several begin so.
+        UnknownBatch: no id begins with it, or the review has no batch yet.
+        InvalidRequest: several ids begin with it.
     """
     match = find_either(connection, prefix)
     if match.review_id is not None:
@@ -91,7 +91,7 @@ def _review(connection: Connection, review_id: UUID) -> ReportSubject:
 
 
 def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
-    """Return the figures of a row of `batches`; all 0 without human decisions."""
+    """Return the figures of people's decisions on a batch; all 0 without decisions."""
     reviewers = read_reviewers(connection, batch.id)
     audits = read_audits(connection, batch.id)
     if not reviewers and not audits:
@@ -132,7 +132,7 @@ def read_human_figures(connection: Connection, batch: Row[Any]) -> HumanFigures:
 
 
 def read_reading_figures(connection: Connection, batch: Row[Any]) -> ReadingFigures | None:
-    """Return the figures of a row of `batches`; None if people read neither in a Tamis order nor by its stop rule."""
+    """Return the figures of people's reading of a batch; None without a reading order and a stop sample."""
     if not kind_of(batch.operation).decides():
         return None
     order = _order(connection, batch)

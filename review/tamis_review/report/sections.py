@@ -74,7 +74,7 @@ def source_rows(figures: Figures) -> list[tuple[FlowSource, str]]:
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """The agreement on some records."""
+    """A row of the table of agreement."""
 
     name: str
     n: int
@@ -92,7 +92,7 @@ class HumanPart:
     heading: str
     counts: tuple[tuple[str, int], ...]
     reviewers: str
-    audits: tuple[tuple[str, str], ...]  # for each audit: time, person and sample; its finding
+    audits: tuple[tuple[str, str], ...]  # for each audit: its id, time and people as text, and its finding
     agreement: tuple[AgreementRow, ...]
     undecided: int  # not in the agreement
     pairs: int  # pairs of people among the rows of the agreement
@@ -160,7 +160,7 @@ def _row(name: str, agreement: Agreement) -> AgreementRow:
 
 
 def range_words(low: float | None, high: float | None) -> str:
-    """Return `0.41 to 0.67`; "" without an interval."""
+    """Return an interval as text: `0.41 to 0.67`; "" without an interval."""
     return "" if low is None or high is None else f"{two_places(low)} to {two_places(high)}"
 
 

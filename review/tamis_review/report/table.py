@@ -93,7 +93,7 @@ class DecisionTable:
 def read_table(engine: Engine, batch_id: UUID, *, whole: bool) -> DecisionTable:
     """Return the table of a batch, without its rows.
 
-    If a `whole` batch has more than `MOST_ROWS` records, it has no rows, and `left_out` is their number.
+    If the `whole` batch is asked for and has more than `MOST_ROWS` records, the table gets no rows.
     Raises `LedgerUnavailable`.
     """
     with ledger_errors(), engine.connect() as connection:
@@ -127,7 +127,7 @@ Marks = dict[str, list[list[Any]]]  # field -> start, end and label of each pass
 
 
 def record_row(operation: str, result: ItemResult, later: Sequence[Row] = ()) -> Row:
-    """Return one row. `later`: the results of later stages of the review."""
+    """Return a record's row of the table. `later`: the record's results in later stages of the review."""
     fields = _fields(result.item, _marks(result), JUDGED if operation == JUDGE else None)
     more = {"cut": result.cut_words, "fields": fields, "later": list(later)}
     return _present(_named(result) | _in_the_end(operation, result) | more)
@@ -159,7 +159,7 @@ def _present(row: Row) -> Row:
 
 
 def _in_the_end(operation: str, result: ItemResult) -> Row:
-    """Return the final result. If a human decided, it is theirs, with the software's result as `system`."""
+    """Return the final result of a record. If a human decided, the software's result is in `system`."""
     row = _said(operation, result)
     human = result.override
     if result.conflict:
@@ -184,7 +184,7 @@ def _in_the_end(operation: str, result: ItemResult) -> Row:
 
 
 def _voices(result: ItemResult) -> list[Row]:
-    """Return each reviewer's decision, if there are several."""
+    """Return each reviewer's decision."""
     return [
         _present(
             {
@@ -299,7 +299,7 @@ def _marks(result: ItemResult) -> Marks:
 
 
 def _fields(item: Mapping[str, Any], marks: Marks, called: Mapping[str, str] | None = None) -> list[Row]:
-    """Return title, abstract and marked fields; all fields of other items, or if `called` renames them."""
+    """Return title, abstract and marked fields; all fields if the item has neither, or `called` renames them."""
     names = [name for name in item if name in SHOWN or name in marks]
     if called or not any(item.get(name) for name in SHOWN):
         names += [name for name in shown_fields(item) if name not in names and name not in HEAD]

@@ -17,17 +17,17 @@ _MONTHS = (
 
 
 def records_n(n: int) -> str:
-    """Return `1 record`, `2,695 records`."""
+    """Return a number of records as text: `1 record`, `2,695 records`."""
     return "1 record" if n == 1 else f"{n:,} records"
 
 
 def were(n: int, noun: str = "record") -> str:
-    """Return `1 record was`, `2,695 records were`."""
+    """Return the beginning of a sentence: `1 record was`, `2,695 records were`."""
     return with_verb(n, noun, "was", "were")
 
 
 def with_verb(n: int, noun: str, one: str, many: str) -> str:
-    """Return `1 record has`, `2,695 reports are`."""
+    """Return a number with noun and verb: `1 record has`, `2,695 reports are`."""
     return f"1 {noun} {one}" if n == 1 else f"{n:,} {noun}s {many}"
 
 
@@ -37,7 +37,7 @@ def small(n: int, one: str, many: str | None = None) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return `a`, `a and b`, `a, b and c`."""
+    """Return words as a list in a sentence: `a`, `a and b`, `a, b and c`."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -53,17 +53,17 @@ def moment(at: datetime) -> str:
 
 
 def day(on: date) -> str:
-    """Return `3 March 2026`."""
+    """Return a date as text: `3 March 2026`."""
     return f"{on.day} {_MONTHS[on.month - 1]} {on.year}"
 
 
 def spaced(name: str) -> str:
-    """Return a name of the code as words."""
+    """Return a name from the code as words, with spaces for underscores."""
     return name.replace("_", " ")
 
 
 def plain(value: object) -> str:
-    """Return a parameter in a line: text unchanged, other values as JSON."""
+    """Return a parameter's value as text: strings unchanged, other values as JSON."""
     text = shown_text(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
 

@@ -101,7 +101,7 @@ class Said:
     value: object = None  # value of the decision that counts
 
     def waits(self, mode: ScreeningMode, me: str) -> bool:
-        """Return whether the record still waits for `me`."""
+        """Return whether the record still waits for a decision of `me`."""
         return me not in self.reviewers and not self.settled and len(self.reviewers) < _READERS[mode]
 
 
@@ -120,7 +120,7 @@ def place_of(text: str) -> int:
 
 
 def ranked(first: Iterable[int], count: int) -> list[int]:
-    """Return all places of a batch of `count` items: those in `first` without repeats, then the rest in order."""
+    """Return all places of a batch of `count` items: the places in `first` without repeats, then the others."""
     return list(dict.fromkeys(chain((place for place in first if place < count), range(count))))
 
 
@@ -137,9 +137,9 @@ def page(order: Sequence[int], found: Collection[int], after: int | None, limit:
 def reading_first(
     sample: Sequence[int], said: dict[int, Said], order: Sequence[int], ruled: Collection[int], *, pairs: bool
 ) -> Iterable[int]:
-    """Return the places in reading order: the sample, records that a partner has read, the rest, filtered records last.
+    """Return the places in reading order: the sample, records that a partner has read, others, rule exclusions.
 
-    The order is that of `next_records.offered`, but includes decided records.
+    The order is that of `next_records.offered`, but with decided records. `pairs`: people read in pairs.
     """
     read = sorted(said, key=lambda place: said[place].first) if pairs else ()
     return chain(sample, read, (place for place in order if place not in ruled), (p for p in order if p in ruled))
@@ -233,7 +233,7 @@ def excluded_for(batch_id: UUID, operation: Operation, reasons: Collection[str])
 def _decided(
     batch_id: UUID, operation: Inclusion, reasons: Collection[str], probes: Collection[str]
 ) -> Select[tuple[int]]:
-    """Return the inclusion's exclusions for these reasons. The answer's text is tested before its JSON."""
+    """Return the query for an inclusion's exclusions with these reasons. It tests an answer's text before its JSON."""
     within, excluded = cast(results.c.detail, Text), is_value(results.c.value, operation.excludes)
     begins = within.like(BEGINS)  # as workers write it; any other form is parsed
     status = case((begins, True), else_=results.c.detail.op("->>")("status") == operation.excludes)
@@ -344,7 +344,7 @@ def search(connection: Connection, batch_id: UUID, words: Iterable[str], places:
 
 
 def _holds(words: Iterable[str]) -> ColumnElement[bool]:
-    """Return the search condition, as a case: the database's own choice of the first test is slower.
+    """Return the search condition, as a CASE that fixes the order of tests, because Postgres's own order is slower.
 
     The longest word comes first, because fewer records contain it.
     """

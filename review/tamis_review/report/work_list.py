@@ -1,6 +1,6 @@
 """The work list of a batch: the records for a person to read, filtered, sorted and in pages, and the remaining counts.
 
-Each record carries the report's row, without decisions that the caller must not see yet.
+Each record has its row of the report, without decisions that the caller must not see yet.
 """
 
 from collections.abc import Iterable, Mapping
@@ -254,7 +254,7 @@ def _order(
 def _page(
     connection: Connection, batch_id: UUID, query: WorkQuery, order: list[int], matching: set[int], after: int | None
 ) -> tuple[list[int], int | None, int | None]:
-    """Return the places of the page, the place before the next page, and the number of matches on all pages."""
+    """Return the places of the page, its last place if another page follows, and the number of matches in all."""
     if query.words and len(order) > COUNTED:
         wanted, _ = work_filter.page(order, matching, after, AT_ONCE)
         within = work_filter.search(connection, batch_id, query.words, wanted)
@@ -266,7 +266,7 @@ def _page(
 
 
 def _reasons(labelled: list[Criterion], reason: str | None) -> list[str]:
-    """Return the texts of a reason: that of the criterion with this label, or that of a rule."""
+    """Return the texts of a reason in the ledger. `reason`: a criterion's label, or the words of a reason or rule."""
     if reason is None:
         return []
     text = next((criterion.reason for criterion in labelled if criterion.label == reason), reason)
