@@ -1,7 +1,7 @@
 """The evidence judge for a pipeline that judges in its own process: the functions of specification 5.
 
-Functions that call the judge also have an asynchronous form, with the suffix `_async`. Both forms accept synchronous and
-asynchronous clients.
+Functions that call the judge also have an asynchronous form, with the suffix `_async`. Both forms accept synchronous
+and asynchronous clients.
 
 If the judge fails, the evaluation is neutral: valid, with quality 0.7 and type "unknown". Passing questionable evidence
 is better than blocking valid evidence because of a technical failure. As the type is not contextual, a neutral
