@@ -46,8 +46,8 @@ log = logging.getLogger(__name__)
 class ItemStrategy:
     """Takes messages on the consumer's thread, evaluates items on the loop, settles on the consumer's thread.
 
-    `stop_within`: seconds for which a stopping worker waits for its items in flight. While `backpressure` reports
-    trouble, no message is taken.
+    `stop_within`: seconds that a stopping worker waits for its items in flight. While `backpressure` reports trouble,
+    no message is taken.
     """
 
     loop: LoopThread
@@ -91,7 +91,7 @@ class ItemStrategy:
 
     @property
     def aside(self) -> int:
-        """The number of items that wait without a call, for which other items are taken; from any thread."""
+        """The number of items that wait without a call, so that others are taken. It may be read from any thread."""
         return min(self.standing_aside(), MOST_ASIDE)
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:

@@ -151,7 +151,7 @@ class LimiterRequest:
     reports: LimitReports = field(default=LimitReports())
 
     def arguments(self, holder: str, limits: Limits, block: float, shared: SharedLimitState) -> list[str | int]:
-        """Return the arguments of the script. `block`: seconds for which no process gets a permit."""
+        """Return the arguments of the script. `block`: seconds until any process may get a permit."""
         return [
             holder,
             self.name,

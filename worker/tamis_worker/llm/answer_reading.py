@@ -38,7 +38,7 @@ _TRUTHS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """The value of an answer, and notes of its harmless deviations: short texts, in which long quotations are cut."""
+    """The value of an answer, and notes of its harmless deviations. The notes are short texts."""
 
     value: object
     deviations: tuple[str, ...] = ()

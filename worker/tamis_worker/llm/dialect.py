@@ -205,7 +205,7 @@ def _as_subset(schema: Schema) -> Schema:
 
 
 def _mapped(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
-    """Return a copy of the schema in which `change` was applied to the schema and to every schema inside."""
+    """Return a copy of the schema after `change` was applied to it and to every schema inside."""
     changed = dict(change(schema))
     for keyword in ("properties", "$defs"):
         if keyword in changed:

@@ -1,4 +1,4 @@
-"""The store in which workers keep the request format of each model of one endpoint.
+"""The store of the request format of each model of one endpoint.
 
 The store in `tamis_worker.ledger.dialects` uses the ledger, the store here the memory of one process. Both keep the
 same contract.

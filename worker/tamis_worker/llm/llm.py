@@ -133,7 +133,7 @@ class LlmClient:
             return of_exception(error, api_key=key)
 
     def dialect_of(self, request: ChatRequest) -> Dialect:
-        """Return the form in which such a request would be sent now."""
+        """Return the present form of such a request."""
         accepted = self._accepted.get((request.model, request.schema_name), Dialect())
         return replace(accepted, rung=lower(accepted.rung, self._dialects.rung_state(request.model).rung))
 

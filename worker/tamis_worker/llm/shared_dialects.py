@@ -279,7 +279,7 @@ class DialectTurn:
 
 
 class BoundedStore:
-    """A store for which callers wait at most 5 seconds. Cancelling the wait does not cancel the statement."""
+    """A store with a time limit: callers wait at most 5 seconds. Cancelling the wait does not cancel the statement."""
 
     def __init__(self, store: DialectStore) -> None:
         self._store = store
