@@ -31,8 +31,8 @@ requests and tokens alike. The burst must only cover the permits that are missed
 missed if processes ask before their permits run out.
 
 **Concurrency (AIMD).** The settings give the ceiling C. When the endpoint reports overload (429, 503), the limit on
-calls in flight is halved, at most once per `CUT_WINDOW`, and never while all calls are blocked. While calls succeed, the
-limit grows again. Let L be the level before the overload: the limit grows by C / 10 a second up to 95 % of L, and by
+calls in flight is halved, at most once per `CUT_WINDOW`, and never while all calls are blocked. It grows again while
+calls succeed. Let L be the level before the overload: the limit grows by C / 10 a second up to 95 % of L, and by
 L / 20 above. So if overload reduced the limit to 1, nearly all of C is back in 10 s. If a rate limit needs half of C,
 90 % of that rate are back in less than 5 s. If the endpoint accepts fewer calls than C, the limit rises slowly.
 
