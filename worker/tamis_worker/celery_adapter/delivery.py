@@ -148,7 +148,7 @@ def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
 
 
 def acknowledge(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Acknowledge messages of one connection, and return those that failed. A repetition is harmless."""
+    """Acknowledge messages of one connection and return the failed messages. A repetition is harmless."""
     try:
         _acknowledge(deliveries)
     except Exception as error:  # it is tried again; after a lost connection the messages come again

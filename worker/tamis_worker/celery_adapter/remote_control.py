@@ -75,7 +75,7 @@ class EngineControls:
 
     report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures
     settings: Callable[[], Mapping[str, Any]]  # returns the settings without secrets
-    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels those items that wait; returns their number
+    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the waiting items among them; returns their number
     cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of some batches; returns their number
     is_claimed: Callable[[ItemKey], bool]  # True: the item is being evaluated in this process
     drain: Callable[[], None]  # finishes items in flight, and returns waiting ones

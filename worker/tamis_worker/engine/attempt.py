@@ -9,7 +9,7 @@
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
 
-This file uses no clock, endpoint or randomness. `retry` contains the rules. This file keeps their inputs: the counted
+This file uses no clock, endpoint or randomness. `retry` contains the rules, and this file their inputs: the counted
 calls, the used part of the deadline, the earlier errors and the next request.
 
 `read_reply` returns the value that the operation reads from a reply. If an answer is unusable, the question is asked
@@ -214,10 +214,7 @@ def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> Chat
 def read_reply(
     reply: Reply, schema: Schema, parse: Callable[[object], T], decision: DecisionField | None = None
 ) -> UsableAnswer[T] | CallError:
-    """Return the value that `parse` reads from a reply, or the error.
-
-    If `decision` names the answer's field, the value has the probability of inclusion.
-    """
+    """Return the value that `parse` reads from a reply, with the probability of its decision; or the error."""
     if isinstance(reply, CallError):
         return reply
     read = read_content(reply.content, schema, parse)

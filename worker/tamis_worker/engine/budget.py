@@ -1,9 +1,9 @@
 """Budgets: before a call, its maximum cost is reserved. After the call, its actual cost replaces the reservation.
 
-All workers reserve in one row of the ledger. So spent and reserved amounts of a batch together never exceed its budget
-when a call begins. The budget is exceeded only if calls cost more than reserved: their prompts have more than one token
-per two characters. If the end of a call is unknown (no answer in time, a killed worker), the call was probably charged,
-and its reservation stays.
+All workers reserve in one row of the ledger, so calls in flight never reserve more than the rest of the budget. The
+budget is exceeded only if calls cost more than reserved: their prompts have more than one token per two characters. If
+the end of a call is unknown (no answer in time, a killed worker), the call was probably charged, and its reservation
+stays.
 """
 
 import asyncio

@@ -41,7 +41,7 @@ class Waited:
 
 
 class Capacity:
-    """The calls of all models at the flex tier. A worker process has one such object, on one event loop."""
+    """The calls of all models at the flex tier in a worker process, on one event loop."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class CallSlot:
         self.leave()
 
     def leave(self) -> None:
-        """Return the slot, so that the next call may begin. A second call of this method changes nothing."""
+        """Return the slot, so that the next call may begin. A repetition changes nothing."""
         left, self._left = self._left, None
         if left is not None:
             left()
@@ -146,10 +146,7 @@ class FlexPlace(CallSlot):
         return reply
 
     def seconds(self, reply: Reply) -> float:
-        """Return the seconds that count against the item's deadline: those of a usual call at most.
-
-        The tier, not the item, causes longer calls.
-        """
+        """Return the seconds that count against the item's deadline: at most a usual call's, as the tier is slow."""
         return min(super().seconds(reply), self._usual)
 
 
@@ -215,10 +212,7 @@ class _Room:
             self._queued -= 1
 
     def refused(self, place: FlexPlace, retry_after: float | None) -> None:
-        """Admit no call for a while, because there was no capacity.
-
-        If several calls were in flight, only the first refusal lengthens the wait.
-        """
+        """Admit no call for a while. If several calls were in flight, only the first refusal lengthens the wait."""
         if place not in self._inside:
             return
         self._inside.clear()

@@ -245,7 +245,7 @@ class _ItemSpan:
         self.outcome = INTERRUPTED
 
     def begin(self, claim: Claim, terms: BatchTerms) -> None:
-        """Begin the span of a claimed item. Its batch's terms are known now."""
+        """Begin the span of a claimed item."""
         self.operation = terms.operation.operation
         name = wire.task_name(self.operation)
         self.span = tracing.start(name, {}, kind=SpanKind.CONSUMER, of=terms.traceparent, since=self._since)

@@ -45,7 +45,8 @@ class GroupCommit(Generic[Entry, Reply]):
     While the ledger is unavailable, entries are kept, so a paid answer is never dropped. The writer reports failures
     and successes to `backpressure`. If the ledger rejects an entry, the other entries of its group are still written.
 
-    `gather_busy`: seconds to wait for further entries while they arrive steadily. `slow`: seconds, see `SLOW`.
+    `gather_busy`: seconds to wait for further entries while they arrive steadily. `slow`: see `SLOW`. Properties may be
+    read from any thread.
     """
 
     name: str  # of the entries' kind, for messages and metrics
@@ -79,12 +80,12 @@ class GroupCommit(Generic[Entry, Reply]):
 
     @property
     def ended(self) -> bool:
-        """True if the writer was started and its task has ended. It may be read from any thread."""
+        """True if the writer was started and its task has ended."""
         return self._task is not None and self._task.done()
 
     @property
     def writing(self) -> float:
-        """Seconds of the current try to write; 0 between two tries. It may be read from any thread."""
+        """Seconds of the current try to write; 0 between two tries."""
         began = self._began
         return 0.0 if began is None else time.monotonic() - began
 

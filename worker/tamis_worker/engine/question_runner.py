@@ -55,10 +55,10 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class QuestionRunner:
-    """The calls of a worker process under the shared limit. A process has one runner.
+    """The calls of a worker process under the shared limit.
 
-    `sleep` waits some seconds between two calls. `breaker` makes a model's circuit breaker at its first call. `server`
-    is the endpoint's name in spans.
+    `sleep` waits some seconds between two calls. `breaker` makes a model's circuit breaker. `server` is the endpoint's
+    name in spans.
     """
 
     llm: LlmClient
@@ -98,15 +98,9 @@ class QuestionRunner:
     ) -> T | Failure:
         """Ask a question, and return the value that `parse` reads from the answer, or the failure.
 
-        Args:
-            request: the question.
-            parse: reads the value of an answer.
-            accounting: gets the calls and their cost.
-            terms: the terms of the question's batch.
-            key: the question's key in the cache. A valid cached answer costs nothing, and a new answer is cached before
-                use. None: there is no cache.
-            fresh: True: do not read the cache; the new answer replaces the cached answer.
-            transcript: gets each call and each cached answer.
+        `accounting` gets the calls and their cost, `transcript` each call and each cached answer. `key` is the
+        question's key in the cache: a valid cached answer costs nothing, and a new answer is cached before use. None:
+        there is no cache. `fresh`: do not read the cache; the new answer replaces the cached answer.
 
         Raises:
             Halted: the worker stops, or the batch or item is halted. If the endpoint refuses the key or the model, or

@@ -45,7 +45,7 @@ class BatchTerms:
     priority: Priority = Priority.NORMAL
     budgeted: bool = False  # True: the batch has a `max_cost`, whose amount may change
     traceparent: str | None = None  # of the trace of its submission; None: no trace
-    steering: Steering = NO_STEERING  # the batch's options for calls, over those of the worker
+    steering: Steering = NO_STEERING  # the batch's options for calls, before the worker's
 
 
 @dataclass(eq=False)
@@ -118,7 +118,7 @@ async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, reda
 
 
 async def running_batches(engine: AsyncEngine, batch_ids: Collection[UUID]) -> Mapping[UUID, Priority]:
-    """Return those of the batches that run, with their priorities. Raise `LedgerUnavailable`."""
+    """Return the running batches among `batch_ids`, with their priorities. Raise `LedgerUnavailable`."""
     c = batches.c
     statement = select(c.id, c.priority).where(c.id.in_(batch_ids), c.state == BatchStatus.RUNNING)
     async with transaction(engine) as connection:

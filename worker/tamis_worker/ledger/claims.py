@@ -117,13 +117,13 @@ _CANCELLED = text(f"{_ASKED} WHERE i.state = 'cancelled'")
 
 
 async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
-    """Return those of the items that are no longer claimed for this worker. Raise `LedgerUnavailable`."""
+    """Return the items among `keys` that are no longer claimed for this worker. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         return list(item_keys(await connection.execute(_LOST, item_arrays(keys) | {"worker": worker})))
 
 
 async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collection[ItemKey]:
-    """Return those of the items that are cancelled. Raise `LedgerUnavailable`."""
+    """Return the items among `keys` that are cancelled. Raise `LedgerUnavailable`."""
     if not keys:
         return ()
     async with transaction(engine) as connection:

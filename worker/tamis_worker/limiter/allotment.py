@@ -3,13 +3,12 @@
 A slot is the right to have a call in flight. A permit is the right to begin a call from the permit's due time on, with
 tokens for the call.
 
-This module uses neither Redis nor the event loop. Time is an argument, in seconds of a monotonic clock. `take` begins a
-call if possible, and `give` ends the call. `request_at` returns the time of the next request to Redis, `next_request`
-builds the request, and `apply_reply` applies the reply.
+The module does no I/O. Time is an argument, in seconds of a monotonic clock. `take` begins a call if possible, and
+`give` ends the call. `request_at` returns the time of the next request to Redis, `next_request` builds the request, and
+`apply_reply` applies the reply.
 
-A slot passes from one call to the next, so the next call costs no round trip. The process returns slots that were
-unused for a second. It requests permits for waiting calls in advance. If Redis has not replied for longer than `FRESH`,
-slots and permits are not used.
+A slot passes from one call to the next without a round trip. The process returns slots that were unused for a second.
+It requests permits in advance. If Redis has not replied for longer than `FRESH`, slots and permits are not used.
 """
 
 import math
@@ -78,7 +77,7 @@ class Permits:
             self._upcoming = deque(sorted(self._upcoming, key=attrgetter("due")))
 
     def use(self, estimate: int, now: float) -> bool:
-        """Use a due permit and `estimate` tokens. Return False if one of them is missing, and use nothing."""
+        """Use a due permit and `estimate` tokens. Return False if the permit or the tokens are missing."""
         self.mature(now)
         if not self._due_permits or self.token_balance < estimate:
             return False
@@ -318,10 +317,7 @@ class LocalAllotment:
         return request
 
     def request_lost(self, request: LimiterRequest) -> None:
-        """Report the events of a lost request again, except unused tokens.
-
-        If Redis did get the request, it would count such tokens twice as free, and allow too many calls.
-        """
+        """Report a lost request's events again, except unused tokens: counted twice, they allow too many calls."""
         self._settle += max(0, request.settle)
         self._congested = self._congested or request.congested
         self._dirty = True
@@ -377,7 +373,7 @@ class LocalAllotment:
         return LimiterRequest(name=name, lease=0.0, settle=self._settle - self._permits.token_balance)
 
     def _measure(self, now: float) -> None:
-        """Measure how many calls begin and end per second. The average forgets older calls within about a second."""
+        """Measure how many calls begin and end per second, as an average over about a second."""
         since = min(10.0, now - self._sent_at)
         kept = math.exp(-since)
         self._ends = kept * self._ends + (1 - kept) * self._ended / max(since, GATHER)

@@ -38,10 +38,7 @@ class _Batch(Generic[T]):
 
 
 class FairQueue(Generic[T]):
-    """The queue. Within a batch, calls are served in the order of their arrival; between batches, by weight.
-
-    A method takes about a microsecond.
-    """
+    """The queue. Within a batch, calls are served in the order of their arrival; between batches, by weight."""
 
     def __init__(self) -> None:
         self._batches: dict[Hashable, _Batch[T]] = {}
@@ -142,7 +139,7 @@ class FairQueue(Generic[T]):
         return remaining
 
     def _forget(self) -> None:
-        """Forget batches that do not wait: batches whose clock is not ahead, which lose nothing, or else all."""
+        """Forget batches without waiting calls, if possible only those whose clock is not ahead: they lose nothing."""
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:

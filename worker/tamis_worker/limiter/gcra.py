@@ -7,7 +7,7 @@ with due times. A permit that costs `cost` seconds is due at
     due = max(now, TAT + min(cost, burst) - burst)        and then        TAT = max(TAT, due) + cost
 
 and is granted if it is due within `AHEAD`. So permits of up to `burst` seconds may be due at once, and every later one
-follows after its cost. While a process holds permits, it need not ask Redis, and loses nothing by that.
+follows after its cost. While a process holds permits, it need not ask Redis.
 
 Redis computes these formulas in `gcra.lua`, concurrency in `aimd.lua`, and the use by others in `usage.lua`.
 
@@ -36,14 +36,13 @@ calls succeed. Let L be the level before the overload: the limit grows by C / 10
 L / 20 above. So if overload reduced the limit to 1, nearly all of C is back in 10 s. If a rate limit needs half of C,
 90 % of that rate are back in less than 5 s. If the endpoint accepts fewer calls than C, the limit rises slowly.
 
-**Others who use the same key.** The endpoint counts `limit - remaining` as used. If it counts by windows of a minute,
-fixed or sliding, that is at most the use of the last 60 s. In a bucket that refills steadily, it is at most the use
-less the refill. If it exceeds the use that the grants of all workers explain, others have used the difference,
-`foreign`. Only then is the limit lowered, to limit - FOREIGN_FACTOR x foreign. A `remaining` that is small because of
-our own use costs nothing. A bucket is recognised by its `reset`: it is full again after taken / limit minutes. If
-others make n calls a minute in a bucket, the limit is lowered by n / FOREIGN_FACTOR in the long run. At that level our
-use, their use and the refill are in balance. In a fixed window, the use since its beginning counts, and others are
-assumed to continue at the same rate.
+**Others who use the same key.** The endpoint counts `limit - remaining` as used. In a fixed or sliding window of a
+minute, that is at most the use of the last 60 s. In a bucket that refills steadily, it is at most the use less the
+refill. If it exceeds the use that the grants of all workers explain, others have used the difference, `foreign`. Only
+then is the limit lowered, to limit - FOREIGN_FACTOR x foreign. A bucket is recognised by its `reset`: it is full again
+after taken / limit minutes. If others make n calls a minute in a bucket, the limit is lowered by n / FOREIGN_FACTOR in
+the long run, where our use, their use and the refill are in balance. In a fixed window, the use since its beginning
+counts, and others are assumed to continue at the same rate.
 """
 
 WINDOW = 60_000_000  # microseconds

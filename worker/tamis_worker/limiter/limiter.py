@@ -55,6 +55,7 @@ class Limiter:
     """The limiter of one process, endpoint and model. It is open from `start` to `close`, on one event loop.
 
     `holder` must be unique to the process. A process that sends no request for `lease` seconds loses its share.
+    Properties may be read from any thread.
     """
 
     def __init__(self, redis: "Redis", key: str, limits: Limits, *, holder: str, lease: float = 15.0) -> None:
@@ -109,9 +110,8 @@ class Limiter:
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
         """Wait for a permit for one call of about `estimate` tokens, without a time limit, and return it.
 
-        Within a batch, calls are served in the order of their requests. Between batches, calls are served by priority,
-        and no batch waits for the end of another. The wait may be cancelled at any time. Raises `RuntimeError` if the
-        limiter is not open.
+        Within a batch, calls are served in order. Between batches, calls are served by priority, and no batch waits for
+        the end of another. The wait may be cancelled. Raises `RuntimeError` if the limiter is not open.
         """
         if not self._open:
             raise RuntimeError("the limiter is not open: nothing can be granted")
@@ -140,8 +140,8 @@ class Limiter:
     async def release(self, permit: Permit, used: int | None) -> None:
         """Return a permit after a call that used `used` tokens; None: unknown, so the estimate counts.
 
-        Pass None for a failed call too, because a number also counts as a success of the endpoint. The method does not
-        wait for Redis. A second release of a permit changes nothing.
+        Pass None for a failed call too, because a number counts as a success. The method does not wait for Redis. A
+        second release changes nothing.
         """
         if permit not in self._in_flight:
             return
@@ -171,7 +171,7 @@ class Limiter:
         self._attend()
 
     async def block(self, seconds: float) -> None:
-        """Block all calls to this endpoint and model for `seconds`, and wait until Redis has recorded it.
+        """Block all calls to this endpoint and model for `seconds`, and wait until Redis has recorded the block.
 
         An existing block is never shortened.
         """
@@ -190,24 +190,24 @@ class Limiter:
 
     @property
     def in_flight(self) -> int:
-        """Number of this process's calls in flight. It may be read from any thread."""
+        """Number of this process's calls in flight."""
         return len(self._in_flight)
 
     @property
     def waiting(self) -> int:
-        """Number of this process's calls that wait for a permit. It may be read from any thread."""
+        """Number of this process's calls that wait for a permit."""
         return len(self._queue)
 
     @property
     def concurrency(self) -> int:
-        """Number of calls that all processes together may have in flight now. It may be read from any thread."""
+        """Number of calls that all processes together may have in flight now."""
         return self._allotment.concurrency or self.limits.concurrency
 
     @property
     def share_of_requests(self) -> float | None:
-        """The share of the requests per minute that all processes used in the last minute; None without a limit.
+        """The share of the requests per minute that all processes used in the last minute; None if there is no limit.
 
-        The number is from the last reply of Redis. It may be read from any thread.
+        The number is from the last reply of Redis.
         """
         shared = self._allotment.requests
         limits = [limit for limit in (shared.limit, self.limits.rpm) if limit]
@@ -215,7 +215,7 @@ class Limiter:
 
     @property
     def ended(self) -> bool:
-        """True if the pump ended although the limiter was not closed. It may be read from any thread."""
+        """True if the pump ended although the limiter was not closed."""
         return self._open and self._pump is not None and self._pump.done()
 
     # Waiting calls
@@ -322,7 +322,10 @@ class Limiter:
 
 @dataclass(eq=False)
 class Limiters:
-    """The limiters of one worker process and endpoint."""
+    """The limiters of one worker process and endpoint.
+
+    `known`, `blocked` and `ended` may be called from any thread.
+    """
 
     redis: "Redis"
     endpoint: str
@@ -343,16 +346,16 @@ class Limiters:
         return limiter
 
     def known(self) -> dict[str, Limiter]:
-        """Return the existing limiters by model. It may be called from any thread."""
+        """Return the existing limiters by model."""
         return dict(self._limiters)
 
     def blocked(self) -> dict[str, float]:
-        """Return the blocked models, each with the remaining seconds. It may be called from any thread."""
+        """Return the blocked models, each with the remaining seconds."""
         blocked = {model: limiter.blocked for model, limiter in list(self._limiters.items())}
         return {model: seconds for model, seconds in blocked.items() if seconds > 0}
 
     def ended(self) -> list[str]:
-        """Return the models whose limiter ended by itself. It may be called from any thread."""
+        """Return the models whose limiter ended by itself."""
         return [model for model, limiter in list(self._limiters.items()) if limiter.ended]
 
     def reweigh(self, batch: Hashable, priority: Priority) -> None:

@@ -126,10 +126,8 @@ class SharedLimitState:
 class LimiterRequest:
     """A report and a request of a process.
 
-    If no reply comes, the process sends the same request again. The script recognises a repetition by the name.
-
-    A *slot* is the right to have a call in flight; the next call may use it again. A *permit* is the right to begin one
-    call at the permit's due time, with tokens for the call.
+    If no reply comes, the process sends the same request again. The script recognises a repetition by the name. See
+    `allotment` for slots and permits.
     """
 
     name: str

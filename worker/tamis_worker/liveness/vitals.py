@@ -1,8 +1,7 @@
 """The vital signs of a worker process, for its watchdog and for people, and the worker's lease.
 
 While the worker lives, it renews its lease in the ledger, with a report of its state. The report also goes to Redis, so
-that people can read it while the ledger is unavailable. If one of the two servers does not answer, the other still gets
-the report.
+that people can read it while the ledger is unavailable. If a server does not answer, the other still gets the report.
 """
 
 import asyncio

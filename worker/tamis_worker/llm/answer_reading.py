@@ -1,11 +1,11 @@
 """The reading of an answer in the shape of its schema, without guessing.
 
-Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. If such a value has
-only one possible meaning, it is replaced by that meaning, and a note says so. All other values stay unchanged, and the
-operation refuses them: 85 does not become a confidence, nor "yes" a boolean. A text stays if the schema asks for text.
+Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. Such a value is
+replaced if it has only one possible meaning, and a note says so. All other values stay, and the operation refuses them:
+85 does not become a confidence, nor "yes" a boolean. A text stays if the schema asks for text.
 
-Only these keywords of a schema are understood: type, properties, additionalProperties, items, enum, anyOf. The caller
-must resolve references first.
+The keywords of a schema here are type, properties, additionalProperties, items, enum, anyOf. The caller must resolve
+references first.
 """
 
 import re
@@ -107,10 +107,7 @@ class _Reading:
         return read
 
     def _meant_by(self, text: str, schema: Schema) -> object:
-        """Return the only value of a schema that a text can mean.
-
-        Return the text itself if it is valid, or if it can mean several values or none.
-        """
+        """Return the only value of a schema that a text can mean; the text itself if it is valid or ambiguous."""
         if "enum" in schema:
             return text if text in schema["enum"] else self._listed(text, schema["enum"])
         kind = schema.get("type")
@@ -170,7 +167,7 @@ class _Reading:
         return read if any(new is not old for new, old in zip(read, value, strict=True)) else value
 
     def _texts(self, listed: Iterable[Any]) -> dict[str, list[str]]:
-        """Return the texts of a schema's list, grouped by their form after `_folded`. Each list is folded once."""
+        """Return the texts of a schema's list, grouped by their form after `_folded`."""
         by_fold = self._by_fold.get(id(listed))
         if by_fold is None:
             by_fold = self._by_fold[id(listed)] = _by_fold(text for text in listed if isinstance(text, str))

@@ -212,8 +212,8 @@ def key_source(
 
     Args:
         key: the key at the start; empty: there is none.
-        file: the file that `key` was read from, which is read again later.
-        command: the command that prints keys; used only if `file` is None and `key` is empty.
+        file: the file that `key` was read from.
+        command: the command that prints keys, if `key` is empty.
         ttl: see `CommandKey`.
         learn: receives each new key before its first use, so that no log shows it.
 
@@ -289,10 +289,7 @@ def _output(process: "Popen[bytes]", within: float) -> bytes:
 
 
 def reason(error: Exception) -> str:
-    """Return the operating system's text for an error, or the error's type.
-
-    Other messages are not shown, because they may contain the command's output.
-    """
+    """Return the system's text for an error, or its type. Its message may contain the command's output."""
     return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
 
 
@@ -309,7 +306,7 @@ def read_key(text: str) -> PrintedKey | None:
     """Return the key in a text: its only line, or the token in a JSON object; None if no header can hold the key.
 
     The JSON may be that of `az account get-access-token`, `gcloud config config-helper --format=json` or OAuth. An
-    expiry in it must be a number of seconds, or a time with a zone; otherwise it is ignored.
+    expiry in JSON must be in seconds, or have a zone.
     """
     printed: dict[str, Any] = {}
     if text.lstrip()[:1] == "{":

@@ -157,10 +157,9 @@ def of_redirect(status: int, origin: str) -> CallError:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds that an endpoint asks to wait; None if it does not say.
+    """Return the seconds to wait from `retry-after-ms` or Retry-After (seconds, or an HTTP date); None without both.
 
-    The headers are `retry-after-ms`, else Retry-After: seconds, or an HTTP date. From a date, the answer's own Date is
-    subtracted, so that only the endpoint's clock counts. If there is no Date, `now` is subtracted.
+    From an HTTP date, the answer's Date is subtracted, so that only the endpoint's clock counts; without Date, `now`.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -258,8 +257,7 @@ def _tells_of_no_capacity(status: int, texts: Iterable[str | None]) -> bool:
 def _is_timeout(error: BaseException) -> bool:
     """Return True if the error was a time-out.
 
-    Over aiohttp, the `openai` package reports every broken connection as a time-out. Only the cause of its exception
-    distinguishes the two.
+    Over aiohttp, the `openai` package reports every broken connection as a time-out; only its cause differs.
     """
     chain = _chain(error)
     if any(isinstance(link, TimeoutError) for link in chain):

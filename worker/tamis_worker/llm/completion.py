@@ -91,10 +91,7 @@ def read_usage(counts: object) -> Usage:
 
 
 def is_stream(text: str, content_type: str = "") -> bool:
-    """Return True if a body is a stream of events, by its content type or its first characters.
-
-    Some endpoints send a stream although none was requested, and some under another content type.
-    """
+    """Return True if a body is a stream of events, by its content type or its first characters."""
     declared = "event-stream" in content_type.lower() and not text.startswith(("{", "["))
     return declared or text.startswith(("data:", "event:", "id:", ":"))
 
@@ -102,9 +99,7 @@ def is_stream(text: str, content_type: str = "") -> bool:
 def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
     """Return the completion whose pieces a stream contains. If it has several choices, only the first is read.
 
-    Args:
-        text: the text of the stream.
-        load: reads the JSON of one event.
+    `load` reads the JSON of one event.
 
     Raises:
         ValueError: an event is no JSON object, or the stream ends before the answer is complete.
@@ -324,10 +319,7 @@ _plain = json.JSONDecoder().decode
 
 
 def _load(text: str) -> object:
-    """Return the value of a JSON text. An integer that Python refuses to read becomes infinite.
-
-    The decoder for such texts costs a function call for each integer, so it is used only if the plain decoder fails.
-    """
+    """Return the value of a JSON text. An integer that Python refuses to read becomes infinite."""
     try:
         return _plain(text)
     except json.JSONDecodeError:

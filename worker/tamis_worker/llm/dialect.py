@@ -1,10 +1,10 @@
 """The form of request that an endpoint accepts for a model, learned from the endpoint's refusals and answers.
 
 The first request has everything: a strict schema, `max_tokens`, the temperature, the options. Each refusal removes or
-replaces one of these parts, and no part comes back, so the retries end. A refused request costs nothing.
+replaces one part, and none comes back, so the retries end. A refused request costs nothing.
 
-Our schemas use type, object, properties, required, additionalProperties, enum, maxLength, minimum, maximum, array. As
-endpoints treat these keywords differently, a schema is sent in one of two forms:
+Our schemas use type, object, properties, required, additionalProperties, enum, maxLength, minimum, maximum, array.
+Endpoints treat these keywords differently, so there are two forms of a schema:
 
 | form | for | change |
 |---|---|---|
@@ -27,10 +27,10 @@ answers. An unproven format is replaced at the first bad answer, and the third b
 format. So at most three answers are wasted.
 
 A proven format survives single bad answers. But if more than 1 % of its answers are out of bounds, `bounded` replaces
-`strict`, which allows no more than before.
+`strict`.
 
-An empty answer counts as another shape, because servers that cannot write under a schema send it. According to vendors,
-JSON modes may send it too. It does not count if the format is proven.
+An empty answer counts as another shape: servers that cannot write under a schema send it, and, according to vendors,
+JSON modes. It does not count if the format is proven.
 """
 
 import json
@@ -256,8 +256,7 @@ class AnswerCounts:
     def beyond_tolerance(self, adherence: Adherence) -> bool:
         """Return True if there are too many bad answers for a format that works: at least 5, and more than 5 % of all.
 
-        After an answer out of bounds, more than 1 % is enough: the next format only costs some tokens, and allows no
-        more than before.
+        After an answer out of bounds, more than 1 % is enough: the next format only costs some tokens.
         """
         if adherence is Adherence.OUT_OF_BOUNDS:
             return self.bad > STRAYS * self.answers

@@ -19,10 +19,7 @@ CLIMB_AFTER = 24 * 3600.0  # s until a model with a less binding format is asked
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """The state of a model's request format, and whether the lease was granted.
-
-    The call that holds the lease alone tries whether the format works.
-    """
+    """The state of a model's request format, and whether the call got the lease to try the format alone."""
 
     state: RungState
     granted: bool

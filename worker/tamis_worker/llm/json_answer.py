@@ -60,10 +60,7 @@ def without_thoughts(text: str) -> str:
 
 
 def _behind_thought_that_the_template_opened(text: str) -> int:
-    """Return the position after the text's first tag if that is a closing tag on a line of its own; else 0.
-
-    The prompt template of some models contains the opening tag, so only the closing tag is in the answer.
-    """
+    """Return the position after the text's first tag if that is a closing tag on a line of its own; else 0."""
     tag = _TAG.search(text)
     if tag is None or tag[0][1] != "/":
         return 0
@@ -175,10 +172,7 @@ def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _end_of_value(text: str) -> int | None:
-    """Return the position after the first value's closing brace or bracket; None if the value is not closed.
-
-    Braces in strings do not count.
-    """
+    """Return the position after the first value's closing brace or bracket; None if the value is not closed."""
     depth = 0
     for token in _STRING_OR_BRACE.finditer(text):
         if token[0] in ("{", "["):

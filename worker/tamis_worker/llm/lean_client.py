@@ -42,7 +42,7 @@ class RequestTemplate:
 
 
 class AnswerTooLarge(Exception):
-    """The error of an answer with more bytes than the limit. The bytes beyond the limit were not read."""
+    """The error of an answer with more bytes than the limit. The rest was not read."""
 
 
 class Redirected(Exception):
@@ -103,7 +103,7 @@ class LeanClient(openai.AsyncOpenAI):
         An error answer is raised, with its first 64,000 bytes (on the public path: with all bytes).
 
         Args:
-            body: the request's body, which is sent as JSON.
+            body: sent as JSON.
             api_key: the key to send; None: the previous key.
             headers: added to the usual headers; the names in `OWN_HEADERS` are ignored.
             silence: most seconds between two pieces of the answer; None: the client's setting.
@@ -191,10 +191,7 @@ class LeanClient(openai.AsyncOpenAI):
         return target
 
     async def _read(self, response: httpx2.Response) -> bytes:
-        """Return the bytes of an answer, up to the limit. Raise `AnswerTooLarge` if a successful answer has more.
-
-        The connection returns to the pool if everything was read; otherwise it is closed.
-        """
+        """Return the bytes of an answer, up to the limit. Raise `AnswerTooLarge` if a successful answer has more."""
         limit = self._max_bytes if response.is_success else ERROR_BYTES
         parts: list[bytes] = []
         size = 0

@@ -68,8 +68,7 @@ class LlmClient:
     """The client of one endpoint, with one pool of connections. A process has one client, in one event loop.
 
     From refusals, the client learns the form of request that the endpoint accepts for each model and schema (see
-    `dialect`). So the refusal of a schema does not change requests with other schemas. From answers, it learns for the
-    model and for all workers (see `shared_dialects`).
+    `dialect`). From answers, it learns the request format of the model, for all workers (see `shared_dialects`).
     """
 
     def __init__(
@@ -92,8 +91,7 @@ class LlmClient:
             connections: most calls in flight; further calls wait for a connection, and the wait counts as their time.
             max_answer_bytes: most bytes of an HTTP answer; the call fails if the answer has more.
             dialects: request formats, shared by all clients of the endpoint; None: there is no other client.
-            compiles_grammars: True if the endpoint is known to compile schemas into grammars. If False, the client
-                recognises such a server by its answers' headers.
+            compiles_grammars: True if the endpoint is known to compile schemas into grammars; else its answers show it.
 
         Raises:
             ConfigurationError: `base_url` is no URL, or the key cannot be sent.
@@ -141,8 +139,7 @@ class LlmClient:
         """Return the admission of a call. Wait for it before the limiter's permit, and leave its context after `learn`.
 
         Until an answer of the model is usable, all workers together make one call at a time. The other calls wait
-        without a permit of the limiter. If they had permits, all would start at once afterwards, and exceed the limit
-        of a minute.
+        without permits: with permits, all would start at once afterwards, and exceed the limit of a minute.
         """
         return self._dialects.turn(request.model, request.schema_name)
 

@@ -43,10 +43,7 @@ class Breakpoint(StrEnum):
 def cache_options(
     model: str, messages: Sequence[Message], schema: Schema, breakpoint_: Breakpoint | None
 ) -> dict[str, Any]:
-    """Return the options of a request. They contain a key if the common beginning may be long enough for a cache.
-
-    They contain a mark too, if `breakpoint_` names one.
-    """
+    """Return the options of a request: a key, and the mark of `breakpoint_`, if its beginning may be long enough."""
     only_marked = {OPTIONS: {"mode": "explicit"}} if breakpoint_ is Breakpoint.OPENAI else {}
     if not messages or messages[0].role != "system":
         return only_marked

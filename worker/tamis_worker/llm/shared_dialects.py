@@ -72,17 +72,14 @@ class _ModelDialect:
 
 
 class SharedDialects:
-    """The request formats of one endpoint's models. A worker process has one such object, on one event loop."""
+    """The request formats of one endpoint's models in a worker process, on one event loop."""
 
     def __init__(
         self, store: DialectStore | None = None, *, worker: str | None = None, hopeless_after: int = 20
     ) -> None:
-        """Prepare the formats. Nothing is read.
+        """Prepare the formats. All workers share `store`; None: the process learns alone. `worker`: its unique name.
 
-        Args:
-            store: shared by all workers; None: the process learns alone.
-            worker: the unique name of the process; None: a random name.
-            hopeless_after: unusable answers in a row, in the least binding format, after which a model is hopeless.
+        A model is hopeless after `hopeless_after` unusable answers in a row, in the least binding format.
         """
         self._store = BoundedStore(store or MemoryDialects())
         self._worker = worker or secrets.token_hex(4)
@@ -122,8 +119,7 @@ class SharedDialects:
     ) -> RungState:
         """Record for all workers the consequence of an answer, and return the state of the model's format.
 
-        `repair`: the answer is to a second question about a record. It is not counted, so that a record that no model
-        answers well counts as one bad answer.
+        `repair`: the answer is to a second question about a record, so it is not counted again.
         """
         dialect = self._models[model]
         if adherence in (Adherence.USABLE, Adherence.FOLLOWED):
@@ -195,7 +191,7 @@ class SharedDialects:
         return f"{self._worker}/{next(self._calls)}"
 
     async def _start_anew(self, dialect: _ModelDialect, model: str) -> None:
-        """Return to the start format if the format has been less binding for a day and no answer was usable."""
+        """Return to the start format after a day without a usable answer."""
         if dialect.rung_state.due and not dialect.rung_state.proven:
             dialect.apply(await self._store.exchange(model, dialect.rung_state, RungState()))
 
@@ -204,7 +200,7 @@ class SharedDialects:
         self._store.release(model, holder).add_done_callback(lambda _: dialect.wake())
 
     def _refresh_if_stale(self, dialect: _ModelDialect, model: str) -> None:
-        """Begin to read the state that other workers changed, if it was read too long ago. Calls do not wait for it."""
+        """Begin to read the state again, if it is old. Calls do not wait for it."""
         if dialect.reading or asyncio.get_running_loop().time() - dialect.read_at < FRESH:
             return
         dialect.reading = True
@@ -264,10 +260,7 @@ class DialectTurn:
         return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
-        """Wait for the first call with this schema, at most 30 seconds, unless this call is the first.
-
-        Otherwise all calls in flight could be wasted before the first answer shows that the format fails.
-        """
+        """Wait for the first call with this schema, at most 30 seconds: if the format fails, only one call is lost."""
         first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):
