@@ -76,7 +76,10 @@ class SentTask:
 
 
 class AwaitedStrategy:
-    """Takes messages on the consumer's thread, awaits answers on the loop, passes both to Celery's own strategy."""
+    """Takes messages on the consumer's thread, awaits answers on the loop, passes both to Celery's own strategy.
+
+    All methods are called on the consumer's thread.
+    """
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:
         """Prepare the strategy. `answer` is awaited on the loop, and its exception is the task's failure."""
@@ -126,12 +129,12 @@ class AwaitedStrategy:
         return receive
 
     def settle(self) -> None:
-        """Pass answered tasks to Celery, and acknowledge finished tasks. Call it on the consumer's thread."""
+        """Pass answered tasks to Celery, and acknowledge finished tasks."""
         for do in self.due.take():
             do()
 
     def finish(self) -> None:
-        """Wait until answered tasks are acknowledged, at most 10 seconds. Call it on the consumer's thread."""
+        """Wait until answered tasks are acknowledged, at most 10 seconds."""
         until = time.monotonic() + HAND_OVER_WITHIN
         self.settle()
         while self._handed_over and time.monotonic() < until:
@@ -139,7 +142,7 @@ class AwaitedStrategy:
             self.settle()
 
     def forget(self) -> None:
-        """Drop all tasks of the present connection. Call it on the consumer's thread."""
+        """Drop all tasks of the present connection."""
         self._connection, self._handed_over = object(), 0
         self._loop.call_soon(self._cancel)
 
@@ -167,10 +170,10 @@ class AwaitedStrategy:
 
 
 def taken_answer(task: Any) -> Any:
-    """Return the answer that the strategy passed to the task, or raise it if it is an error. Use it in the task's body.
+    """Return the answer that the strategy passed to a running task, or raise it if it is an error.
 
-    If the task already has a stored result, because its message came twice, count its part of a chord and raise
-    `Ignore`. Its following tasks have been sent. A part counts only once.
+    If the task's message came twice and a result is stored, count its part of a chord and raise `Ignore`. A part
+    counts only once, and the task's chained tasks have been sent.
     """
     request = task.request
     kept = task.backend.get_task_meta(request.id, cache=False)

@@ -265,7 +265,7 @@ def install_resilient_qos(
 
 
 def is_message(raw: bytes) -> bool:
-    """Return True if kombu can read a message from an entry of a Redis list, and could return it to its queue."""
+    """Return True if kombu can read a message from an entry of a Redis list, and can return it."""
     try:
         envelope = json.loads(raw)
     except (ValueError, RecursionError):

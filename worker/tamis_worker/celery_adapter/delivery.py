@@ -138,7 +138,7 @@ def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
     """Settle deliveries of one connection, and return the deliveries that could not be acknowledged.
 
     A delivery that was not begun is neither counted nor acknowledged, so its message returns to the queue. The
-    reconciler repairs chord parts that could not be counted.
+    reconciler repairs uncounted chord parts.
     """
     begun = [delivery for delivery in deliveries if delivery.end is not NoOutcome.NOT_BEGUN]
     _count_parts(begun)
@@ -210,7 +210,7 @@ def stamps_of(key: ItemKey) -> dict[str, str]:
 def named_by(headers: object) -> Named:
     """Return the items that headers name, in Celery's form: a mapping to one or many values, or `name=value` texts.
 
-    Raise `ValueError` for an unknown or invalid header, or if there is no header.
+    Raise `ValueError` if a header is unknown or invalid, or if there is none.
     """
     batch_ids: set[UUID] = set()
     keys: set[ItemKey] = set()

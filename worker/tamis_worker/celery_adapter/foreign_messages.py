@@ -39,7 +39,7 @@ class _Refused:
 
 
 class LogAllowance:
-    """A limit on the messages that the log describes in a minute, which begins with the first of them."""
+    """A limit on the messages that the log describes within a minute of the first."""
 
     def __init__(self, most: int = SAID_A_MINUTE, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most

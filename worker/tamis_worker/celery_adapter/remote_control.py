@@ -216,7 +216,7 @@ def enable_events(panel: Any) -> Reply:
 def disable_events(panel: Any) -> Reply:
     """Stop the events of tasks. Events of the worker continue.
 
-    Celery's own command has no effect while a worker sends all groups of events.
+    Celery's own command has no effect while all groups are sent.
     """
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events now")

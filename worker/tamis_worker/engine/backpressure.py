@@ -3,7 +3,7 @@
 The parts of a worker that use the ledger or the broker report success and failure here. While either server is in
 trouble, no item is claimed. While the ledger is in trouble, no call begins either: a paid answer must be stored. Calls
 in flight finish, and their answers are kept. Trouble ends when every part that reported it has succeeded again. The log
-gets one line at its beginning and another at its end.
+shows its beginning and its end.
 
 A probe writes to Redis every second, because a full or read-only Redis still answers pings.
 """
@@ -94,7 +94,7 @@ class Backpressure:
             await self._over[RequiredServer.LEDGER].wait()
 
     def failed(self, server: RequiredServer, source: str, reason: object) -> None:
-        """Record that the part `source` could not reach a server. That part must try again, and report success."""
+        """Record that the part `source` could not reach a server. The part must try again, and report success."""
         self._failing[server].add(source)
         if server not in self._troubles:
             trouble = Trouble(server, str(reason), self._clock())

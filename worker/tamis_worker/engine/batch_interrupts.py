@@ -109,7 +109,7 @@ class BatchInterrupts:
             self._end_waits([task for task, caller in self._calling.items() if caller == item])
 
     def forget(self, item: Item) -> None:
-        """Forget the cancellation of an item, so that it does not apply to a later claim."""
+        """Forget an item's cancellation, so that it does not apply to a later claim."""
         self._cancelled.discard(item)
 
     def cancels(self, item: Item) -> bool:
@@ -174,8 +174,7 @@ class BatchInterrupts:
     async def refresh(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
         """Ask `not_running` once which batches in this process no longer run, and halt them.
 
-        Return the halted batches without items in this process. Raises the errors of `not_running`, and halts nothing
-        then.
+        Return the halted batches without items in this process. Raises the errors of `not_running`, before any halt.
         """
         if not self._batches:
             return []

@@ -38,7 +38,7 @@ Changes: TypeAlias = GroupCommit[BudgetChange, BudgetState]
 
 
 class OverBudget(Exception):
-    """Raised if a batch must not continue, because of its budget or an unknown price. `pause` gives the reason."""
+    """Raised if a batch must not continue: its budget is too small, or a price is unknown. `pause` gives the reason."""
 
     def __init__(self, kind: PauseKind, message: str) -> None:
         self.pause = Pause(kind=kind, message=message)
@@ -55,7 +55,7 @@ class Reservation:
 
 
 class _Room:
-    """The calls of this process that wait for money in a batch's budget: one call checks, the others wait for it."""
+    """The calls of this process that wait for a batch's budget: one call checks, the others wait for it."""
 
     __slots__ = ("__weakref__", "looking", "settled")
 
@@ -103,8 +103,8 @@ class BudgetReservations:
         """Reserve the maximum cost of a call, and return the reservation; None if the batch has no budget.
 
         `tier` is the requested service tier. The answer may come at the standard tier, so the higher cost is reserved.
-        If the reservations of calls in flight leave too little, wait until those calls are settled. If the wait is
-        cancelled, nothing stays reserved.
+        If calls in flight have reserved too much, wait until they are settled. If the wait is cancelled, nothing stays
+        reserved.
 
         Raises:
             OverBudget: the budget is too small for the call, or the price of the model is unknown.

@@ -44,7 +44,7 @@ class Cache:
         days: int | None = None,
         measures: Measures = NULL_MEASURES,
     ) -> None:
-        """Prepare the cache. Answers older than `days` are not used; None: answers of any age are used."""
+        """Prepare the cache. Answers older than `days` are not used; None: all are used."""
         self._engine = engine
         self._days = days
         backpressure = backpressure or Backpressure()

@@ -92,7 +92,7 @@ class CallAccounting:
 
 
 def usage_of(reply: Reply) -> Usage | None:
-    """Return the tokens that a call was charged for (they may be 0); None if it is unknown whether it was charged."""
+    """Return the tokens that a call was charged for, possibly 0; None if that is unknown."""
     if reply.usage.total_tokens:
         return reply.usage
     if isinstance(reply, ChatAnswer):
@@ -110,8 +110,8 @@ def is_unanswered(reply: Reply) -> bool:
 def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
     """Return the dollars of a call; None if it has an answer but the cost is unknown.
 
-    The price is that of the requested model. If that has no price, it is the price of the model that the answer names.
-    The service tier is that of the answer. A call without an answer costs 0 here, because its tokens are unknown.
+    The price is the requested model's or, if that has none, that of the model that the answer names. The service tier
+    is the answer's. A call without an answer costs 0 here, because its tokens are unknown.
     """
     priced = reply.model if isinstance(reply, ChatAnswer) and not prices.knows(model) else model
     if isinstance(reply, ChatAnswer) and not reply.usage.total_tokens:

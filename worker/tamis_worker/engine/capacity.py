@@ -78,7 +78,7 @@ class Capacity:
         """Wait until the call may begin, and return its slot.
 
         If the item has waited as long as `steering` allows, the slot is at the standard tier. Its context returns the
-        slot. If the wait is cancelled, no slot is taken.
+        slot. A cancelled wait takes no slot.
         """
         if (slot := self.place_at_once(request, waited)) is not None:
             return slot

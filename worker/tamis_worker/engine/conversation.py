@@ -88,7 +88,7 @@ class Conversation:
 
     @property
     def rated(self) -> ChatSpan | None:
-        """The span of the call with the first valid answer, still open; None if the cache gave that answer."""
+        """The open span of the call with the first valid answer; None if the cache gave that answer."""
         return self._accounting.rated
 
     @property

@@ -225,7 +225,7 @@ def _end(outcome: ClaimOutcome, terms: BatchTerms | None) -> ItemDecided | Error
 
 
 def _cancelled(ended: ClaimOutcome | Return, terms: BatchTerms) -> Return:
-    """Return the claim of a cancelled item for release. Its outcome is dropped, but its paid calls stay in the bill."""
+    """Return a cancelled item's claim for release. The outcome is dropped, but its paid calls stay in the bill."""
     if isinstance(ended, Return):
         return replace(ended, cancelled=True)
     return Return(ended.claim, terms.operation.operation, ended.provenance, ended.transcript, cancelled=True)

@@ -42,7 +42,7 @@ class _Waiting(Generic[Entry, Reply]):
 class GroupCommit(Generic[Entry, Reply]):
     """A writer that gathers entries and writes them together, in one background task on the loop that starts it.
 
-    While the ledger is unavailable, entries are kept, so a paid answer is never dropped. The writer reports failures
+    While the ledger is unavailable, entries are kept: a paid answer is never dropped. The writer reports failures
     and successes to `backpressure`. If the ledger rejects an entry, the other entries of its group are still written.
 
     `gather_busy`: seconds to wait for further entries while they arrive steadily. `slow`: see `SLOW`. Properties may be

@@ -1,8 +1,8 @@
 """The circuit breaker of an API key and a model: whether the endpoint accepts the key, and how often it refused it.
 
 While the breaker is closed, every call is made. A refusal opens it. It is also open at the start, and after a minute
-without an answer. While it is not closed, one trial call at a time is made (half open), and an answer closes it. So a
-wrong key or an unknown model costs few calls.
+without an answer. Until an answer closes it, one trial call at a time is made (half open). So a wrong key or an unknown
+model costs few calls.
 """
 
 import asyncio

@@ -90,7 +90,7 @@ log = logging.getLogger(__name__)
 def aggregated_confidence(
     extractions: Iterable[ExtractionLike], aggregation_confidence: str | None = None
 ) -> Evaluation:
-    """Return the confidence in a value: that of its only source, or that of a word for the agreement of its sources.
+    """Return the confidence in a value: its only source's, or that of a word for the agreement of its sources.
 
     HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word 0.7. If `aggregation_confidence` is None, the word is HIGH for
     unanimous sources, MEDIUM for a majority, else LOW. A single source without a confidence gives 0.7.
@@ -167,8 +167,8 @@ def context_recall_heuristic(
 ) -> Evaluation:
     """Return the share of the chunks that are cited, times 0.7 or 0.85 if there is a `recall_warning`.
 
-    The factor is 0.7 for `HIT_RETRIEVAL_LIMIT`, 0.85 for `HIGH_THRESHOLD_FILTERING`. The result is rounded to three
-    places. A chunk that two search methods found counts once. A cited number without a chunk is ignored.
+    The factor is 0.7 for `HIT_RETRIEVAL_LIMIT`, 0.85 for the other warning. The result is rounded to three places. A
+    chunk that two search methods found counts once. A cited number without a chunk is ignored.
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -184,8 +184,8 @@ def context_recall_heuristic(
 def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None) -> Evaluation:
     """Return the reason why the search may have missed chunks, if any.
 
-    `HIT_RETRIEVAL_LIMIT`: a search method returned as many chunks as its limit. `HIGH_THRESHOLD_FILTERING`: fewer than
-    half of the retrieved chunks were kept.
+    `HIT_RETRIEVAL_LIMIT`: a search method reached its limit. `HIGH_THRESHOLD_FILTERING`: fewer than half of the chunks
+    were kept.
     """
     chunks, bounds = chunks_of(chunks), as_model(Retrieval, retrieval or {})
     if not chunks:
@@ -205,7 +205,7 @@ def escalates(heuristic: Evaluation, warning: Evaluation, threshold: float = REC
 
 
 def context_recall_llm(answer: RecallAnswer | Mapping[str, Any] | None, reason: str = NOT_ASKED) -> Evaluation:
-    """Return the score that a model gave to recall. `reason`: why there is no answer, if there is none."""
+    """Return the score that a model gave to recall. `reason` explains a missing answer."""
     if answer is None:
         return no_value(LLM, "score", reason)
     return score(LLM, as_model(RecallAnswer, answer).score)
@@ -292,7 +292,7 @@ class ItemMetrics:
     """The evaluations of one item with chunks. If a metric fails, only its value is missing, and the item goes on."""
 
     def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
-        """Compute the recall estimates. `extractions`: of each field; a single value is a field with an empty name."""
+        """Compute the recall estimates. `extractions`: by field; a single value has the empty name."""
         self._chunks = retrieved.chunks
         self._extractions = extractions
         chunks, bounds = retrieved.chunks, retrieved.retrieval

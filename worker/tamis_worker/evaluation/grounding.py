@@ -1,7 +1,7 @@
 """Grounding: is the evidence in the chunk, and does the evidence contain the value?
 
-Texts are compared folded, like quotes; numbers are compared by value, in any notation. The evidence need not contain
-the word for a boolean, or an enum's value. For these it is enough that the evidence is in the chunk.
+Texts are compared folded, like quotes; numbers by value, in any notation. The evidence need not contain the word for a
+boolean, or an enum's value. For these, evidence in the chunk is enough.
 """
 
 import re

@@ -133,10 +133,10 @@ class BackgroundTasks:
 def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Return a plain function that calls a coroutine function, and waits for its result.
 
-    The plain function has the same parameters, result and errors, and a name without "_async". It may be called on any
-    thread, and blocks an event loop that runs there. If the wait is interrupted, the coroutine is cancelled.
+    The plain function has the same parameters, result and errors, and a name without "_async". It blocks an event loop
+    on the caller's thread. If the wait is interrupted, the coroutine is cancelled.
 
-    On the thread of the bridge's loop, the plain function raises `RuntimeError`, because it would wait for itself.
+    On the thread of the bridge's loop it raises `RuntimeError`, because it would wait for itself.
     """
 
     @wraps(function)

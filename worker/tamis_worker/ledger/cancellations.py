@@ -92,7 +92,7 @@ ON CONFLICT DO NOTHING
 
 
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
-    """Cancel the items that wait. Return, in the order of `keys`, whether each was cancelled. Raise `LedgerUnavailable`."""
+    """Cancel the items that wait. Return, in their order, whether each was cancelled. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         cancelled = item_keys(await connection.execute(_ITEMS, item_arrays(keys)))
     return [key in cancelled for key in keys]

@@ -92,8 +92,8 @@ async def claim(
 ) -> Sequence[Claim | None]:
     """Return, in the order of the keys, a claim for each; None if it is refused (see `ClaimRefusal`).
 
-    A repeated key (two deliveries of one message) is granted once. The keys in `in_doubt` may be claimed for this
-    worker already, after a lost reply. They are granted as if they were free. Raise `LedgerUnavailable`.
+    A repeated key (two deliveries of one message) is granted once. The keys in `in_doubt` may already be claimed for
+    this worker, after a lost reply. They are granted like free keys. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(
@@ -131,7 +131,7 @@ async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collectio
 
 
 def item_arrays(keys: Collection[ItemKey]) -> dict[str, object]:
-    """Return the items as a statement's two parameters: an array of batch ids, and an array of indexes."""
+    """Return the items as two parameters of a statement: arrays of batch ids and of indexes."""
     return {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
 
 

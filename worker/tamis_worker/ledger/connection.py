@@ -119,7 +119,7 @@ def refusal_words(error: BaseException) -> str:
 
 
 def _can_be_stored(text: str) -> bool:
-    """Return True if Postgres can store a text. This takes an eighth of the time of a pattern search."""
+    """Return True if Postgres can store a text. A pattern search would take eight times as long."""
     if "\0" in text:
         return False
     if not text.isascii():

@@ -40,7 +40,7 @@ class TranscribedClaim:
 
 
 class KnownPrompts:
-    """The prompts' texts that this process knows to be in the ledger, so they need not be sent again."""
+    """The prompts' texts that are known to be in the ledger, so they need not be sent again."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], None] = {}
@@ -171,8 +171,8 @@ async def record(
     """Write outcomes, and return, in their order, whether each was accepted.
 
     An outcome is not accepted if a newer claim has raised the fence number, which is no error. If a reply is lost and
-    the outcome is written again, the second write returns False, and the first row stays. `known`: the texts that need
-    not be sent; None: send all. Raise `LedgerUnavailable`.
+    the outcome written again, the second result is False: the first row stays. `known`: the texts that need not be
+    sent; None: send all. Raise `LedgerUnavailable`.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]
@@ -192,7 +192,7 @@ async def record(
 def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:
     """Return two outcomes to record instead of an outcome that the ledger refused.
 
-    Both are a failure of the item. The first keeps the bill. Use the second if the ledger refuses the bill too.
+    Both fail the item. The first keeps the bill. Use the second if the ledger refuses the bill too.
     """
     why = f"the ledger cannot hold this outcome: {why}"
     failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)
@@ -247,7 +247,7 @@ def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
 
 
 def _evaluations(outcome: ClaimOutcome) -> list[dict[str, Any]]:
-    """Return one row for each metric and field. If several have the same metric and field, the last is kept."""
+    """Return one row for each metric and field: the last, if there are several."""
     if not isinstance(outcome.ended, Decided):
         return []
     rows = {}

@@ -238,7 +238,7 @@ async def find_lost(
 ) -> Sequence[LostItem]:
     """Return the pending items whose messages are lost, and mark the items as published now.
 
-    See the top of this file for the rule. `grace`: seconds that a message may take. `empty`: the empty queues.
+    The top of this file has the rule. `grace`: seconds that a message may take. `empty`: the empty queues.
     """
     rows = await connection.execute(
         _LOST, {"grace": grace, "priorities": [q.priority.value for q in empty], "lanes": [q.lane for q in empty]}
@@ -247,7 +247,7 @@ async def find_lost(
 
 
 async def find_unclosed(connection: AsyncConnection, *, grace: float) -> Sequence[OpenShard]:
-    """Return the shards that are open `grace` seconds after their dispatch, although all their items have ended."""
+    """Return the shards still open `grace` seconds after their dispatch, although all their items have ended."""
     rows = await connection.execute(_UNCLOSED, {"grace": grace})
     return [OpenShard(r.batch_id, r.round, r.shard, r.traceparent) for r in rows]
 

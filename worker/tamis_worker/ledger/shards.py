@@ -178,10 +178,7 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
 
 
 def _failed() -> ColumnElement[bool]:
-    """Return the condition for the result of an item that is failed now.
-
-    An item that was cancelled before a retry keeps its row of a failure, which does not count.
-    """
+    """Return the condition for a failed item's result. An item cancelled before a retry keeps a failure's row."""
     same = (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx)
     return exists().where(same, items.c.state == ItemStatus.FAILED)
 

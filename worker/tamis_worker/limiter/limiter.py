@@ -165,7 +165,7 @@ class Limiter:
     def congested(self) -> None:
         """Halve the limit on calls in flight of all processes, at most once a second: the endpoint is overloaded.
 
-        Call this before you release the permit of the failed call. Otherwise another call could begin in its place.
+        Call this before you release the failed call's permit, or another call could begin in its place.
         """
         self._allotment.congested()
         self._attend()

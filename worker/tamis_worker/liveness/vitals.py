@@ -75,7 +75,7 @@ class Vitals:
         self._doing_since = self._born
 
     async def pulse(self) -> None:
-        """Count four times a second until cancelled, which shows that the event loop runs. Await it on the loop."""
+        """Count four times a second until cancelled, to show that the event loop runs. Await it on the loop."""
         while True:
             self._turns += 1
             await asyncio.sleep(PULSE)
@@ -170,7 +170,7 @@ class LeaseKeeper:
         """Renew the lease three times per lease, and at once after `changed`, until cancelled.
 
         A cut network gives no error. If a renewal takes longer than the lease, other workers consider this worker dead.
-        So the worker begins no more work until a renewal succeeds.
+        Until a renewal succeeds, it begins no more work.
         """
         interval = self.lease / BEATS
         pause = interval

@@ -184,7 +184,7 @@ def _stacks() -> str:
 
 @dataclass(frozen=True)
 class AliveFile:
-    """The content of the file that shows whether a worker works, from its watchdog's latest observation."""
+    """The file that shows whether a worker works: its watchdog's latest observation."""
 
     pid: int
     at: float  # s, `time.monotonic`
@@ -216,10 +216,10 @@ class WorkerHealth:
 
 
 def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> WorkerHealth:
-    """Return the health of a worker from its file. `now`: the present time by the machine's monotonic clock.
+    """Return a worker's health from its file. `now` is a time of the machine's monotonic clock.
 
-    A worker is not healthy if its file is older than `within` seconds. A worker that waits for a server in trouble is
-    healthy, because a restart would not help.
+    If the file is older than `within` seconds, the worker is unhealthy. A worker that waits for a server in trouble is
+    healthy: a restart would not help.
     """
     if file is None:
         return WorkerHealth(False, "no worker writes this file: start one with `tamis worker --alive-file FILE`")

@@ -211,9 +211,9 @@ def key_source(
     """Return the source of keys that a worker's settings describe: a file, a command, or a fixed key.
 
     Args:
-        key: the key at the start; empty: there is none.
+        key: the key at the start; empty: none.
         file: the file that `key` was read from.
-        command: the command that prints keys, if `key` is empty.
+        command: prints keys, if `key` is empty.
         ttl: see `CommandKey`.
         learn: receives each new key before its first use, so that no log shows it.
 

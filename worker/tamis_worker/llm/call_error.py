@@ -124,7 +124,7 @@ def of_exception(error: Exception, *, api_key: str) -> CallError:
 def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, str], api_key: str) -> CallError:
     """Return the error for an HTTP answer that reports an error.
 
-    `error`: the error object in the answer. `text`: the message to use if that object has none.
+    `error`: its error object. `text`: the message if that object has none.
     """
     refusal = refusal_of(status, error, text)
     names = (refusal.code, *(text_in(layer, "type") for layer in layers_of(error)))

@@ -182,7 +182,7 @@ def _events(text: str) -> Iterator[str]:
 
 
 def _first_piece(choices: object) -> Mapping[str, Any] | None:
-    """Return the choice with index 0, or None. In a stream, the pieces of several choices are mixed."""
+    """Return the choice with index 0, or None. A stream mixes the pieces of several choices."""
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, Mapping) and choice.get("index", 0) in (0, None):
             return choice

@@ -110,7 +110,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class ParameterRefusal:
-    """An error answer that may refuse a parameter, with the parameter's name if the endpoint gives it."""
+    """An error answer with the name of the refused parameter, if the endpoint gives it."""
 
     status: int
     message: str

@@ -277,7 +277,7 @@ def _no_key(error: NoKey) -> CallError:
 
 
 def _outcome(reply: Reply) -> _Outcome:
-    """Return the outcome of a reply with status 200. Gateways may report the refusal of a request inside it."""
+    """Return the outcome of a reply with status 200. A gateway may report a refusal inside it."""
     if isinstance(reply, CallError) and (reply.kind is ErrorKind.INVALID_REQUEST or reply.status == FORBIDDEN):
         return _Outcome(reply, ParameterRefusal(reply.status or 400, reply.message))
     return _Outcome(reply)

@@ -61,7 +61,7 @@ def cache_options(
 def marked(body: dict[str, Any]) -> dict[str, Any]:
     """Return the body of a request with its marks moved to the system message, which becomes a list of one part.
 
-    A body without marks is returned unchanged. If the first message is no system message, the marks are dropped.
+    A body without marks is returned unchanged. Without a leading system message, the marks are dropped.
     """
     marks = {name: body[name] for name in MARKS if name in body}
     if not marks:

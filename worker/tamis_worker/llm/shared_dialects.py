@@ -200,7 +200,7 @@ class SharedDialects:
         self._store.release(model, holder).add_done_callback(lambda _: dialect.wake())
 
     def _refresh_if_stale(self, dialect: _ModelDialect, model: str) -> None:
-        """Begin to read the state again, if it is old. Calls do not wait for it."""
+        """Begin to read the state again if it is old. Calls do not wait for it."""
         if dialect.reading or asyncio.get_running_loop().time() - dialect.read_at < FRESH:
             return
         dialect.reading = True
@@ -246,7 +246,7 @@ class DialectTurn:
     async def wait(self) -> None:
         """Wait until the call may start.
 
-        It may start at once if the model's format is proven, and the model has followed the call's schema before.
+        It may start at once if the model's format is proven and the model has followed its schema.
         """
         if self.dialect.settled:
             self.dialects._refresh_if_stale(self.dialect, self.model)

@@ -171,8 +171,7 @@ def _normalised(shares: _Shares, decision: DecisionField) -> float | None:
 def _place_of_value(content: str, name: str) -> _Place | None:
     """Return the position of the value of the field `name`; None if there is no such field.
 
-    The answer is the last JSON object in the content. If several of its fields have this name, the least nested field
-    holds the decision.
+    The answer is the last JSON object in the content. If several fields have this name, the least nested is meant.
     """
     wanted = f'"{name}"'
     place: _Place | None = None

@@ -68,12 +68,8 @@ def recall_question(
 ) -> Question[dict[str, RecallAnswer]]:
     """Return the question whether the chunks hold all that each field needs. Its answer has a part for each field.
 
-    Args:
-        instruction: the caller's instruction for the extraction.
-        fields: the instruction for each field.
-        values: the extracted value of each field.
-        chunks: the chunks as shown to a model.
-        single: True if one value was requested. Then `fields` has one field, with the empty name.
+    `instruction` is the caller's. `fields` maps fields to instructions, `values` to extracted values. `chunks` are as
+    shown to a model. If one value was requested (`single`), there is one field, with the empty name.
     """
     shown = dict(list(chunks.items())[:SHOWN])
     for name in fields:
@@ -93,7 +89,7 @@ def recall_question(
 
 
 def _of_fields(names: set[str], data: object) -> dict[str, RecallAnswer]:
-    """Return the answer for each field. Raise `InvalidAnswer` if fields are missing or unknown."""
+    """Return each field's answer. Raise `InvalidAnswer` if fields are missing or unknown."""
     answers = validated(_Answers, data).fields
     if set(answers) != names:
         raise InvalidAnswer(f"fields: given for {sorted(answers)}, asked for {sorted(names)}")

@@ -158,7 +158,7 @@ def _invented(citation: str, batch_size: int, noun: CitedNoun) -> Evidence:
 
 
 def _number(digits: str) -> int:
-    """Return the number in a text of digits. Only its first 18 digits count: no batch has so many items."""
+    """Return the number in a text of digits. Only the first 18 count: no batch has so many items."""
     return int(digits.lstrip("0")[:LONGEST_NUMBER] or "0")
 
 

@@ -139,7 +139,7 @@ def requested(schema: JsonSchema) -> Schema:
 def sources(schema: JsonSchema) -> dict[str, Schema]:
     """Return for each property the schema of the value that one chunk states.
 
-    It has the property's type without null. For a list or an object, it is a text.
+    It has the property's type without null; for lists and objects, text.
     """
     return {name: _of_source(part) for name, part in requested(schema)["properties"].items()}
 

@@ -2,8 +2,8 @@
 
 The model gives a quote and a verdict for each criterion, then its status. An exclusion needs a reason, and its verdict
 may require a quote from the record. The status becomes `uncertain` if the model's own verdicts contradict it, or no
-verified verdict supports an exclusion. A person then decides, and the model's status is kept. Quotes are searched in
-the record. A missing quote lowers the confidence and flags the decision.
+verified verdict supports an exclusion. A person then decides, and the model's status is kept. A quote that is not in
+the record lowers the confidence and flags the decision.
 
 The system message has everything that all records share, the user message only the record. So an endpoint processes the
 common beginning once, and no record can imitate our text.
@@ -245,8 +245,7 @@ class Conclusion:
     """The status of a record, its deciding criteria, and why it is uncertain if the model had another status.
 
     The deciding criteria are the failed and verified criteria of an exclusion, the met inclusion criteria of an
-    inclusion, or the undecided criteria of an uncertain record. An exclusion has at least one, and the first is its
-    reason.
+    inclusion, or the undecided criteria of an uncertain record. An exclusion has at least one; the first is its reason.
     """
 
     status: InclusionStatus

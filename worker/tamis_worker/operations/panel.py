@@ -129,7 +129,7 @@ def _decision(
 ) -> InclusionDecision:
     """Return the decision of the model that agrees with the panel (`speaker`), with the panel's confidence.
 
-    If no model agrees, return a decision with the criteria on which the models differ.
+    If none agrees, the decision has the criteria on which the models differ.
     """
     if speaker is not None and isinstance(speaker.detail, InclusionDecision):
         return speaker.detail.model_copy(update={"confidence": confidence})

@@ -178,7 +178,7 @@ def _surely_fits(fields: Mapping[str, Any], limit: int) -> bool:
 
 
 def _beyond(named: Mapping[str, int], limit: int) -> frozenset[str]:
-    """Return the fields to omit: their names alone do not fit after the names of the fields before them."""
+    """Return the last fields, whose names alone do not fit after the names before them."""
     taken, out = 0, set()
     for name, length in named.items():
         if taken + length > limit:

@@ -249,7 +249,7 @@ class SentTasks:
 class BatchFollower:
     """The follower of batches in the ledger.
 
-    It halts items of batches that no longer run, and gives waiting calls the new priority of their batch.
+    It halts items of batches that no longer run, and gives waiting calls their batch's new priority.
     """
 
     engine: AsyncEngine

@@ -156,7 +156,7 @@ def _nowhere(record: Tokens, outward: range) -> tuple[int, int]:
 def _reach(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_length: int) -> tuple[int, int]:
     """Return the first and last token of the passage that match the quote's first and last token.
 
-    Beyond the agreeing tokens, the passage gets as many tokens as the quote has.
+    Beyond the agreeing tokens, the passage gets as many as the quote has.
     """
     (begin, first), (end, last) = agreeing[0], agreeing[-1]
     return max(0, first - begin), min(passage_length - 1, last + quote_length - 1 - end)

@@ -85,7 +85,7 @@ class QuotedField:
 
 @lru_cache(maxsize=1_000)
 def _prefix(name: str) -> str:
-    """Return the prefix that a model may copy before a quote: the folded name of its field and a colon."""
+    """Return what a model may copy before a quote: the folded field name and a colon."""
     return FoldedText(name).folded.strip() + ":"
 
 
@@ -105,7 +105,7 @@ class QuotePart:
 class Match:
     """The passage of a folded field that matches a quote, exactly or nearly.
 
-    `start` and `end` are characters of the folded field. Differences are characters of the folded quote and field.
+    `start` and `end` count characters of the folded field, differences characters of both texts.
     """
 
     state: QuoteState = QuoteState.NOT_FOUND
@@ -233,7 +233,7 @@ def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence
 def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> Match:
     """Return the match of a whole quote from the matches of its parts.
 
-    If an ellipsis omits only a few words, and a negation among them, the quote is altered.
+    If an ellipsis omits only a few words with a negation, the quote is altered.
     """
     if not matches:
         return NOWHERE
@@ -319,7 +319,7 @@ class QuotedRecord:
     def _nearest(self, field: QuotedField, part: QuotePart, begin: int) -> Match:
         """Return the passage with the same words, or else the most similar passage.
 
-        If the quote is short, or too many characters have been compared, only the same words count.
+        For a short quote, or after too many comparisons, only the same words count.
         """
         match = same(field, part, begin)
         cost = len(part.words) * (len(field.folded) - begin)
@@ -332,8 +332,7 @@ class QuotedRecord:
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
     """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / given)`.
 
-    So half of the confidence remains if no quote is in the record. All of it remains if every quote is, or if there are
-    no quotes.
+    So half of the confidence remains if no quote is in the record. Without quotes, all of it remains.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 

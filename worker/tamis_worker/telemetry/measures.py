@@ -25,7 +25,7 @@ class Measures:
         """Count a question answered from the cache."""
 
     def wrote(self, writer: str, entries: int) -> None:
-        """Count a group of entries that a writer has committed to the ledger."""
+        """Count a group of entries that is committed to the ledger."""
 
     def refused_message(self) -> None:
         """Count a message that no worker understands."""

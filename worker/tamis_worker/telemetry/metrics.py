@@ -150,7 +150,7 @@ class Metrics(Measures):
             self._swept.labels(action).inc(count)
 
     def label(self, model: str) -> str:
-        """Return the label of a model: its name, or `other` if there are too many models."""
+        """Return a model's label: its name, or `other` if there are too many."""
         label = self._labels.get(model)
         if label is None:
             if len(self._labels) >= MODELS:
@@ -264,7 +264,7 @@ class QueueDepths(Collector):
         return [self._family()]
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metric with the present number of waiting messages in each queue."""
+        """Yield the present number of waiting messages in each queue."""
         family = self._family()
         for queue, depth in (self._depths() or {}).items():
             family.add_metric([queue], depth)

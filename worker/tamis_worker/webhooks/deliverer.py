@@ -50,8 +50,8 @@ class Sends(Protocol):
 class Deliverer:
     """The delivery of a ledger's webhooks, until its `run` is cancelled.
 
-    `sender` sends webhooks, `tasks` sends Celery tasks in their place. `sender` is None if there is no secret for
-    signatures. Then only tasks are sent.
+    `tasks` sends Celery tasks in place of webhooks. Without a secret for signatures, `sender` is None, and only tasks
+    are sent.
     """
 
     engine: AsyncEngine

@@ -71,8 +71,8 @@ class Claimed:
 async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[Claimed]:
     """Claim up to `most` due webhooks, and return them with their bodies. Raises `LedgerUnavailable`.
 
-    All tries of a webhook have the same body. `signed`: False if there is no secret to sign with. Then only tasks are
-    claimed, which use the broker.
+    All tries of a webhook have the same body. `signed`: False if there is no secret; then only tasks are claimed, which
+    use the broker.
     """
     places = {"most": most, "of_one_receiver": OF_ONE_RECEIVER}
     parameters = {**places, "claimed_for": CLAIMED_FOR, "signed": signed, "tasks": TASKS}

@@ -161,7 +161,7 @@ def is_task(url: str) -> bool:
 class TaskSender:
     """The sender of Celery tasks in place of webhooks.
 
-    All tries of a delivery have its outbox id as task id, so receivers can recognise repetitions.
+    Each try has the delivery's outbox id as task id, so receivers can recognise repetitions.
     """
 
     def __init__(self, app: Celery) -> None:
