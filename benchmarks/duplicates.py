@@ -4,9 +4,9 @@
 
 1. The eight sources of a published review, and exports of six tools. An independent key shows which records are the
    same: a common DOI or PubMed id, directly or through a third record. Two records are different if both have a DOI, or
-   both have a PubMed id, and the key does not show that they are the same. The key is hidden from Tamis, with the links
-   that contain it. Specificity is given for different pairs with similar titles (at least 80 of 100), and for all
-   different pairs. A pair with a record without a key does not count.
+   both a PubMed id, and the key does not show them to be the same. The key is hidden from Tamis, with the links that
+   contain it. Specificity is given for different pairs with similar titles (at least 80 of 100), and for all different
+   pairs. A pair with a record without a key does not count.
 2. Pairs made of real records by the rules of `title_mutations.py`.
 3. The growth of the time: the records of the three labelled sets, repeated under new names.
 

@@ -2,8 +2,8 @@
 
 A review has 2,400 records in the order of their databases, and 15 % of them are includes. The last database, which was
 appended later, has a quarter of the records, and the model scores its includes lower. The model judges the ten records
-of a page alike. A promise is kept if the threshold has the wanted recall on the whole batch, and if the intervals of
-sensitivity and specificity contain the batch's true values.
+of a page alike. A promise is kept if the threshold has the wanted recall on the whole batch, and the intervals of
+sensitivity and specificity contain the true values.
 """
 
 import random

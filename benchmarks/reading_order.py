@@ -4,9 +4,9 @@
 
 People's decisions are the labels of the sets in `../shared/data`. Each seed begins with an included and an excluded
 record, as the runs of ASReview do (`benchmarks.asreview_runs`). These two records count as read. The order is updated
-after each of the first 300 decisions, then after every fifth. The output is the share of records read for 95, 98 and
-100 % of the includes, and the work saved over sampling (WSS@95), as medians over seeds. FILE gets every seed. For
-servers, pages and stop rules, see `benchmarks.reading_replay`.
+after each of the first 300 decisions, then after every fifth. The output has medians over seeds: the share of records
+read for 95, 98 and 100 % of the includes, and the work saved over sampling (WSS@95). FILE gets every seed. For servers,
+pages and stop rules, see `benchmarks.reading_replay`.
 """
 
 import argparse

@@ -3,9 +3,9 @@
 The team reads the highest scores first. After an include it reads the other records of the include's topic. If no
 include comes for long (`DRY`, `PATIENCE`), it reads a random sample of the unread records: it continues the open sample
 or begins a new one, whichever needs fewer records if they contain no include. After an include in the sample, it
-returns to the order. The certificate can only confirm the recall after an include, or when the sample has the number of
-records that the certificate needs, so the team checks then. (If nearly everything is read, the last few records need no
-sample, but the team reads them too.)
+returns to the order. The team checks after an include, and when the sample has the records that the certificate needs.
+Only then can the certificate confirm the recall. (If nearly everything is read, the last few records need no sample,
+but the team reads them too.)
 """
 
 import random

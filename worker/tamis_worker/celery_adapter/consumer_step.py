@@ -3,8 +3,8 @@
 One process takes the messages of all queues, with one thread of Celery's own, for aggregates.
 
 The channel to Redis is changed too, so that it can pause, and survives a server in trouble. Kombu ends the process if a
-full Redis delivers a message and refuses to record the delivery, or if messages cannot return after a lost connection.
-Here the process continues, because the ledger knows the finished items.
+full Redis refuses to record a delivery, or if messages cannot return after a lost connection. Here the process
+continues, because the ledger knows the finished items.
 """
 
 import json

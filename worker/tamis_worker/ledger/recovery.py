@@ -1,13 +1,13 @@
 """The leases of workers, and the effects of dead workers and lost messages in the ledger.
 
-Redis delivers each queue in order. A message is lost (or stuck with a dead worker) if its item is still pending, and
-either its queue is empty, or an item that was published later was claimed a while ago.
+Redis delivers each queue in order. If an item is pending and its queue is empty, its message is lost, or stuck with a
+dead worker. The same is true if an item that was published later was claimed a while ago.
 
 A worker's claims are valid while it renews its lease. Each renewal reports the worker's state. If a lease has expired,
 its worker is dead, unless the ledger was unreachable, so that no worker could renew. The first worker to return would
 then consider all others dead, and pay for their items again. So a worker judges others only after it has renewed its
-own lease for the length of a lease, without a gap of more than two thirds of a lease. In that time every living worker
-has renewed, or had two thirds of a lease to renew before the gap.
+own lease for a lease's length, without a gap of over two thirds of it. In that time every living worker has renewed, or
+had two thirds of a lease to renew before the gap.
 """
 
 from collections.abc import Collection, Mapping, Sequence

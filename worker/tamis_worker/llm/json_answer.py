@@ -109,8 +109,8 @@ def read_json(content: str) -> object:
     """Return the JSON value of an answer. It may be of any type: operations refuse values other than objects.
 
     Raises:
-        Malformed: there is no single value, or the value is cut off. The value contains NaN, Infinity, a name twice in
-            an object, half of a surrogate pair, or NUL (which Postgres cannot store).
+        Malformed: there is no single value, it is cut off, or it contains NaN, Infinity, a repeated name, half a
+            surrogate pair, or NUL (which Postgres cannot store).
     """
     if len(content) > MAX_CHARACTERS:
         raise Malformed(f"longer than {MAX_CHARACTERS} characters")

@@ -22,8 +22,8 @@ verdict makes every status uncertain.
 
 A failed criterion is verified if the record holds its quote. It is verified without a quote if its verdict is "not met
 by silence", or if it is unclear and counts as failed. If all quotes of an answer are invented or altered, silence does
-not verify a criterion, because such an answer cannot show that the record is silent. Under the policy `exclude` for
-unverified exclusions, every failed criterion counts as verified.
+not verify a criterion: such an answer cannot show that the record is silent. Under the policy `exclude` for unverified
+exclusions, every failed criterion counts as verified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -244,8 +244,8 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 class Conclusion:
     """The status of a record, its deciding criteria, and why it is uncertain if the model had another status.
 
-    The deciding criteria are the failed and verified criteria of an exclusion, the met inclusion criteria of an
-    inclusion, or the undecided criteria of an uncertain record. An exclusion has at least one; the first is its reason.
+    The deciding criteria are an exclusion's failed and verified criteria, an inclusion's met inclusion criteria, or an
+    uncertain record's undecided criteria. An exclusion has at least one; the first is its reason.
     """
 
     status: InclusionStatus
