@@ -1,4 +1,7 @@
-"""The figures that the documents quote, each as a command; `python -m benchmarks` runs those of the whole system."""
+"""The figures that the documents quote, each as a command. `python -m benchmarks` measures the whole system.
+
+The LLM double is a server that stands in for the LLM, from the tests.
+"""
 
 import sys
 from pathlib import Path

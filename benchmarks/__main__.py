@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: the figures of the whole system, as Markdown on standard output and as JSON in a file."""
+"""`python -m benchmarks`: the figures of the whole system, in Markdown on standard output, and as JSON in a file."""
 
 import argparse
 import json
@@ -38,7 +38,7 @@ BENCHMARKS: Mapping[str, tuple[str, str]] = {
 
 
 def main() -> None:
-    """Run the benchmarks that are named, or all."""
+    """Run the named benchmarks, or all."""
     given = _arguments()
     options = Options(
         short=given.short,

@@ -1,7 +1,7 @@
-"""How often the intervals of kappa and AC1 hold the true value, over sizes, prevalences and agreements.
+"""How often the intervals of kappa and AC1 contain the true value, for different sizes, prevalences and agreements.
 
-Beside each the interval of the large-sample variance (Fleiss, Cohen, Everitt 1969; Gwet 2008), cut at -1 and 1. A
-table of one category has no kappa, and is left out for it.
+The interval of the large-sample variance (Fleiss, Cohen, Everitt 1969; Gwet 2008) is shown for comparison. A table with
+only one category has no kappa, so it does not count for kappa.
 """
 
 import random
@@ -21,7 +21,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Coverage:
-    """Of one truth: the shares of samples whose interval holds it."""
+    """The shares of samples whose interval contains the true value."""
 
     prevalence: float
     value: float
@@ -30,7 +30,7 @@ class Coverage:
 
 
 def coverages(name: str, n: int, samples: int, *, seed: int = SEED) -> Iterator[Coverage]:
-    """Of every truth with this size. `name`: kappa or ac1."""
+    """Yield the coverage for each true value, in samples of `n` records. `name`: kappa or ac1."""
     draw = random.Random(f"{name} {n} {seed}")  # noqa: S311 - a simulation
     for prevalence in PREVALENCES:
         for disagreement in DISAGREEMENTS:
@@ -74,7 +74,7 @@ def _held_before(name: str, table: Table, truth: float) -> bool:
 
 
 def _figure(name: str, shares: tuple[float, ...]) -> tuple[float, float]:
-    """The figure, and n times the variance of the large sample."""
+    """Return kappa or AC1, and n times its large-sample variance."""
     both, first, second, neither = shares
     p, q = both + first, both + second
     mean, agreed = (p + q) / 2, both + neither
@@ -91,7 +91,7 @@ def _figure(name: str, shares: tuple[float, ...]) -> tuple[float, float]:
 
 
 def table(samples: int) -> Iterator[str]:
-    """The lines of the table, in Markdown."""
+    """Yield the lines of the table, in Markdown."""
     yield "| figure | n | truths | worst coverage | where (prevalence, value) | mean | worst of the large sample |"
     yield "|---|---:|---:|---:|---|---:|---:|"
     for name in ("kappa", "ac1"):

@@ -1,10 +1,10 @@
-"""ASReview on labelled sets, in an environment of its own: in which order it has the records read.
+"""The order in which ASReview shows the records of labelled sets, from runs in a separate environment.
 
     python -m benchmarks.asreview_runs --json asreview.json
 
-Its default model learns from the labels of one included and one excluded record, drawn by the seed (`priors`), and from
-every label after that. What is read to begin with counts as read. The environment is made where it is missing; the file
-is written anew after each set, the smallest first.
+ASReview's default model learns from the labels of one included and one excluded record, which the seed draws
+(`priors`), and then from every label. These two records count as read. The environment is made if it is missing. The
+file is rewritten after each set, the smallest set first.
 """
 
 import argparse
@@ -40,7 +40,7 @@ FILES: Mapping[str, Path] = {  # the smallest first
 
 @dataclass(frozen=True)
 class Priors:
-    """The two records whose labels are known to begin with, by their rows from 0."""
+    """The two records whose labels are known at the start. Rows count from 0."""
 
     included: int
     excluded: int
@@ -48,7 +48,7 @@ class Priors:
 
 @dataclass(frozen=True)
 class Run:
-    """One simulation: the rows in the order read, until the last included one."""
+    """One simulation: the rows in the order of reading, until the last included record."""
 
     seed: int
     priors: Priors
@@ -68,13 +68,13 @@ class Run:
 
 
 def labels_of(path: Path) -> list[bool]:
-    """Whether each row of the file is finally included."""
+    """Return for each row of the file whether its record is finally included."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         return [row["label"] == "1" for row in csv.DictReader(stream)]
 
 
 def priors(labels: Sequence[bool], seed: int) -> Priors:
-    """An included and an excluded row, drawn by the seed: whoever compares with ASReview begins with the same two."""
+    """Return an included and an excluded row, drawn by the seed. Comparisons with ASReview begin with the same rows."""
     draw = random.Random(seed)  # noqa: S311 - a simulation
     return Priors(
         included=draw.choice([row for row, label in enumerate(labels) if label]),
@@ -83,13 +83,13 @@ def priors(labels: Sequence[bool], seed: int) -> Priors:
 
 
 class ASReview:
-    """Its command line, in an environment of its own."""
+    """The command line of ASReview, in a separate environment."""
 
     def __init__(self, environment: Path) -> None:
         self._folder = environment
 
     def install(self) -> None:
-        """Make the environment where it is missing."""
+        """Make the environment if it is missing."""
         if self._command.exists():
             return
         venv.create(self._folder, with_pip=True)
@@ -97,10 +97,10 @@ class ASReview:
         subprocess.run([python, "-m", "pip", "install", "--quiet", f"asreview=={VERSION}"], check=True)
 
     def simulate(self, records: Path, labels: Sequence[bool], seed: int) -> Run:
-        """Read the records until the last included one.
+        """Simulate the reading until the last included record.
 
-        Raises ValueError where it took in fewer records than the file has, or other labels: its order would then not
-        be of the same review.
+        Raise ValueError if ASReview read fewer records than the file has, or other labels. Its order would not be
+        comparable.
         """
         start = priors(labels, seed)
         with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +128,7 @@ class ASReview:
 
 
 def run_all(tool: ASReview, names: Iterable[str], seeds: int, file: Path) -> None:
-    """Simulate the named sets, and write what is known so far after each."""
+    """Simulate the named sets, and write all results so far after each set."""
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         labels = labels_of(FILES[name])

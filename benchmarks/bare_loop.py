@@ -1,4 +1,4 @@
-"""What one writes without a task queue: an `asyncio` loop over the typed `openai` client. Nothing survives its end.
+"""A program without a task queue: an `asyncio` loop with the `openai` client. Its results are lost when it ends.
 
 python -m benchmarks.bare_loop http://127.0.0.1:8000/v1 --items 5000 --in-flight 500 --warm-up 500
 """
@@ -32,7 +32,7 @@ async def run(base_url: str, items: int, in_flight: int, warm_up: int) -> dict[s
 
 
 def main() -> None:
-    """Print items, seconds and CPU seconds as JSON."""
+    """Print the number of items, the seconds and the CPU seconds, as JSON."""
     parser = argparse.ArgumentParser(prog="benchmarks.bare_loop", description=__doc__)
     parser.add_argument("base_url")
     for name in ("--items", "--in-flight", "--warm-up"):

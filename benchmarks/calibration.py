@@ -1,13 +1,13 @@
-"""Does `tamis calibrate` keep its promise? A thousand simulated reviews of each kind, whose true recall is known.
+"""Does `tamis calibrate` keep its promised recall? A thousand simulated reviews of each kind, with a known recall.
 
     python -m benchmarks.calibration
 
-Each review has 500 includes with scores, from which a pilot draws at random. The threshold that the pilot gives is
-held against all of them: a promise is broken where their recall is below 0.95. It may be broken in 5 % of reviews.
-Beside it what would come of taking the threshold whose recall on the pilot itself is 0.95, without any bound.
+Each review has 500 includes with scores, and a pilot is a random sample of these. The pilot's threshold is applied to
+all 500. The promise is broken if their recall is below 0.95, which may happen in 5 % of reviews. For comparison: the
+threshold with a recall of 0.95 on the pilot itself, without a confidence bound.
 
-Then pilots of every kind, random and others, over whole reviews (`benchmarks.pilots`), and how often the intervals of
-kappa and AC1 hold the true value (`benchmarks.agreement_coverage`).
+Then come pilots of several kinds in whole reviews (`benchmarks.pilots`), and the coverage of the intervals of kappa and
+AC1 (`benchmarks.agreement_coverage`).
 """
 
 import random
@@ -36,22 +36,22 @@ SEED = 1
 
 
 def independent(draw: random.Random) -> list[float]:
-    """Every score on its own."""
+    """Return scores that are drawn independently."""
     return [draw.betavariate(5, 2) for _ in range(INCLUDES)]
 
 
 def clumped(draw: random.Random) -> list[float]:
-    """As models answer: a handful of values, most of them high, a few confident exclusions."""
+    """Return scores as models give them: few different values, most of them high, and a few confident exclusions."""
     return draw.choices([0.05, 0.1, 0.2, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95], [2, 2, 1, 5, 10, 15, 15, 30, 20], k=INCLUDES)
 
 
 def one_value(draw: random.Random) -> list[float]:
-    """The same confidence for nearly everything: just under 95 % of the includes tie."""
+    """Return nearly equal scores: just under 95 % of the includes have the same score."""
     return [0.9 if draw.random() < 0.948 else 0.1 for _ in range(INCLUDES)]
 
 
 def dependent(draw: random.Random) -> list[float]:
-    """Topics of 25 records that the model judges alike, in reviews that are easy or hard as a whole."""
+    """Return scores of topics with 25 records that the model judges alike, in a review that is easy or hard."""
     hardness = draw.uniform(1, 3)
     return [
         min(1.0, max(0.0, topic + draw.gauss(0, 0.02)))
@@ -61,7 +61,7 @@ def dependent(draw: random.Random) -> list[float]:
 
 
 def with_rules(draw: random.Random) -> list[float]:
-    """Some includes are excluded by rules, more are referred to a human."""
+    """Return scores of which some are -inf (excluded by rules) and more are inf (referred to a person)."""
     return draw.choices([-inf, inf], [1, 9], k=INCLUDES // 10) + independent(draw)[INCLUDES // 10 :]
 
 
@@ -76,7 +76,7 @@ WORLDS: Mapping[str, World] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a thousand reviews came to."""
+    """The result of many simulated reviews."""
 
     kept: float  # the share of reviews without a broken promise; a refusal breaks none
     refused: float  # the share of reviews without a threshold
@@ -84,7 +84,7 @@ class Outcome:
 
 
 def simulate(world: World, choose: Choice, *, reviews: int = REVIEWS, pilot: int = PILOT, seed: int = SEED) -> Outcome:
-    """Reviews of one kind, each with a pilot of its own, and what its threshold is worth."""
+    """Simulate reviews of one kind, each with its own pilot, and return how often the threshold kept the recall."""
     draw = random.Random(seed)  # noqa: S311 - a simulation
     recalls = []
     for _ in range(reviews):
@@ -97,12 +97,12 @@ def simulate(world: World, choose: Choice, *, reviews: int = REVIEWS, pilot: int
 
 
 def with_bound(pilot: Sequence[float]) -> float | None:
-    """As `tamis calibrate` chooses."""
+    """Return the threshold that `tamis calibrate` chooses."""
     return choose_threshold(pilot, RECALL, DELTA).value
 
 
 def without_bound(pilot: Sequence[float]) -> float | None:
-    """The strictest threshold that keeps the recall on the pilot itself."""
+    """Return the strictest threshold that keeps the recall on the pilot itself."""
     return sorted(pilot)[round(len(pilot) * (1 - RECALL))]
 
 

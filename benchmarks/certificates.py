@@ -1,8 +1,8 @@
-"""Does the certificate keep its promise? A thousand simulated reviews of each of eight kinds.
+"""Does the certificate keep its promised recall? A thousand simulated reviews of each of eight kinds.
 
     python -m benchmarks.certificates [--reviews N] [--only KIND]
 
-Beside it where the estimator stops that reads in the same order, and the recall there.
+For comparison: where an estimator of the recall would stop in the same order, and the recall there.
 """
 
 import argparse
@@ -21,7 +21,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Row:
-    """What the reviews of a kind came to, as shares of them."""
+    """The results of the reviews of one kind, as shares."""
 
     kept: float  # the recall was reached where it was promised, or there was no promise
     refused: float  # everything was read, and nothing may be promised
@@ -33,7 +33,7 @@ class Row:
 
 
 def simulate(name: str, reviews: int, *, seed: int = SEED) -> Row:
-    """Reviews of one kind, each read twice: with the certificate and with the estimator."""
+    """Simulate reviews of one kind. Each is read twice: with the certificate, and with the estimator."""
     kind = KINDS[name]
     draw = random.Random(f"{name} {seed}")  # noqa: S311 - a simulation
     certificates: list[Stop] = []
@@ -54,7 +54,7 @@ def simulate(name: str, reviews: int, *, seed: int = SEED) -> Row:
 
 
 def table(reviews: int, only: str | None = None) -> Iterator[str]:
-    """The lines of the table, in Markdown."""
+    """Yield the lines of the table, in Markdown."""
     yield "| kind | promise kept | refused | read | recall | estimator: recall reached | read | recall |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     for name in KINDS if only is None else (only,):
@@ -64,7 +64,7 @@ def table(reviews: int, only: str | None = None) -> Iterator[str]:
 
 
 def refused_alone(reviews: int, *, seed: int = SEED) -> float:
-    """The share of reviews that are refused where one person reads, who overlooks one include in twenty."""
+    """Return the share of refused reviews if one person reads, who overlooks one include in twenty."""
     draw = random.Random(f"alone {seed}")  # noqa: S311 - a simulation
     made = (read_by_one(draw, number) for number in range(reviews))
     return sum(not Team(review, draw).read_with_certificate().promised for review in made) / reviews

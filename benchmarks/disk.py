@@ -1,4 +1,4 @@
-"""What a large batch costs on disk and in time, and what ten million items would."""
+"""Disk space and time for a large batch, and an extrapolation to ten million items."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ LEAST = 0.01  # of all: a table that takes less is not listed
 
 
 def disk(parts: Parts, options: Options) -> list[Table]:
-    """Sizes of the tables and times of what reads a whole batch, for items of two lengths."""
+    """Measure the tables' sizes, and the times of reading a whole batch, for items of two lengths."""
     items = options.items or (SHORT_ITEMS if options.short else ITEMS)
     decided = min(items, SHORT_DECIDED if options.short else DECIDED)
     rows: list[list[Cell]] = []
@@ -74,7 +74,7 @@ def _sizes(ledger: Ledger) -> Mapping[str, int]:
 
 
 def _grown(ledger: Ledger, before: Mapping[str, int]) -> dict[str, float]:
-    """Megabytes by table, and of all together."""
+    """Return the growth in megabytes since `before`, for each large table and for all tables."""
     grown = {name: (size - before[name]) / MEGABYTE for name, size in _sizes(ledger).items()}
     together = sum(grown.values())
     largest = sorted((name for name in grown if grown[name] >= LEAST * together), key=lambda name: -grown[name])
@@ -87,7 +87,7 @@ def _wal(ledger: Ledger) -> float:
 
 
 def _read(ledger: Ledger, batch: Batch) -> dict[str, float]:
-    """Seconds of what looks at every item, in the ledger alone."""
+    """Return the seconds of the functions that read every item in the ledger."""
     seconds: dict[str, float] = {}
     started = time.perf_counter()
     asyncio.run(_summarise(ledger, batch))

@@ -1,4 +1,4 @@
-"""The record sets in which it is known which records are copies: the sources of a published review, and exports."""
+"""Record sets with known duplicates: the sources of a published review, and exports of several tools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ MORE_EXPORTS = ("_baseline_eric_ovid.ris", "_baseline_psychInfo_ovid.ris")
 
 @dataclass(frozen=True)
 class SourcedRecord:
-    """A record, and the export that it stands in."""
+    """A record, and the export that contains it."""
 
     source: str
     record: Mapping[str, Any]
 
 
 def review_records() -> list[SourcedRecord]:
-    """The 2,695 records of the review's eight sources; MEDLINE's have their abstracts from a file of their own."""
+    """Return the 2,695 records of the review's eight sources. MEDLINE's abstracts come from a separate file."""
     found: list[SourcedRecord] = []
     for path in sorted((REVIEW / "search_returns").glob("*.csv")):
         files = [path, *(path.with_name(name) for name in MORE_FILES.get(path.stem, ()))]
@@ -45,12 +45,12 @@ def review_records() -> list[SourcedRecord]:
 
 
 def export_records() -> list[SourcedRecord]:
-    """The records of the exports that can be read."""
+    """Return the records of the exports that can be read."""
     paths = [*(DATA / "exports" / name for name in EXPORTS), *(DATA / "more_exports" / name for name in MORE_EXPORTS)]
     named = [(path.stem.removeprefix("_baseline_") + path.suffix, path) for path in paths]
     return [SourcedRecord(name, record) for name, path in named for record in read_records(path)]
 
 
 def sources(records: Sequence[SourcedRecord]) -> list[str]:
-    """Their sources, each once, in their order."""
+    """Return the sources of the records, each once, in their order."""
     return list(dict.fromkeys(own.source for own in records))

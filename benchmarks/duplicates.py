@@ -1,17 +1,17 @@
-"""How many duplicates are found, and what is taken for one that is none.
+"""How many duplicates Tamis finds, and how many different records it merges.
 
     python -m benchmarks.duplicates [--misses]
 
-1. The eight sources of a published review, and exports of six tools. Two records are the same by an independent key: a
-   DOI or PubMed id in common, directly or through a third record. They are different where each has a DOI, or each has
-   a PubMed id, and the two are not the same by the key. The key is hidden from the finder, with the links that hold
-   it. Specificity is given over the different pairs that look alike (titles at least 80 of 100 similar, or the review
-   would hardly have a chance to confuse them), and over all. A pair without a key on one side counts nowhere.
+1. The eight sources of a published review, and exports of six tools. An independent key shows which records are the
+   same: a common DOI or PubMed id, directly or through a third record. Two records are different if both have a DOI, or
+   both a PubMed id, and the key does not show them to be the same. The key is hidden from Tamis, with the links that
+   contain it. Specificity is given for different pairs with similar titles (at least 80 of 100), and for all different
+   pairs. A pair with a record without a key does not count.
 2. Pairs made of real records by the rules of `title_mutations.py`.
-3. How the time grows: the records of the three labelled sets, repeated under new names.
+3. The growth of the time: the records of the three labelled sets, repeated under new names.
 
-What is found with nothing hidden is what `review_deduplication.py` compares. `--misses` lists every pair that is missed
-or falsely merged, with the finder's reason.
+`review_deduplication.py` compares the duplicates that are found if nothing is hidden. `--misses` lists every pair that
+is missed or falsely merged, with Tamis' reason.
 """
 
 import argparse
@@ -42,7 +42,7 @@ SIZES = (12_500, 50_000)
 
 
 class Found(StrEnum):
-    """What the finder says of a pair."""
+    """The verdict of Tamis on a pair."""
 
     COPY = "copy"
     DOUBT = "doubt"
@@ -51,7 +51,7 @@ class Found(StrEnum):
 
 @dataclass(frozen=True)
 class Judged:
-    """One pair, what it is by the key, and what the finder made of it."""
+    """One pair: whether the key shows that its records are the same, and the verdict of Tamis."""
 
     one: int
     other: int
@@ -61,10 +61,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The finder over some records."""
+    """The duplicates that Tamis finds in some records."""
 
-    group: list[int]  # of each record the one that stays
-    doubts: Mapping[frozenset[int], str]  # of two that stay -> reason
+    group: list[int]  # for each record, the record that is kept instead of its copies
+    doubts: Mapping[frozenset[int], str]  # two kept records -> reason of the doubt
 
     def of(self, one: int, other: int) -> Found:
         if self.group[one] == self.group[other]:
@@ -72,12 +72,12 @@ class Outcome:
         return Found.DOUBT if self.reason(one, other) else Found.DIFFERENT
 
     def reason(self, one: int, other: int) -> str:
-        """Why the two are a doubt; "" where they are none."""
+        """Return why it is doubtful whether two records are copies; "" if there is no doubt."""
         return self.doubts.get(frozenset((self.group[one], self.group[other])), "")
 
 
 def outcome(records: Sequence[Mapping[str, Any]]) -> Outcome:
-    """Groups of copies, and the doubts between records."""
+    """Return the groups of copies, and the doubts between records."""
     found = find_duplicates(records)
     stays = {copy.index: copy.of for copy in found.copies}
     return Outcome(
@@ -87,7 +87,7 @@ def outcome(records: Sequence[Mapping[str, Any]]) -> Outcome:
 
 
 def keyed(records: Sequence[SourcedRecord]) -> tuple[list[int], list[tuple[str | None, str | None]]]:
-    """For each record the group that it belongs to by DOI and PubMed id, and these two."""
+    """Return for each record its group by DOI and PubMed id, and these two ids."""
     ids = [(own.doi, own.pmid) for own in (traits_of(one.record) for one in records)]
     group = list(range(len(records)))
     first: dict[tuple[int, str], int] = {}
@@ -105,7 +105,7 @@ def keyed(records: Sequence[SourcedRecord]) -> tuple[list[int], list[tuple[str |
 
 
 def judged(records: Sequence[SourcedRecord]) -> tuple[list[Judged], int, int]:
-    """Every pair that is the same, or different and alike; and of all different pairs how many there are, how many
+    """Return the pairs that are the same, or different but alike; the number of different pairs; and how many of these
     are merged."""
     group, ids = keyed(records)
     finder = outcome([hidden(own.record) for own in records])
@@ -169,7 +169,7 @@ def _row(name: str, counts: Counter[tuple[bool, Found]]) -> None:
 
 
 def print_reasons(records: Sequence[SourcedRecord], pairs: Iterable[Judged]) -> None:
-    """What speaks against the copies that are not found, counted."""
+    """Print how often each reason speaks against a copy that is not found."""
     traits = [traits_of(hidden(own.record)) for own in records]
     counts: Counter[tuple[Found, str]] = Counter()
     for pair in pairs:
@@ -184,7 +184,7 @@ def print_reasons(records: Sequence[SourcedRecord], pairs: Iterable[Judged]) -> 
 
 
 def print_misses(records: Sequence[SourcedRecord], pairs: Iterable[Judged]) -> None:
-    """The pairs that are wrong, each record by source, year, first author, journal and title."""
+    """Print the wrong pairs, each record with source, year, first author, journal and title."""
     finder = outcome([hidden(own.record) for own in records])
     for pair in pairs:
         if pair.same is (pair.found is Found.COPY):
@@ -215,7 +215,7 @@ def _found(pair: Pair) -> Found:
 
 
 def print_growth() -> None:
-    """The time for many records, beside that for a quarter of them."""
+    """Print the time for many records, and for a quarter of them."""
     own = [record for labelled in labelled_sets() for record in labelled.records]
     seconds = []
     for size in SIZES:

@@ -1,10 +1,10 @@
-"""What single rules of the initial filter are worth: what it rejects of labelled records, with and without each.
+"""The effect of single rules of the initial filter: how many labelled records it rejects with and without each rule.
 
     python -m benchmarks.filter_rules
 
-The sets of `labelled_sets`, those with people's decisions by title and abstract also under these. A rule is left out
-by putting what says nothing in the place of what it asks. No set's criteria hold a long exclusion sentence; so one of
-our own is added to them besides.
+The sets are those of `labelled_sets`. If people also decided by title and abstract, these decisions are counted too. A
+rule is left out by replacing its function with a function that finds nothing. No set's criteria contain a long
+exclusion sentence, so the figures are also given with a sentence of our own.
 """
 
 import sys
@@ -48,7 +48,7 @@ SENTENCE = (
 
 
 def rejected(labelled: LabelledSet, left_out: list[str]) -> list[dict[str, Any]]:
-    """The records that are rejected with some rules left out."""
+    """Return the records that the filter rejects without some of its rules."""
     with ExitStack() as stack:
         for rule in left_out:
             for place, instead in RULES[rule].items():
@@ -58,10 +58,11 @@ def rejected(labelled: LabelledSet, left_out: list[str]) -> list[dict[str, Any]]
 
 
 def lines() -> Iterator[str]:
-    """A line per set and labels, parted by |: included and excluded records, then which of them are rejected.
+    """Yield a line for each set and kind of label, with columns separated by |.
 
-    "0/12" is none of the included and twelve excluded: by the filter, without all of the five rules, without each, and
-    with `SENTENCE` among the criteria, by the filter and without exclusion sentences.
+    The columns are the numbers of included and excluded records, then the rejected records: "0/12" means none of the
+    included and twelve of the excluded. They are given for the whole filter, without all five rules, and without each
+    rule. The last two have `SENTENCE` among the criteria: the whole filter, and without exclusion sentences.
     """
     columns = ["filter", "without_all", *(f"without_{rule}" for rule in RULES), "sentence", "sentence_without_rule"]
     yield "|".join(("set", "labels", "included", "excluded", *columns))

@@ -1,12 +1,12 @@
-"""How fast the initial filter is on real records, and on an abstract made to be slow.
+"""The speed of the initial filter on real records, and on abstracts that are made to be slow.
 
     python -m benchmarks.initial_filter
 
-Real records: those of the three labelled sets, each under its own criteria, on one core. Beside it, in the same run and
-in turn with it, what one would write in a few lines for the default keywords, in title and abstract: one compiled
-alternation, by Python's `re` and by RE2, and a loop of `in` over the text in small letters. They know no contexts,
-spellings or results, and find more or less than the filter does. Hostile abstracts: 1 MB each; beside them what it
-costs to copy the text and put it into small letters. The best of several runs counts.
+The real records are those of the three labelled sets, each under its own criteria, on one core. For comparison, in the
+same run: programs of a few lines that search title and abstract for the default keywords. These are one compiled
+alternation, with Python's `re` and with RE2, and a loop of `in` over the text in small letters. They ignore contexts
+and spellings, so they find other records. Each slow abstract has 1 MB, and is compared with copying the text and
+putting it into small letters. The best of several runs counts.
 """
 
 import re
@@ -45,7 +45,7 @@ UNITS = {
 
 
 def seconds(*contestants: Callable[[], object]) -> list[float]:
-    """CPU seconds of the fastest of several runs of each; they take turns."""
+    """Return the CPU seconds of each contestant's fastest run. The contestants take turns."""
     best = [float("inf")] * len(contestants)
     for _ in range(RUNS):
         for at, work in enumerate(contestants):
@@ -67,7 +67,7 @@ def search_all(searches: Callable[[str], object], records: list[dict[str, Any]])
 
 
 def few_lines() -> dict[str, Callable[[str], object]]:
-    """What finds the default keywords in a text, in a few lines."""
+    """Return short programs that search a text for the default keywords, by name."""
     keywords = list(DEFAULT_EXCLUSION_KEYWORDS)
     whole_words = rf"\b(?:{'|'.join(map(re.escape, keywords))})\b"
     by_re = re.compile(whole_words, re.IGNORECASE)

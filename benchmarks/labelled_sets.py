@@ -16,7 +16,7 @@ NAMES = ("synergy_Donners_2021", "cdss_ro", "ptsd_van_de_schoot_2017")
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """A review's records with its own decisions, and the criteria under which they are filtered."""
+    """A review's records with the decisions of its people, and the criteria for the filter."""
 
     name: str
     records: list[dict[str, Any]]
@@ -24,12 +24,12 @@ class LabelledSet:
 
     @property
     def label_columns(self) -> list[str]:
-        """`label`: finally included; `label_ta`, where it is known: passed title and abstract."""
+        """The labels of the records. `label`: finally included. `label_ta`, if known: passed title and abstract."""
         return [column for column in ("label", "label_ta") if f"_{column}" in self.records[0]]
 
 
 def labelled_sets() -> list[LabelledSet]:
-    """The three of `screening`, each under its own criteria as one text."""
+    """Return the three sets in the folder `screening`, each with its criteria as one text."""
     return [_read(SCREENING / name) for name in NAMES]
 
 
@@ -40,9 +40,10 @@ def _read(folder: Path) -> LabelledSet:
 
 
 def hearing_review() -> LabelledSet:
-    """The records of `reviews/snhl_dimitrov_2024`, under its published criteria.
+    """Return the records of `reviews/snhl_dimitrov_2024`, with its published criteria.
 
-    `label`: included after the full text; `label_ta`: at least one of the two people included it by title and abstract.
+    `label`: included after the full text. `label_ta`: at least one of two people included the record by title and
+    abstract.
     """
     folder = DATA / "reviews" / "snhl_dimitrov_2024"
     published = (folder / "third_reviewer_responses.md").read_text("utf-8")
@@ -74,7 +75,7 @@ def hearing_review() -> LabelledSet:
 
 
 def animal_review() -> LabelledSet:
-    """The records of `recorded/kwok_2020_gpt4omini`, under criteria of our own: the review's are not in the data."""
+    """Return the records of `recorded/kwok_2020_gpt4omini`. The criteria are ours, as the data lack the review's."""
     folder = DATA / "recorded" / "kwok_2020_gpt4omini"
     criteria = SearchCriteria(
         research_question="Which viruses does metagenomics find in farm animals?",

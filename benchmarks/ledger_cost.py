@@ -1,7 +1,7 @@
-"""What listing, status, sweep and claim cost with few and with many finished items, and what an item adds to the heap.
+"""The cost of listing, status, sweep and claim with few and with many finished items, and of an item in the heap.
 
-Blocks are the honest figure: how many pages of Postgres a statement touches does not depend on what else the machine
-does. Finished items are written by SQL, with small payloads, in batches of a realistic size.
+The main figure is blocks: the number of pages of Postgres that a statement touches does not depend on the machine's
+other work. Finished items are written by SQL, with small payloads, in batches of a realistic size.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ FILL = (
 
 
 def ledger_cost(parts: Parts, options: Options) -> list[Table]:
-    """Blocks and milliseconds of what looks at a ledger, by how much of it is finished; then HOT share and growth."""
+    """Measure blocks and milliseconds of statements by the number of finished items, then HOT share and growth."""
     sizes: tuple[int, ...] = SHORT_FINISHED if options.short else FINISHED
     if options.items:
         sizes = (options.items,) if options.short else (sizes[0], options.items)
@@ -143,7 +143,7 @@ async def _looks(ledger: Ledger) -> list[list[Cell]]:
 
 
 async def _blocks(engine: Engine, run: Callable[[], Any]) -> int:
-    """Pages that the statements of one run touch, as EXPLAIN (ANALYZE, BUFFERS) of each of them tells."""
+    """Return the pages that the statements of one run touch, from EXPLAIN (ANALYZE, BUFFERS) of each statement."""
     told: list[int] = []
 
     def explain(connection: Connection, cursor: Any, statement: str, given: Any, context: Any, many: bool) -> None:

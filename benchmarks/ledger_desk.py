@@ -1,4 +1,4 @@
-"""A desk in the real path: a batch in the ledger, its records read in the order of `batch.next`."""
+"""A desk that uses the ledger: a batch whose records are read in the order of `batch.next`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ READER = "labels"
 
 
 class LedgerDesk:
-    """The desk of a finished batch of inclusions; `seed` draws what chance decides in the order, and the sample."""
+    """The desk of a finished batch of inclusions. `seed` is for random choices in the order, and for the sample."""
 
     def __init__(self, batch: "Batch[str]", *, seed: int) -> None:
         self._batch, self._seed = batch, seed

@@ -1,7 +1,7 @@
-"""How much of a provider's limit is used, and whether it is ever exceeded: counted by the double that enforces it.
+"""The used share of a provider's limit, and whether the limit is ever exceeded. The LLM double counts and enforces it.
 
-The double refuses the 6,001st request, and the token beyond 2,000,000, of any 60 seconds, wherever they begin. Short
-records make the requests the scarcer of the two, long ones the tokens.
+In any 60 seconds, the double refuses the 6,001st request, and the tokens beyond 2,000,000. Requests are scarce with
+short records, tokens with long records.
 """
 
 import math
@@ -40,10 +40,10 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Span:
-    """What is left out at the start, and what is measured then."""
+    """The parts of a run."""
 
-    ramp: int  # s
-    steady: int  # s
+    ramp: int  # s at the start that do not count
+    steady: int  # s that are measured
 
     @classmethod
     def of(cls, options: Options) -> "Span":
@@ -51,12 +51,12 @@ class Span:
 
     @property
     def calls(self) -> int:
-        """More than can be made meanwhile."""
+        """A number of calls that the run cannot use up."""
         return math.ceil(1.1 * (self.ramp + self.steady + 10) * RPM / MINUTE)
 
 
 def limit(parts: Parts, options: Options) -> list[Table]:
-    """The share of requests or tokens used over the steady part, and the fullest minute."""
+    """Measure the used share of requests or tokens in the steady part, and the fullest minute."""
     span = Span.of(options)
     processes = (options.processes or (PROCESSES,))[0]
     rows, notes = [], []
@@ -79,7 +79,7 @@ def limit(parts: Parts, options: Options) -> list[Table]:
 
 @contextmanager
 def limited(parts: Parts, processes: int) -> Iterator[tuple[Ledger, Double]]:
-    """A ledger and a double that enforces the limit, with worker processes that know it."""
+    """Yield a ledger and a double that enforces the limit, with worker processes that have the limit as a setting."""
     slots = {"concurrency": CONCURRENCY // processes, "limit_concurrency": CONCURRENCY}
     rates = {"limit_rpm": RPM, "limit_tpm": TPM}
     with (
@@ -100,7 +100,7 @@ def _tally(parts: Parts, options: Options, span: Span, processes: int, length: i
 
 
 def watch(batch: Batch, seconds: float) -> None:
-    """Return after so many seconds, or when the batch is finished."""
+    """Wait for so many seconds, or until the batch is finished."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not batch.status().state.terminal:
         time.sleep(LOOK_EVERY)
@@ -125,6 +125,6 @@ def _row(scarce: str, span: Span, tally: Tally) -> list[Cell]:
 
 
 def steady_part(tally: Tally, span: Span) -> list[Second]:
-    """The seconds that are measured; a second in which nothing came is left out, and counts as none."""
+    """Return the measured seconds. A second without requests is missing, and counts as 0."""
     start = tally.seconds[0].second + 1 + span.ramp
     return [one for one in tally.seconds if start <= one.second < start + span.steady]

@@ -1,4 +1,4 @@
-"""How long an event loop stands still while a batch of 5,000 items is submitted and read back asynchronously."""
+"""How long an event loop is blocked while a batch of 5,000 items is submitted and read back asynchronously."""
 
 import asyncio
 import gc
@@ -19,7 +19,7 @@ COLUMNS = ("what", "seconds", "longest stall, ms", "of it computed by the loop, 
 
 
 class Bystander:
-    """Another coroutine of the same loop, which wants its turn every millisecond and notes for how long it has none."""
+    """Another coroutine on the same loop. It wants to run every millisecond, and records the longest delay."""
 
     def __init__(self) -> None:
         self._stalled = self._computed = 0.0
@@ -32,7 +32,7 @@ class Bystander:
             self._computed = max(self._computed, time.thread_time() - computed)
 
     async def beside(self, name: str, call: Callable[[], Awaitable[object]]) -> list[Cell]:
-        """The figures of a call."""
+        """Run a call, and return its seconds, the longest stall and the loop's own part of it, both in milliseconds."""
         self._stalled = self._computed = 0.0
         began = time.perf_counter()
         await call()
@@ -40,7 +40,7 @@ class Bystander:
 
 
 def loop_stalls(parts: Parts, options: Options) -> list[Table]:
-    """`AsyncClient.submit` and `AsyncBatch.results`, the worst of several runs."""
+    """Measure `AsyncClient.submit` and `AsyncBatch.results`. The worst of several runs counts."""
     given = records(options.items or (SHORT_ITEMS if options.short else ITEMS))
     repetitions = options.repetitions or (1 if options.short else REPETITIONS)
     with parts.ledger() as ledger:

@@ -1,6 +1,6 @@
-"""A process whose memory is measured: it submits a batch of many items, or reads one, and says what that took.
+"""A process whose memory is measured. It submits a batch of many items, or reads a batch, and prints time and memory.
 
-`python -m benchmarks.many_items submit COUNT CHARACTERS` or `... read BATCH`; the servers are named by `TAMIS_*`.
+`python -m benchmarks.many_items submit COUNT CHARACTERS` or `... read BATCH`. `TAMIS_*` variables name the servers.
 """
 
 import json
@@ -21,7 +21,7 @@ WORDS = " ".join(
 
 
 def items(count: int, characters: int) -> Iterator[dict[str, Any]]:
-    """Distinct items, one after the other."""
+    """Yield `count` different items, with abstracts of so many characters."""
     for number in range(count):
         start = number * 31 % (len(WORDS) - characters)
         yield {
@@ -32,14 +32,14 @@ def items(count: int, characters: int) -> Iterator[dict[str, Any]]:
 
 
 def peak_memory(pid: int | str = "self") -> int:
-    """The most resident bytes that a process has had since it began its program, which its parent's are no part of."""
+    """Return the most resident bytes that a process has had since the start of its program."""
     status = Path(f"/proc/{pid}/status").read_text("utf-8")
     line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024
 
 
 def main(what: str, *given: str) -> None:
-    """Do it, and print a JSON object: the batch, the items, the seconds and the peak of memory in bytes."""
+    """Submit or read, and print a JSON object: the batch, the items, the seconds and the peak of memory in bytes."""
     started = time.perf_counter()
     with Client() as client:
         if what == "submit":

@@ -1,4 +1,4 @@
-"""What one finds in tutorials: a task per record, gevent, the synchronous `openai` client, a chord for the sum.
+"""A program as tutorials show it: a task per record, gevent, the synchronous `openai` client, a chord for the sum.
 
 NAIVE_BROKER=redis://… NAIVE_LLM=http://… celery -A benchmarks.naive_celery worker --pool gevent --concurrency 500
 """
@@ -29,7 +29,7 @@ def summarise(values: list[bool]) -> int:
 
 
 def run(items: int, *, seed: int, timeout: float) -> float:
-    """Seconds from the first publication to the sum. Raises `celery.exceptions.TimeoutError`."""
+    """Return the seconds from the first publication to the sum. Raise `celery.exceptions.TimeoutError`."""
     given = records(items, seed=seed)
     started = time.perf_counter()
     chord(evaluate.s(record) for record in given)(summarise.s()).get(timeout=timeout)

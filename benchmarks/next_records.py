@@ -1,4 +1,4 @@
-"""How long `tamis next` takes after a decision, how long the order's refit beside it, and what memory that needs."""
+"""The time of `tamis next` after a decision, and the time and memory of the order's refit in a second process."""
 
 import random
 import statistics
@@ -31,7 +31,7 @@ WORDS = 240  # of a record
 
 
 def next_records(parts: Parts, options: Options) -> list[Table]:
-    """A batch that people read: what is next at first, after a decision, and once the order knows of it."""
+    """Measure the next records of a batch: at first, after a decision, and after the refit that uses the decision."""
     count = options.items or (SHORT_ITEMS if options.short else ITEMS)
     repetitions = options.repetitions or (SHORT_REPETITIONS if options.short else REPETITIONS)
     steps: dict[str, list[float]] = {}
@@ -80,13 +80,13 @@ def next_records(parts: Parts, options: Options) -> list[Table]:
 
 
 def _decide(ledger: Ledger, batch_id: str, places: list[int]) -> None:
-    """What a person says of records: one in ten is included."""
+    """Store a person's decisions about records. One record in ten is included."""
     decisions = [HumanDecision(place, place % 10 == 0, "Reviewer A") for place in places]
     decide(ledger.client.batch(batch_id), decisions)
 
 
 def _records(count: int) -> Iterator[dict[str, Any]]:
-    """Records with as many different words as those of a review have, which is what a text model takes time for."""
+    """Yield records with as many different words as a real review has. These words determine a text model's time."""
     draw = random.Random(1)  # noqa: S311 - nothing secret
     letters = "etaoinshrdlu"
     words = ["".join(draw.choices(letters, k=draw.randint(3, 11))) for _ in range(VOCABULARY)]
@@ -97,7 +97,7 @@ def _records(count: int) -> Iterator[dict[str, Any]]:
 
 
 def _cpu() -> float:
-    """The CPU seconds of this process and of all below it: the one beside, and Postgres."""
+    """Return the CPU seconds of this process and its children: the second process, and Postgres."""
     here = psutil.Process()
     times = [here.cpu_times(), *(child.cpu_times() for child in here.children(recursive=True))]
     return sum(one.user + one.system for one in times)
@@ -108,7 +108,7 @@ def _megabytes(peak: int | None) -> float | None:
 
 
 def _peak() -> int | None:
-    """The most memory of the process beside; None while there is none."""
+    """Return the most memory of the second process; None while there is none."""
     for child in psutil.Process().children():
         if PROGRAM[-1] in child.cmdline():
             return peak_memory(child.pid)

@@ -1,4 +1,4 @@
-"""What the command line asks of every benchmark."""
+"""The command line's options for every benchmark."""
 
 import sys
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ CONTESTANTS = {TAMIS: "Tamis", BARE: "bare asyncio + AsyncOpenAI loop", NAIVE: "
 
 @dataclass(frozen=True)
 class Options:
-    """None: as the benchmark has it for a full run, or for a short one."""
+    """The options. None: the benchmark's own value for a full or a short run."""
 
     short: bool = False
     items: int | None = None
@@ -19,6 +19,6 @@ class Options:
     only: str | None = None  # one contestant of the throughput: tamis, bare, naive
 
     def say(self, what: str) -> None:
-        """Tell whoever watches what is being measured; the tables have standard output for themselves."""
+        """Write to standard error which figure is being measured. Standard output is for the tables."""
         sys.stderr.write(f"{what}\n")
         sys.stderr.flush()

@@ -1,11 +1,11 @@
-"""Does the report tell shared errors from independent ones? Simulated panels whose truth is known.
+"""Does the report distinguish shared errors from independent errors? Simulated panels with known labels.
 
     python -m benchmarks.panels
 
-Each model sees a record as its true class (included or not) and noise; it includes where what it sees lies above its
-threshold. The noise has a part that all models share, and a part of each model's own: with none shared, models err
-independently of each other on records of one class; with all shared, they err on the same records. The last panel has a
-model that repeats the first one's words, which brings nothing.
+Each model sees a value: the record's true class (included or not) plus noise. The model includes the record if this is
+above its threshold. One part of the noise is shared by all models, the other is each model's own. If no noise is
+shared, models err independently on records of one class. If all noise is shared, they err on the same records. The last
+panel has an additional model that repeats the first model's answers, which adds nothing.
 """
 
 import random
@@ -31,7 +31,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Simulated:
-    """A panel's words on the records of one review, and the truth."""
+    """A panel's verdicts on the records of one review, and the true labels."""
 
     panel: Panel
     records: tuple[PanelRecord, ...]
@@ -39,7 +39,7 @@ class Simulated:
 
     @property
     def figures(self) -> PanelFigures:
-        """What the report says of it."""
+        """The report's figures for the panel."""
         return panel_figures(self.panel, self.records, self.human)
 
 
@@ -52,9 +52,9 @@ def simulated(
     records: int = RECORDS,
     policy: PanelPolicy = PanelPolicy.UNANIMOUS_EXCLUDE,
 ) -> Simulated:
-    """A panel whose models share this part of the variance of their noise, 0 to 1.
+    """Return a panel whose models share this part (0 to 1) of the variance of their noise.
 
-    `repeats_first`: one model more, which says whatever the first one says.
+    `repeats_first`: add a model that repeats the first model's answers.
     """
     draw = random.Random(f"{shared} {seed}")  # noqa: S311 - a simulation
     human, judged = {}, []
@@ -80,18 +80,18 @@ def _word(seen: float) -> Word:
 
 @dataclass(frozen=True)
 class Told:
-    """What the reports of many panels of one kind say."""
+    """The figures in the reports of many panels of one kind."""
 
-    shared: float  # share of panels of which at least one pair is said to share errors
-    every_pair: float  # share of pairs that are said to
-    ratio: float  # mean of joint errors as a multiple of what independent errors would give
+    shared: float  # share of panels with at least one pair of models that the report says shares errors
+    every_pair: float  # share of these pairs among all pairs
+    ratio: float  # mean of joint errors / joint errors if the models erred independently
     phi: float  # mean
     recall_one: float  # mean share of the includes that the first model keeps
-    recall: float  # and the whole panel
+    recall: float  # mean share of the includes that the whole panel keeps
 
 
 def told(shared: float, panels: int, *, seed: int = SEED) -> Told:
-    """What `panels` panels of three models say, whose noise is shared to this part."""
+    """Return the figures of `panels` panels of three models that share this part of their noise."""
     figures = [simulated(shared, seed * 10_000 + number).figures for number in range(panels)]
     errors = [pair.errors for one in figures for pair in one.pairs if pair.errors is not None]
     said = [
@@ -112,7 +112,7 @@ def _mean(values: list[float]) -> float:
 
 
 def table(panels: int) -> Iterator[str]:
-    """The lines of the table, in Markdown."""
+    """Yield the lines of the table, in Markdown."""
     yield (
         "| shared part of the noise | panels said to share errors | pairs | joint errors / expected | phi "
         "| recall of one model | of the panel |"
@@ -127,7 +127,7 @@ def table(panels: int) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the table, and of how many panels the model that only repeats another is said to bring nothing."""
+    """Print the table, and in how many panels the report says that the repeating model adds nothing."""
     sys.stdout.write("\n".join(table(PANELS)) + "\n")
     repeated = [simulated(0.0, SEED * 10_000 + number, repeats_first=True).figures for number in range(PANELS)]
     named = sum(one.brought[-1].nothing for one in repeated)

@@ -1,6 +1,6 @@
-"""The parts that a benchmark measures, started by itself in a folder of its own and gone afterwards.
+"""The servers and workers that a benchmark measures. They use a temporary folder, and end with the benchmark.
 
-The kernel ends every part when the benchmark ends, however it ends.
+The kernel ends every part when the benchmark ends, even after a crash.
 """
 
 import os
@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Cpu:
-    """CPU seconds, user and system, that the parts have used."""
+    """The CPU seconds, user and system, that the parts have used."""
 
     workers: float
     postgres: float
@@ -59,7 +59,7 @@ class Ledger:
 
 
 class Parts:
-    """A Postgres, a Valkey and a double; workers and ledgers on request."""
+    """A Postgres and a Valkey, and on request ledgers and workers."""
 
     def __init__(self, folder: Path, postgres: Postgres, valkey: Valkey) -> None:
         self.folder = folder
@@ -69,7 +69,7 @@ class Parts:
 
     @contextmanager
     def ledger(self, **settings: int) -> Iterator[Ledger]:
-        """A migrated database of its own, dropped afterwards; what Redis holds is thrown away."""
+        """Yield a ledger in a new database, which is dropped afterwards. All data in Redis are deleted first."""
         with redis.Redis.from_url(self.valkey.url) as broker:
             broker.flushall()
         name = f"bench_{uuid4().hex[:12]}"
@@ -90,10 +90,12 @@ class Parts:
 
     @contextmanager
     def workers(self, processes: int, ledger: Ledger, double: Double, **settings: object) -> Iterator[list[int]]:
-        """So many worker processes, ready: their numbers; `settings` are a worker's, by their names in small letters.
+        """Start worker processes, and yield their process ids when they are ready.
+
+        `settings`: settings of a worker, by their names in small letters.
 
         Raises:
-            RuntimeError: one of them ended before its time.
+            RuntimeError: a worker ended before the end of the block.
         """
         given = {
             "broker_url": ledger.settings.broker,
@@ -119,12 +121,12 @@ class Parts:
 
     @contextmanager
     def fresh_valkey(self) -> Iterator["Parts"]:
-        """The same parts with a Valkey that has never held anything: its peak of memory is that of what follows."""
+        """Yield the same parts with a new Valkey, so that its peak of memory is that of the block."""
         with Valkey(self.folder / f"valkey-{next(self._numbers)}") as valkey:
             yield Parts(self.folder, self.postgres, valkey)
 
     def cpu(self, workers: Sequence[int], double: Double) -> Cpu:
-        """What workers (their process numbers) and servers have used up to now."""
+        """Return the CPU seconds of workers (process ids) and servers so far."""
         return Cpu(
             workers=sum(_seconds(pid) for pid in workers),
             postgres=_seconds(self.postgres.process.pid),
@@ -135,7 +137,7 @@ class Parts:
 
 @contextmanager
 def parts() -> Iterator[Parts]:
-    """The servers, until the end of the block; also where SIGTERM ends it."""
+    """Yield the servers, and stop them at the end of the block, even if SIGTERM ends it."""
 
     def end(number: int, frame: FrameType | None) -> None:
         sys.exit(128 + number)
@@ -153,14 +155,14 @@ def parts() -> Iterator[Parts]:
 
 
 def clean_environment(more: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment without what the shell says of servers, models and keys, and with `more`."""
+    """Return this process's environment with `more`, but without the shell's variables for servers, models and keys."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TAMIS_", "OPENAI_"))}
     paths = [str(ROOT), *filter(None, [kept.get("PYTHONPATH")])]
     return {**kept, "PYTHONPATH": os.pathsep.join(paths), **more}
 
 
 def _seconds(pid: int) -> float:
-    """CPU seconds of a process and of its children, those that have ended among them."""
+    """Return the CPU seconds of a process and its children. Children that have ended count too."""
     process = psutil.Process(pid)
     own = process.cpu_times()
     seconds = own.user + own.system + own.children_user + own.children_system

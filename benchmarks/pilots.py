@@ -1,9 +1,9 @@
-"""Pilots of every kind, over whole reviews: is what `tamis calibrate` and `tamis evaluate` promise kept, or refused?
+"""Pilots of several kinds in whole reviews: do `tamis calibrate` and `tamis evaluate` keep or refuse their promise?
 
-A review has 2,400 records, 15 % of them includes, in the order of their databases; the last database, appended later,
-has a quarter of them, and the model scores its includes lower. Neighbours on a page of ten are judged alike. A promise
-is kept where the recall of the threshold on the whole batch is what was asked for, and where the intervals of
-sensitivity and specificity hold the batch's own.
+A review has 2,400 records in the order of their databases, and 15 % of them are includes. The last database, which was
+appended later, has a quarter of the records, and the model scores its includes lower. The model judges the ten records
+of a page alike. A promise is kept if the threshold has the wanted recall on the whole batch, and the intervals of
+sensitivity and specificity contain the true values.
 """
 
 import random
@@ -26,7 +26,7 @@ Choice: TypeAlias = Callable[[random.Random, Sequence[Judged]], set[int]]
 
 
 def review(draw: random.Random) -> list[Judged]:
-    """Records with the model's decision and, in `human`, what a human would say of them."""
+    """Return records with the model's decision, and a person's decision in `human`."""
     records = []
     for index in range(RECORDS):
         if index % PAGE == 0:
@@ -51,7 +51,7 @@ def first(_: random.Random, records: Sequence[Judged]) -> set[int]:
 
 
 def first_in_part(draw: random.Random, records: Sequence[Judged]) -> set[int]:
-    """Of the first 1,200 two in three."""
+    """Return a random two thirds of the first 1,200 records."""
     return set(draw.sample(range(LABELLED * 3 // 2), LABELLED))
 
 
@@ -60,25 +60,25 @@ def top_scored(_: random.Random, records: Sequence[Judged]) -> set[int]:
 
 
 def rather_top_scored(draw: random.Random, records: Sequence[Judged]) -> set[int]:
-    """The higher the score, the likelier."""
+    """Return a random sample with more records of higher scores."""
     return set(
         sorted(range(len(records)), key=lambda place: draw.random() ** (1 / (0.2 + records[place].rank)))[-LABELLED:]
     )
 
 
 def one_database_missing(draw: random.Random, records: Sequence[Judged]) -> set[int]:
-    """At random from the first database; the batch is in another order, so that places say nothing."""
+    """Return a random sample of the first database only. The batch is shuffled, so that places do not show this."""
     return set(draw.sample([place for place, one in enumerate(records) if one.database == "first"], LABELLED))
 
 
 def clustered(draw: random.Random, records: Sequence[Judged]) -> set[int]:
-    """Whole pages, drawn at random."""
+    """Return whole pages, drawn at random."""
     pages = draw.sample(range(len(records) // PAGE), LABELLED // PAGE)
     return {page * PAGE + line for page in pages for line in range(PAGE)}
 
 
 def few_clusters(draw: random.Random, records: Sequence[Judged]) -> set[int]:
-    """Five long stretches."""
+    """Return five long stretches of records."""
     long = LABELLED // 5
     return {start * long + line for start in draw.sample(range(len(records) // long), 5) for line in range(long)}
 
@@ -97,14 +97,14 @@ PILOTS: Mapping[str, Choice] = {
 
 @dataclass(frozen=True)
 class Row:
-    """What some hundred reviews with pilots of a kind came to, as shares of them."""
+    """The results of many reviews with pilots of one kind, as shares of the reviews."""
 
-    promised: float  # a threshold was given
-    kept: float  # its recall is what was asked for, or there is none
-    unchecked: float  # the same, were no pilot refused for how its labels lie
-    intervals: float  # evaluate gave intervals
-    sensitivity: float  # ... which hold the batch's, or there is none
-    specificity: float
+    promised: float  # there is a threshold
+    kept: float  # the threshold has the wanted recall, or there is no threshold
+    unchecked: float  # the same, if no pilot were refused because of where its labels are
+    intervals: float  # `tamis evaluate` gave intervals
+    sensitivity: float  # the interval contains the batch's sensitivity, or there is no interval
+    specificity: float  # the interval contains the batch's specificity, or there is no interval
 
 
 def simulate(name: str, reviews: int, *, seed: int = SEED) -> Row:
@@ -159,7 +159,7 @@ MATCHING = Matching(
 
 
 def table(reviews: int) -> Iterator[str]:
-    """The lines of the table, in Markdown."""
+    """Yield the lines of the table, in Markdown."""
     yield "| pilot | threshold | recall kept or refused | unchecked | intervals | sensitivity held | specificity held |"
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for name in PILOTS:

@@ -1,4 +1,4 @@
-"""What submitters, readers, the gateway and a worker need for batches of different sizes: none holds a batch."""
+"""The memory of submitters, readers, the gateway and a worker for batches of different sizes. None holds a batch."""
 
 import json
 import subprocess
@@ -50,7 +50,7 @@ DECIDE = (
 
 
 def process_memory(parts: Parts, options: Options) -> Table:
-    """The most resident memory of each process, of its own for each size of the batch."""
+    """Measure the most resident memory of each process, with a new process for each size of the batch."""
     sizes = (options.items, 2 * options.items) if options.items else SHORT_SIZES if options.short else SIZES
     found: list[tuple[str, int, float, float]] = []
     for items in sizes:
@@ -87,7 +87,7 @@ def process_memory(parts: Parts, options: Options) -> Table:
 
 
 def in_a_process(ledger: Ledger, *arguments: str) -> dict[str, Any]:
-    """What `benchmarks.many_items` says. Raises `CalledProcessError` where it fails."""
+    """Return the output of `benchmarks.many_items`. Raise `CalledProcessError` if it fails."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.many_items", *arguments],
         cwd=ROOT,
@@ -111,7 +111,7 @@ def decide_the_rest(ledger: Ledger, batch: Batch) -> None:
 
 
 def _worked(parts: Parts, ledger: Ledger, double: Double, batch: Batch) -> tuple[int, float]:
-    """Peak and seconds of a worker that decides a part of a batch, which is paused then."""
+    """Return peak and seconds of a worker that decides a part of a batch. Then the batch is paused."""
     started = time.perf_counter()
     with parts.workers(1, ledger, double) as (pid,):
         for view in batch.watch(DONE_WITHIN):
@@ -125,7 +125,7 @@ def _worked(parts: Parts, ledger: Ledger, double: Double, batch: Batch) -> tuple
 
 @contextmanager
 def _gateway(parts: Parts, ledger: Ledger) -> Iterator[tuple[int, httpx.Client]]:
-    """Its process, and a client with a key that may read."""
+    """Yield the process id of a gateway, and an HTTP client with a key of the scope `read`."""
     home = parts.folder / f"gateway-{uuid4().hex[:8]}"
     gateway = Gateway(home, _environment(ledger), usual_port=None)
     gateway.launch()

@@ -1,10 +1,10 @@
-"""What an inclusion's prompts cost where endpoints keep the common beginning of prompts: the record first, and last.
+"""The cost of an inclusion's prompts at endpoints with a prompt cache, if the record is first or last in the prompt.
 
     python -m benchmarks.prompt_cache
 
-Real records are asked about through the worker's client; the LLM double counts what is read from its cache, a token for
-four characters. Examples are those that `--examples-from` would choose where people had decided as the labels say.
-The former layout, in which the record stood before the criteria, is put together here out of the present one.
+The worker's client asks about real records. The LLM double counts the tokens that it reads from its cache, one token
+for four characters. The examples are those that `--examples-from` would choose if people's decisions were the labels.
+The former layout, with the record before the criteria, is made here from the present layout.
 """
 
 import asyncio
@@ -93,18 +93,18 @@ FIFTEEN = FIVE.model_copy(
 
 @dataclass(frozen=True)
 class Run:
-    """What one batch of prompts came to."""
+    """The tokens of one batch of prompts."""
 
-    static: int  # tokens that every prompt has in common at its beginning, in the present layout
+    static: int  # tokens of the common beginning of all prompts, in the present layout
     charge: Charge
 
     @property
     def share(self) -> float:
-        """What was read from the cache, of what is the same for every record."""
+        """The share of the common beginning that was read from the cache."""
         return self.charge.cached_tokens / (self.static * self.charge.calls)
 
     def dollars(self, price: ModelPrice, per: int = 1000) -> float:
-        """What the prompts of so many records cost; answers are the same in every layout."""
+        """Return the dollars for the prompts of `per` records. Answers cost the same in every layout."""
         cached, written = self.charge.cached_tokens, self.charge.cache_write_tokens
         plain = self.charge.prompt_tokens - cached - written
         tokens = price.input * (plain + WRITING * written) + (price.cached_input or price.input) * cached
@@ -114,7 +114,7 @@ class Run:
 def requests(
     operation: Inclusion, items: Iterable[Item], model: str, *, record_first: bool, how: Breakpoint | None = None
 ) -> Iterator[ChatRequest]:
-    """What a worker asks about each record."""
+    """Yield a worker's request about each record."""
     patience = replace(PATIENCE, cache_breakpoint=how)
     for item in items:
         (question, *_) = next(program_of(operation, item))
@@ -123,7 +123,7 @@ def requests(
 
 
 def formerly(asked: ChatRequest) -> ChatRequest:
-    """The same words as they stood before: the rules, then the record, then the criteria; no key."""
+    """Return the request in the former layout: the rules, then the record, then the criteria, without a cache key."""
     system, record = asked.messages
     rules, _, instruction = system.content.partition(INSTRUCTION)
     messages = (Message("system", rules), Message("user", f"{record.content}{INSTRUCTION}{instruction}"))
@@ -131,16 +131,16 @@ def formerly(asked: ChatRequest) -> ChatRequest:
 
 
 def static_tokens(call: Call, *, with_schema: bool) -> int:
-    """Tokens of a prompt before its record's fields: the schema, where it is counted, and all that is ours."""
+    """Return the tokens of a prompt before its record's fields, with the schema's tokens if `with_schema` is True."""
     sent = Asked({"messages": call.messages, "response_format": call.response_format})
     text = laid_out(sent, with_schema=with_schema).text
     return tokens_of(text[: text.index(HEADING) + len(HEADING)])
 
 
 def measure(double: Double, asked: Sequence[ChatRequest], static: int | None = None, **cache: Any) -> Run:
-    """The prompts, asked as a worker does, of a double that begins with an empty cache.
+    """Send the prompts as a worker does, to a double with an empty cache, and return the counts.
 
-    `static` is that of the present layout; None: the prompts are laid out so.
+    `static`: tokens of the common beginning in the present layout; None: the prompts have that layout.
     """
     double.reset()
     double.script(personalities=[])
@@ -168,7 +168,7 @@ async def _ask(base_url: str, asked: Sequence[ChatRequest]) -> None:
 
 
 def by_blocks(double: Double, records: Sequence[Item], examples: SearchCriteria) -> Table:
-    """Endpoints that keep blocks of what they have read."""
+    """Return the table for endpoints that cache prompts in blocks of tokens."""
     price = packaged_prices().models[BY_BLOCKS]
     rows = []
     for criteria, shown, kind in product((FIVE, FIFTEEN), (False, True), KINDS):
@@ -183,7 +183,7 @@ def by_blocks(double: Double, records: Sequence[Item], examples: SearchCriteria)
 
 
 def at_breakpoints(double: Double, records: Sequence[Item], examples: SearchCriteria) -> Table:
-    """Endpoints that find again what ends at a mark, and ask more for what they keep."""
+    """Return the table for endpoints that cache the text up to a mark, and charge more for cached text."""
     price = packaged_prices().models[BY_BREAKPOINTS]
     rows = []
     cache = {"breakpoints": True, "writes": True}
@@ -233,12 +233,12 @@ def _row(operation: Inclusion, block: object, before: Run, now: Run, price: Mode
 
 
 def with_examples(criteria: SearchCriteria, examples: SearchCriteria) -> SearchCriteria:
-    """The criteria with the examples of others."""
+    """Return the criteria with the examples of other criteria."""
     return criteria.model_copy(update={"examples": examples.examples})
 
 
 def labelled_examples(records: Iterable[Item]) -> SearchCriteria:
-    """The criteria with what would be chosen where people had decided as the labels say."""
+    """Return the criteria with the examples that would be chosen if people's decisions were the labels."""
     rows = [
         ItemResult(index=place, item_id=str(place), status="decided", item=dict(record), override=_decision(record))
         for place, record in enumerate(records)
@@ -253,7 +253,7 @@ def _decision(record: Item) -> Override:
 
 
 def main() -> None:
-    """Both tables, as Markdown."""
+    """Print both tables, in Markdown."""
     records = read_records(SCREENING / "cdss_ro" / "records.csv")
     examples = labelled_examples(records)
     with Double.start() as double:

@@ -1,4 +1,4 @@
-"""A desk without a ledger: the reading order and the stop rules as pure functions, in this process."""
+"""A desk without a ledger. It uses the pure functions for reading order and stop rules, in this process."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from .reading_team import CONFIDENCE, RECALL, Look
 
 
 class PureDesk:
-    """The desk of one review; `seed` draws what chance decides in the order, and the sample."""
+    """The desk of one review. `seed` is for random choices in the order, and for the sample."""
 
     def __init__(
         self, features: TextFeatures, scores: Sequence[float | None], *, seed: int, explore: float = EXPLORE

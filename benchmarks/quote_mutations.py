@@ -1,6 +1,6 @@
-"""Quotes that say something else than their record, and quotes that are only written otherwise; from real abstracts.
+"""Changed quotes from real abstracts: some change the meaning, others only the spelling or form.
 
-The lists here are the benchmark's own: nothing of them is read by what they measure.
+The lists of words are the benchmark's own. The measured code does not use them.
 """
 
 import random

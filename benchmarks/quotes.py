@@ -1,13 +1,13 @@
-"""Whether quotes that flip are caught, and how fast quotes are checked, on real abstracts.
+"""Does the check find quotes with a changed meaning, and how fast is it? Measured on real abstracts.
 
     python -m benchmarks.quotes [--seed 1] [--each 60]
 
-From the records beside the checkout, in `../shared/data`, quotes of four lengths are drawn, and each is changed in one
-way of `quote_mutations.py`: in what it says, or only in how it is written. A change that stands in the record itself,
-too, is none and left out. Beside each share what the similarity of 0.95 alone made of the same quotes.
+Quotes of four lengths are drawn from the records in `../shared/data`, beside the checkout. Each gets one change of
+`quote_mutations.py`, in its meaning or only in its form. A changed quote that the record contains too is skipped. For
+comparison: the result of a similarity of 0.95 alone for the same quotes.
 
-Speed is measured on quotes of which nine in ten are verbatim, six for a record, the folding of the record included;
-beside it, in the same run, what rapidfuzz's bare `partial_ratio` takes for them. The best of several runs counts.
+Speed is measured with six quotes for each record, nine in ten of them verbatim, and includes folding the record. For
+comparison, in the same run: rapidfuzz's bare `partial_ratio`. The best of several runs counts.
 """
 
 import argparse
@@ -46,7 +46,7 @@ VERBATIM = 0.9  # of the quotes whose speed is measured
 
 @dataclass(frozen=True)
 class Quoted:
-    """A quote, made from the record's own words, and what was done to it."""
+    """A quote made from words of a record, and the kind of its change."""
 
     kind: str
     length: tuple[int, int]
@@ -60,7 +60,7 @@ class Quoted:
 
 
 def abstracts(files: Iterable[str] = FILES) -> list[tuple[str, str]]:
-    """Title and abstract of every record with a long enough abstract; of copies one."""
+    """Return title and abstract of every record with a long enough abstract. Equal abstracts count once."""
     found: dict[str, str] = {}
     for name in files:
         for record in read_records(DATA / name):
@@ -73,7 +73,7 @@ def abstracts(files: Iterable[str] = FILES) -> list[tuple[str, str]]:
 def quotes(
     records: list[tuple[str, str]], kinds: Iterable[Kind], *, each: int, seed: int, drawn: int = DRAWN
 ) -> Iterator[Quoted]:
-    """So many quotes of every kind and length, as far as the records allow; the same for the same seed."""
+    """Yield `each` quotes of every kind and length, or fewer if the records have no more. The seed determines them."""
     for kind in kinds:
         for length in LENGTHS:
             draw = random.Random(f"{seed} {kind.name} {length}")  # noqa: S311 - nothing secret
@@ -95,7 +95,7 @@ def quotes(
 
 
 def _excerpt(draw: random.Random, abstract: str, length: tuple[int, int]) -> str | None:
-    """Whole words of the abstract, of a length between the two."""
+    """Return whole words of the abstract, with a length (in characters) between the two; None if there are none."""
     starts = [0, *(found.end() for found in re.finditer(r"\s+", abstract))]
     start = draw.choice(starts)
     ends = [found.start() for found in re.finditer(r"\s+", abstract[start : start + length[1] + 1])]
@@ -109,7 +109,7 @@ def _stands_in(text: str, *fields: str) -> bool:
 
 
 def before(quoted: Quoted) -> QuoteState:
-    """What the similarity alone says: the quote's parts in order in one field, each 0.95 similar to a passage."""
+    """Return the verdict by similarity alone: found if all parts are in order in one field, each 0.95 similar."""
     parts = [part.strip(" '.,;:-[](){}<>") for part in re.split(r"\[?\(?(?:\. ?){3,}\]?\)?", _folded(quoted.text))]
     for field in (quoted.title, quoted.abstract):
         folded, place = _folded(field), 0
@@ -137,7 +137,7 @@ def _folded(text: str) -> str:
 
 
 def table(made: list[Quoted], wrong: Callable[[QuoteState], bool], title: str, share: str) -> str:
-    """A line for every kind: how many, what is wrong before and after, in all and by length, and what they became."""
+    """Return the table: for each kind, the number of quotes, the wrong shares before and after, and the verdicts."""
     states = [(one, before(one), after(one)) for one in made]
     heads = [f"{low}-{high}" for low, high in LENGTHS]
     lines = [
@@ -163,7 +163,7 @@ def _share(states: list[QuoteState], wrong: Callable[[QuoteState], bool]) -> str
 
 
 def speed(records: list[tuple[str, str]], *, seed: int) -> str:
-    """Checks a second, and how many times the time of the bare similarity they take."""
+    """Return, as a line, the checks per second, and the speed of the bare similarity for comparison."""
     draw = random.Random(seed)  # noqa: S311 - nothing secret
     changes = [*FLIPS, *HARMLESS]
     asked: list[tuple[dict[str, str], list[str]]] = []

@@ -1,11 +1,11 @@
-"""How long it takes to read a table of many records, and how that grows.
+"""The time of reading a table of many records, and its growth with the number of records.
 
     python -m benchmarks.reading
 
-Synthetic records of the size of real ones, laid out as the tables of three sources: one column a field, as most have
-them; Ovid's, where year and journal are taken out of `SO`; EBSCO's, with a column for each author and subject. Beside
-each, in the same run and in turn with it, Python's own `csv.DictReader` over the same text, which makes no record of a
-row. The last table has one row of a hundred whose last quote is gone: the rows behind it are read again.
+Synthetic records of real size are written as tables of three kinds: one column per field, as most sources have; Ovid's,
+where `SO` contains year and journal; EBSCO's, with a column for each author and subject. For comparison, in the same
+run: Python's `csv.DictReader` on the same text, which makes no records. In the last table, one row in a hundred lacks
+its last quotation mark, so the rows after it are read again.
 """
 
 import csv
@@ -34,7 +34,7 @@ SUBJECTS = 12
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, str]:
-    """One column a field."""
+    """Return a row with one column per field."""
     return {
         **record,
         "authors": "; ".join(AUTHORS),
@@ -83,7 +83,7 @@ def table(layout: Layout, own: Sequence[Mapping[str, Any]]) -> str:
 
 
 def damaged(own: Sequence[Mapping[str, Any]]) -> str:
-    """The plain table, with rows whose last quote is gone."""
+    """Return the plain table, in which some rows lack their last quotation mark."""
     lines = table(plain, own).splitlines(keepends=True)
     for at in range(DAMAGED, len(lines), DAMAGED):
         lines[at] = lines[at].replace('"\r\n', "\r\n")
@@ -91,7 +91,7 @@ def damaged(own: Sequence[Mapping[str, Any]]) -> str:
 
 
 def seconds(*contestants: Callable[[], object]) -> list[float]:
-    """CPU seconds of the fastest of several runs of each; they take turns."""
+    """Return the CPU seconds of each contestant's fastest run. The contestants take turns."""
     best = [float("inf")] * len(contestants)
     for _ in range(RUNS):
         for at, work in enumerate(contestants):
@@ -103,7 +103,7 @@ def seconds(*contestants: Callable[[], object]) -> list[float]:
 
 
 def measure(name: str, text_of: Callable[[Sequence[Mapping[str, Any]]], str], own: Sequence[Mapping[str, Any]]) -> None:
-    """Print a row: microseconds a record for both sizes, the growth, and `csv.DictReader` beside it."""
+    """Print a row: microseconds per record for both sizes, the growth, and the ratio to `csv.DictReader`."""
     each: list[float] = []
     times = 0.0
     for size in SIZES:

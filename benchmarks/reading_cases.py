@@ -1,4 +1,4 @@
-"""Labelled sets with their judges, as a team reads them."""
+"""Labelled sets and the models that judged them before people read. A model is called a judge here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,49 +23,49 @@ JUDGED_AT = f"a simulated model, AUC {SIMULATED.auc:g}, {SIMULATED.topics} topic
 
 @dataclass(frozen=True)
 class Case:
-    """A set and who judged its records before people read."""
+    """A labelled set, and the judge of its records."""
 
     reviewed: LabelledSet
-    judge: str | None  # None: no model
-    kind: Kind | None = None  # of a simulated judge
+    judge: str | None  # name of the judge; None: no model judged the records
+    kind: Kind | None = None  # kind of a simulated judge; None: its answers are recorded
 
     @property
     def name(self) -> str:
-        """The set with its judge."""
+        """The name of the set and of its judge."""
         return f"{self.reviewed.name}, {self.judge or 'no model'}"
 
     @cached_property
     def labels(self) -> list[bool]:
-        """Finally included, in the order of the records."""
+        """Whether each record is finally included, in their order."""
         return [record["_label"] == "1" for record in self.reviewed.records]
 
     @property
     def operation(self) -> Inclusion:
-        """What a model is asked of each record."""
+        """The question to a model about each record."""
         return Inclusion(criteria=self.reviewed.criteria)
 
     @cached_property
     def features(self) -> "TextFeatures":
-        """The words of the records."""
+        """The features of the records' texts for the reading order."""
         from tamis_review.order.candidates import texts_of
         from tamis_review.order.text_features import TextFeatures
 
         return TextFeatures.of(["\n".join(texts_of(record)) for record in self.reviewed.records])
 
     def judgements(self, seed: int) -> list[Judgement] | None:
-        """What the judge says of each record; None where there is none. The recorded one says it to every seed."""
+        """Return the judge's answer about each record; None if there is no judge. Recorded answers ignore the seed."""
         if self.kind is not None:
             return simulated_judgements(self.labels, self.kind, seed)[0]
         return None if self.judge is None else recorded_judgements()
 
     def scores(self, seed: int) -> Sequence[float | None]:
-        """The score for inclusion of each record, from the probability of the decision's token."""
+        """Return each record's score for inclusion: the probability of the decision's token; None without a judge."""
         judgements = self.judgements(seed)
         return [None] * len(self.labels) if judgements is None else [one.probability for one in judgements]
 
 
 def simulated_case(kind: Kind) -> Case:
-    """A review of a kind: its records have the length of real ones, and texts that say nothing of what is included."""
+    """Return a simulated review. Its records have the length of real records, and texts unrelated to the labels."""
     labels = simulate(kind, 0).labels.tolist()
     described = [
         {**record, "_label": str(int(label))} for record, label in zip(records(len(labels)), labels, strict=True)
@@ -75,13 +75,13 @@ def simulated_case(kind: Kind) -> Case:
 
 
 def main_cases() -> list[Case]:
-    """The four of docs/quality.md: the recorded answers, and the sets that no model has judged."""
+    """Return the four cases of docs/quality.md: the set with recorded answers, and three sets without a judge."""
     small, middling, large = labelled_sets()
     return [Case(animal_review(), RECORDED), *(Case(one, None) for one in (large, middling, small))]
 
 
 def cases() -> Mapping[str, Case]:
-    """By name: the main ones, the recorded set without its answers, and every set with a simulated model."""
+    """Return all cases: the main cases, the recorded set without its answers, each set with a simulated judge."""
     main = main_cases()
     sets = [one.reviewed for one in main]
     every = [*main, Case(sets[0], None), *(Case(one, JUDGED_AT, SIMULATED) for one in sets)]

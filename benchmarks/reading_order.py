@@ -1,12 +1,12 @@
-"""What each part of the reading order is worth: score alone, text alone, both, with and without exploration.
+"""The effect of each part of the reading order: score alone, text alone, both, with and without exploration.
 
     python -m benchmarks.reading_order [--seeds 10] [--json FILE] [--asreview FILE] [SET ...]
 
 People's decisions are the labels of the sets in `../shared/data`. Each seed begins with an included and an excluded
-record, as the runs of ASReview do (`benchmarks.asreview_runs`), which count as read. The order is made anew after each
-decision up to 300, and then after every fifth. Prints the share of the records that is read for 95, 98 and 100 %
-of the included ones and the work saved over sampling (WSS@95), as medians over seeds; FILE gets every seed. The whole
-way with servers, pages and stop rules is `benchmarks.reading_replay`.
+record, as the runs of ASReview do (`benchmarks.asreview_runs`). These two records count as read. The order is updated
+after each of the first 300 decisions, then after every fifth. The output has medians over seeds: the share of records
+read for 95, 98 and 100 % of the includes, and the work saved over sampling (WSS@95). FILE gets every seed. For servers,
+pages and stop rules, see `benchmarks.reading_replay`.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def read(
     explore: float = EXPLORE,
     learns: bool = True,
 ) -> ReadingCurve:
-    """Read until every included record is found. `learns=False`: in the order of the scores, whatever is decided."""
+    """Read until every include is found, and return the curve. `learns=False`: read in the order of the scores."""
     order = [start.included, start.excluded]
     known = {row: labels[row] for row in order}
     while sum(known.values()) < sum(labels):
@@ -59,12 +59,12 @@ def read(
 
 
 def figures(curve: ReadingCurve) -> Figures:
-    """What a reading came to."""
+    """Return the figures of a reading."""
     return {**{f"read_{recall * 100:.0f}": curve.share_read(recall) for recall in RECALLS}, "wss_95": curve.saved()}
 
 
 def measure(case: Case, seeds: int) -> Iterator[tuple[str, float, dict[str, Figures]]]:
-    """Each way to order a set's records: its name, the share explored, and the figures by seed."""
+    """Yield for each way to order a set's records its name, the share of exploration, and the figures by seed."""
     fused = case.judge is not None
     ways = [("score and text" if fused else "text", explore, True) for explore in (EXPLORE, 0.0)]
     for name, explore, learns in [*ways, *([("score", 0.0, False)] if fused else [])]:
@@ -85,7 +85,7 @@ def measure(case: Case, seeds: int) -> Iterator[tuple[str, float, dict[str, Figu
 
 
 def main() -> None:
-    """Measure the sets whose names begin with one of those given, or all."""
+    """Measure the sets whose names begin with a given name, or all sets."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.reading_order",
         description=__doc__,

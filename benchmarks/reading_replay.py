@@ -1,14 +1,16 @@
-"""Labelled sets, read as a team reads them: what is read for 95, 98 and 100 % of the includes, and where rules stop.
+"""Simulated teams read labelled sets: how much they read for 95, 98 and 100 % of the includes, and where rules stop.
 
     python -m benchmarks.reading_replay --json replay.json [--asreview asreview.json] [--figure reading.svg]
     python -m benchmarks.reading_replay --through-ledger --seeds 1
 
-Each seed begins with an included and an excluded record, as the runs of ASReview do (`benchmarks.asreview_runs`), and
-reads on in the order of `tamis next`: until every include is found, the order made anew as decisions come, for what it
-is worth and where rules would have stopped; and in pages of 20, sampled and stopped by `tamis stop`, for its promise.
-Judges are recorded or simulated ones; without any the order has texts alone. The pure functions do it in this process;
-`--through-ledger` takes the whole way instead: screened over HTTP by the double, read by `batch.next`, decided and
-stopped in the ledger.
+Each seed begins with an included and an excluded record, as the runs of ASReview do (`benchmarks.asreview_runs`). Then
+it reads twice in the order of `tamis next`. The first reading ends when every include is found. It measures the order,
+and where rules would have stopped. The second reads pages of 20, with the samples and the end of `tamis stop`. It
+measures whether the promised recall is kept.
+
+Judges (models) are recorded or simulated. Without a judge, the order uses texts only. By default, pure functions do all
+this in one process. With `--through-ledger`, the LLM double screens over HTTP, and people read, decide and stop in the
+ledger.
 """
 
 import argparse
@@ -31,7 +33,7 @@ from .stop_rules import certificate_stop, stops
 
 
 def replay(case: Case, seeds: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """Each seed's reading through the pure functions, as JSON values."""
+    """Yield the figures of each seed's readings with the pure functions, as JSON values."""
     for seed in seeds:
         scores, start = case.scores(seed), priors(case.labels, seed)
         in_order = read_until_found(
@@ -42,7 +44,7 @@ def replay(case: Case, seeds: Iterable[int]) -> Iterator[dict[str, Any]]:
 
 
 def replay_through_ledger(case: Case, seeds: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """Each seed's reading through HTTP and the ledger, a batch for each way of reading; all of it in pages."""
+    """Yield the figures of each seed's readings through HTTP and the ledger. Each reading has its own batch."""
     from .replayed_screening import screened
 
     with screened(case) as screen:
@@ -53,7 +55,7 @@ def replay_through_ledger(case: Case, seeds: Iterable[int]) -> Iterator[dict[str
 
 
 def figures(in_order: Read, certified: Read, labels: Sequence[bool]) -> dict[str, Any]:
-    """What a seed came to, as JSON values."""
+    """Return the figures of one seed's two readings, as JSON values."""
     curve = in_order.curve
     return {
         "n": curve.records,

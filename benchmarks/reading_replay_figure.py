@@ -1,4 +1,4 @@
-"""The curves of finding of several reviews as one SVG: what share of the includes is found after what share is read."""
+"""The reading curves of several reviews as one SVG: the share of includes found by the share of records read."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -30,9 +30,9 @@ svg{background:#14191c}text{fill:#a0abb2}.caption{fill:#e5e9eb}.grid{stroke:#2d3
 
 
 def draw_curves(found: Mapping[str, Runs], asreview: Mapping[str, Runs], labels: Mapping[str, Sequence[bool]]) -> str:
-    """An SVG document with a panel for the first four cases that ASReview has run, too.
+    """Return an SVG document with a panel for each of the first four cases that ASReview has run too.
 
-    `labels`: by case, in the order of the records.
+    `labels`: the labels of each case, in the order of the records.
     """
     shown = [name for name in found if name.partition(", ")[0] in asreview][:4]
     drawn = [f"<style>{STYLE}</style>"]
@@ -49,7 +49,7 @@ def draw_curves(found: Mapping[str, Runs], asreview: Mapping[str, Runs], labels:
 
 
 def _curves(runs: Runs, labels: Sequence[bool]) -> list[list[float]]:
-    """For each seed the share found at each of the steps."""
+    """Return for each seed the share of includes found at each step."""
     return [_curve(one, labels) for one in runs.values()]
 
 
@@ -100,7 +100,7 @@ def _points(corners: Sequence[tuple[float, float]]) -> str:
 
 
 def _legend() -> list[str]:
-    """The lines with their names, and what the axes are."""
+    """Return the legend: the kinds of lines with their names, and the meaning of the axes."""
     told = (("curve tamis", "Tamis"), ("curve asreview", "ASReview"), ("level", "95 %"), ("ideal", "any order"))
     drawn = []
     for place, (kind, name) in enumerate(told):

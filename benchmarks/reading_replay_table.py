@@ -1,4 +1,4 @@
-"""What readings came to over their seeds, as Markdown tables."""
+"""The results of readings over their seeds, as Markdown tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
@@ -19,12 +19,12 @@ READ = [f"read_{recall * 100:.0f}" for recall in RECALLS]
 
 
 def to_markdown(found: Mapping[str, Runs], asreview: Mapping[str, Runs]) -> str:
-    """Both tables, in Markdown; docs/quality.md has some of their columns."""
+    """Return both tables, in Markdown. docs/quality.md has some of their columns."""
     return "\n".join([*orders(found, asreview), "", *rules(found), ""])
 
 
 def orders(found: Mapping[str, Runs], asreview: Mapping[str, Runs]) -> Iterator[str]:
-    """What is read for each recall, beside ASReview: medians over the seeds, with the smallest and the largest."""
+    """Yield the table of records read for each recall, and by ASReview: medians over the seeds, with the range."""
     yield "| review | model | readings | 95 % found | 98 % | 100 % | WSS@95 | ASReview, 95 % | ratio |"
     yield "|---|---|---:|---:|---:|---:|---:|---:|---:|"
     for name, runs in found.items():
@@ -41,7 +41,7 @@ def orders(found: Mapping[str, Runs], asreview: Mapping[str, Runs]) -> Iterator[
 
 
 def rules(found: Mapping[str, Runs]) -> Iterator[str]:
-    """Where each rule stops, and the recall there."""
+    """Yield the table of where each rule stops, and the recall there."""
     yield "| review | model | rule | read | recall | lowest | 95 % reached |"
     yield "|---|---|---|---:|---:|---:|---:|"
     for name, runs in found.items():
@@ -58,7 +58,7 @@ def rules(found: Mapping[str, Runs]) -> Iterator[str]:
 
 
 def name_of(key: str) -> str:
-    """A set's name as people read it."""
+    """Return the name of a set for people."""
     return SETS.get(key, SIMULATED)
 
 
@@ -68,6 +68,6 @@ def _review(key: str, runs: Runs) -> str:
 
 
 def _spread(shares: Sequence[float]) -> str:
-    """The median, with the smallest and the largest where they differ from it."""
+    """Return the median, with the smallest and largest value if the values differ."""
     middle, low, high = (f"{share * 100:.1f}" for share in (median(shares), min(shares), max(shares)))
     return f"{middle} %" if low == high else f"{middle} % ({low} to {high})"

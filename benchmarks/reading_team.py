@@ -1,9 +1,9 @@
-"""A team that reads a review whose labels are known: page by page in the reading order, until it may stop.
+"""A simulated team that reads a review with known labels: page by page in the reading order, until it may stop.
 
-The labels are the human: a record is decided as its label says. The team reads a page of the order, decides it, and
-looks whether it may stop. After `DRY` records without an include it has the unread rest sampled, and goes on: the
-sample's records come first on its pages. What it reads from is a *desk*: the real path (`benchmarks.ledger_desk`), or
-the same pure functions in this process (`benchmarks.pure_desk`), which give the same pages.
+The team decides each record as its label says. It reads a page, decides its records, and checks whether it may stop.
+After `DRY` records without an include, it requests a sample of the unread records. The sample's records come first on
+the next pages. A *desk* gives the pages: through the ledger (`benchmarks.ledger_desk`), or with the same pure functions
+in this process (`benchmarks.pure_desk`). Both give the same pages.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,72 +23,72 @@ RECALL, CONFIDENCE = 0.95, 0.95
 
 @dataclass(frozen=True)
 class Look:
-    """What the desk says to the question whether people may stop."""
+    """The desk's answer to the question whether people may stop."""
 
-    promised: bool  # the certificate says: enough
-    refused: bool  # it says that nothing can be promised, whatever is read
-    p: float  # of the estimator
-    sampled: int  # records of the sample that are drawn and still to be read
+    promised: bool  # the certificate confirms the recall
+    refused: bool  # the certificate cannot confirm it, even if everything is read
+    p: float  # p value of the estimator
+    sampled: int  # records of the sample that are not read yet
 
 
 Pace: TypeAlias = Callable[[int], int]  # records read so far -> the number of those to read next
 
 
 class Desk(Protocol):
-    """Where a team reads; rows are the records' places, from 0."""
+    """The source of a team's pages. Rows are the records' places, from 0."""
 
     def next_rows(self, n: int) -> list[int]:
-        """The rows to read next, the first one first; none where everything is read."""
+        """Return up to `n` rows to read next, in order; none if everything is read."""
 
     def decide(self, decisions: Mapping[int, bool]) -> None:
-        """Keep what the team says of each row, True for included, in the order in which it read them."""
+        """Store the team's decisions (True: included), in the order of reading."""
 
     def look(self) -> Look:
-        """May the team stop?"""
+        """Return whether the team may stop."""
 
     def draw(self) -> None:
-        """Sample the unread rest, as many records as the promise needs if no include is among them."""
+        """Sample as many unread records as the certificate needs if no include is among them."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """A review as far as its team read it."""
+    """The part of a review that a team has read."""
 
-    order: tuple[int, ...]  # rows
+    order: tuple[int, ...]  # rows in the order of reading
     curve: ReadingCurve
-    looks: tuple[tuple[int, Look], ...]  # after so many records
+    looks: tuple[tuple[int, Look], ...]  # number of records read, and the desk's answer then
 
     @property
     def recall(self) -> float:
-        """The share of the includes that was found."""
+        """The share of the includes that the team found."""
         return self.curve.recall_after(len(self.order))
 
 
 def pages(_: int) -> int:
-    """Every page as long as the other."""
+    """Return the length of a page, which is always the same."""
     return PAGE
 
 
 def at_once(records: int) -> Pace:
-    """The order is made anew after each decision, and later after a few: who reads gains most from the first ones."""
+    """Return a pace: the order is updated after each decision at first, later after every fifth decision."""
     first = max(ONE_BY_ONE, SHARE_ONE_BY_ONE * records)
     return lambda read: 1 if read < first else THEN
 
 
 def read_until_found(desk: Desk, labels: Sequence[bool], start: Priors, *, pace: Pace = pages) -> Read:
-    """Read in the order alone until every include is found: what the order is worth.
+    """Read in the order of the desk until every include is found. No sample is drawn.
 
     Args:
-        desk: of a review that nobody has read.
-        labels: what people decide about each record.
-        start: two records that are decided before anything is read, and count as read.
-        pace: how many records are read before the order is asked again.
+        desk: the desk of an unread review.
+        labels: the decision about each record.
+        start: two records that are decided first, and count as read.
+        pace: gives the number of records to read before the desk is asked again.
     """
     return _Team(desk, labels, pace, samples=False).read(start)
 
 
 def read_with_certificate(desk: Desk, labels: Sequence[bool], start: Priors) -> Read:
-    """Read in pages until the certificate says enough, or everything is read; else as `read_until_found`."""
+    """Read in pages until the certificate confirms the recall, or cannot confirm it, or everything is read."""
     return _Team(desk, labels, pages, samples=True).read(start)
 
 

@@ -1,4 +1,4 @@
-"""Synthetic records of the size of real ones, and the question that is asked of them: the same for every contestant."""
+"""Synthetic records of real size, and the question about them. They are the same for every contestant."""
 
 import random
 from typing import Any
@@ -19,14 +19,14 @@ MAX_TOKENS = 1024
 
 
 def records(count: int, *, seed: int = 1, length: int = LENGTH) -> list[dict[str, Any]]:
-    """Distinct records of `id`, `title` and `abstract`, of so many characters; the same for the same seed."""
+    """Return different records with `id`, `title` and `abstract`, of `length` characters. The seed determines them."""
     draw = random.Random(seed)  # noqa: S311 - nothing secret
     words = [_word(draw) for _ in range(VOCABULARY)]
     return [_record(f"rec-{seed}-{number}", words, length, draw) for number in range(count)]
 
 
 def request_body(record: dict[str, Any]) -> dict[str, Any]:
-    """What is sent to the model about a record: the very prompt, schema and parameters of Tamis's own filter."""
+    """Return the request about a record, with prompt, schema and parameters of Tamis's own filter."""
     messages = filter_prompt.messages(QUESTION, record)
     schema = filter_prompt.response_schema(QUESTION)
     return {

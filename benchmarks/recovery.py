@@ -1,4 +1,4 @@
-"""How soon the limit is used again after an outage: for a minute, every call is answered 429."""
+"""The time until the limit is used again after a storm: for a minute, every call is answered with status 429."""
 
 import time
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ COLUMNS = ("Retry-After", "storm s", "share used before", "429s in the storm", "
 
 @dataclass(frozen=True)
 class Course:
-    """Seconds of calm, of storm, and of watching at most."""
+    """The parts of a run, in seconds."""
 
-    calm: int
+    calm: int  # before the storm
     storm: int
-    watch: int
+    watch: int  # at most, after the storm
 
     @classmethod
     def of(cls, options: Options) -> "Course":
@@ -32,12 +32,12 @@ class Course:
 
     @property
     def calls(self) -> int:
-        """More than can be made meanwhile."""
+        """A number of calls that the run cannot use up."""
         return int(1.1 * (self.calm + self.watch + 10) * RPM / MINUTE)
 
 
 def recovery(parts: Parts, options: Options) -> list[Table]:
-    """Seconds from the end of a storm of 429s until 90 % of the limit is used, with and without a time to wait."""
+    """Measure the time from the end of the storm until 90 % of the limit is used, with and without a Retry-After."""
     course = Course.of(options)
     rows = []
     for name, retry_after in RETRY_AFTER.items():
@@ -79,7 +79,7 @@ def _row(parts: Parts, options: Options, course: Course, name: str, retry_after:
 
 
 def recovered(seconds: Sequence[Second], ended: float) -> float | None:
-    """Seconds from `ended` to the beginning of the first whole `SPAN` in which enough was used; None: none yet."""
+    """Return the seconds from `ended` to the first `SPAN` with enough requests; None if there is no such span yet."""
     counts = {one.second: one.requests for one in seconds}
     if not counts:
         return None

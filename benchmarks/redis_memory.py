@@ -1,4 +1,4 @@
-"""What Redis and the processes need for batches of different sizes: Redis holds a window, never a batch."""
+"""The memory of Redis and of the processes for batches of different sizes. Redis holds a window, never a batch."""
 
 import redis
 
@@ -18,12 +18,12 @@ MEGABYTE = 1_000_000
 
 
 def memory(parts: Parts, options: Options) -> list[Table]:
-    """What Redis needs for a batch, and what the processes do."""
+    """Measure the memory of Redis for a batch, and of the processes."""
     return [_redis_memory(parts, options), process_memory(parts, options)]
 
 
 def _redis_memory(parts: Parts, options: Options) -> Table:
-    """The most memory that a Valkey of its own ever used, by the number of items of its only batch."""
+    """Measure the most memory of a new Valkey server for each number of items in its only batch."""
     processes = (options.processes or (PROCESSES,))[0]
     sizes = (options.items, 2 * options.items) if options.items else SHORT_SIZES if options.short else SIZES
     peaks: list[tuple[int, float, float]] = []

@@ -1,11 +1,12 @@
-"""A published review, from the exports of its searches to its PRISMA figure, with the decisions of its own people.
+"""A published review, replayed from the exports of its searches to its PRISMA figure, with its people's decisions.
 
     python -m benchmarks.replay [--short] [-o FOLDER]
 
-A plan with the eight sources and the reference lists is screened by `tamis review run`, with the LLM double as one more
-reader. Then come the decisions of two people, a third person's on their conflicts, and those on the full texts. FOLDER
-gets the figure (SVG and PNG), the report, and a table of the review's numbers beside Tamis'. `--short`: a part of each
-export. Ends with 1 where a number that has to be the published one is another.
+`tamis review run` screens a plan with the eight sources and the reference lists. The LLM double is an additional
+reader. Then the decisions of two people are imported, a third person's decisions about their conflicts, and those about
+the full texts. FOLDER gets the figure (SVG and PNG), the report, and a table of the review's numbers and Tamis'
+numbers. `--short` uses a part of each export. The exit status is 1 if a number differs that must be the published
+number.
 """
 
 import argparse
@@ -39,7 +40,7 @@ FORMS = ("figure.svg", "figure.png", "report.html", "report.json")
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a replay came to."""
+    """The result of a replay."""
 
     tables: Sequence[ImportedTable]
     lines: Sequence[Line]
@@ -47,7 +48,7 @@ class Replayed:
 
 
 def replay(client: Client, run_plan: Callable[[Path], object], folder: Path, *, short: bool = False) -> Replayed:
-    """Take the review from its files to its figure, in a folder; `run_plan` runs a plan to its end."""
+    """Replay the review in a folder, from its files to its figure. `run_plan` runs a plan to its end."""
     placed = place(exported_records(), screened_titles())
     found = searches(REVIEW, folder, placed, short=short)
     run_plan(write_plan(found, hearing_review().criteria, folder))
@@ -63,7 +64,7 @@ def replay(client: Client, run_plan: Callable[[Path], object], folder: Path, *, 
 
 
 def bring_decisions(batch: Batch, found: Searches, placed: Sequence[Placed], folder: Path) -> list[ImportedTable]:
-    """Import everything that the review's people decided, in the order in which they did."""
+    """Import all decisions of the review's people, in their order, and return the imported tables."""
     importer = Importer(batch, records_of_rows(batch, found, placed), folder)
     assessed = full_texts(REVIEW)
     tables = [
@@ -85,7 +86,7 @@ def _full_text(own: FullText, says: str) -> Row:
 
 
 def records_of_rows(batch: Batch, found: Searches, placed: Sequence[Placed]) -> dict[str, tuple[str, str]]:
-    """For each of the review's rows the record that became it: its id in the batch, and its title."""
+    """Return for each row of the review its record: the id in the batch, and the title."""
     index_of = found.index_of()
     results = list(batch.results())
     surest = sorted(placed, key=lambda one: one.by not in (PlacedBy.NUMBER, PlacedBy.WRITTEN))

@@ -1,8 +1,8 @@
 """The decisions of a published review's people, imported into a batch of its records.
 
-Each table comes in as its person left it: titles without punctuation, no identifier. What then has no record, or might
-mean several, comes in once more under the id of the record that became the row (`review_rows.py`), and what is left
-after that is named.
+Each table is imported as published: titles without punctuation, no identifier. If no record or several records match a
+row, the row is imported again with the id of its record from `review_rows.py`. Rows that still have no record are
+listed.
 """
 
 import csv
@@ -21,7 +21,7 @@ COLUMNS = ("id", "title", "decision", "reason")
 
 @dataclass(frozen=True)
 class Row:
-    """One decision of a table."""
+    """A decision in a table, and the reason of an exclusion."""
 
     decision: Decision
     reason: str | None = None
@@ -29,21 +29,21 @@ class Row:
 
 @dataclass(frozen=True)
 class ImportedTable:
-    """What became of one person's table."""
+    """The result of importing one person's table."""
 
     person: str
     stage: HumanStage
     rows: int
-    by_title: int  # rows whose record was found by what the table itself says
+    by_title: int  # rows whose record was found by the table's own title
     unmatched: int  # rows whose title no record has
     ambiguous: int  # rows whose title several records have
-    by_place: int  # rows whose record was found by the place of the record that became the row
-    left: tuple[str, ...]  # rows without any
+    by_place: int  # rows whose record was found through `review_rows.py`
+    left: tuple[str, ...]  # rows without a record
     conflicts: int  # records in conflict afterwards
 
 
 class Importer:
-    """Imports tables into a batch, of which it knows which record became which row."""
+    """Imports tables into a batch. `record_of_row`: id and title of the record of each row."""
 
     def __init__(self, batch: Batch, record_of_row: Mapping[str, tuple[str, str]], folder: Path) -> None:
         self._batch, self._record_of_row, self._folder = batch, record_of_row, folder
@@ -51,7 +51,7 @@ class Importer:
     def bring(
         self, person: str, rows: Sequence[Row], stage: HumanStage = HumanStage.OWN, *, settles: bool = False
     ) -> ImportedTable:
-        """Import a person's decisions; those on rows without a record are left out, and named."""
+        """Import a person's decisions, and return the result. Rows without a record are skipped and listed."""
         first = self._table(f"{person}-{stage.value}", [("", one.decision.title, one) for one in rows])
         said = import_decisions(self._batch, first, reviewer=person, stage=stage, settles=settles)
         again = [rows[int(one.place.removeprefix("line ")) - 2] for one in (*said.unmatched, *said.ambiguous)]

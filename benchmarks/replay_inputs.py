@@ -1,6 +1,6 @@
-"""What a published review searched and decided, out of its own files, as Tamis takes it.
+"""The searches and decisions of a published review, read from its own files.
 
-Nothing of the review is kept in the project: everything is made when it is needed.
+The project contains no data of the review.
 """
 
 import csv
@@ -25,27 +25,27 @@ class Export:
     """A source of the review."""
 
     name: str  # as the review spells it
-    published: int  # records that the review says it gave
-    files: tuple[Path, ...]  # the first one's rows are its records
+    published: int  # number of records, as the review states it
+    files: tuple[Path, ...]  # the rows of the first file are the records
 
     @property
     def source(self) -> str:
-        """Its name in `review_rows.py`."""
+        """The name of the source in `review_rows.py`."""
         return self.files[0].stem
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What one person decided about a row."""
+    """One person's decision about a row."""
 
-    row: str  # the review's ID
-    title: str  # as the person had it
+    row: str  # the review's ID of the row
+    title: str  # as in the person's table
     says: str  # include or exclude
 
 
 @dataclass(frozen=True)
 class FullText:
-    """An assessed report: what two people said, and what they agreed on."""
+    """An assessed report, with the decisions of two people and their final decision."""
 
     row: str | None  # None: no search had found it
     title: str
@@ -57,7 +57,7 @@ class FullText:
 
 
 def exports(review: Path) -> list[Export]:
-    """The eight sources, in the order of their files' names."""
+    """Return the eight sources, in the order of their files' names."""
     said = (review / "search_results.md").read_text("utf-8")
     counts = {name.lower(): (name, int(count.replace(",", ""))) for name, count in _RETURNS.findall(said)}
     found = []
@@ -69,7 +69,7 @@ def exports(review: Path) -> list[Export]:
 
 
 def shortened(export: Export, places: Collection[int], folder: Path) -> Export:
-    """The export with the records of these places (from 1) and of its beginning alone, in files of their own."""
+    """Write a shorter export with the first records and the records at `places` (from 1), and return it."""
     kept = {*places, *range(1, SHORT + 1)}
     first, *texts = export.files
     rows = [row for at, row in enumerate(_cells(first)) if at == 0 or at in kept]
@@ -83,12 +83,12 @@ def shortened(export: Export, places: Collection[int], folder: Path) -> Export:
 
 
 def kept_places(count: int, places: Collection[int]) -> list[int]:
-    """The places that `shortened` keeps of an export with so many records, in order."""
+    """Return the places that `shortened` keeps of an export with `count` records, in order."""
     return sorted({*places, *range(1, min(SHORT, count) + 1)})
 
 
 def decisions(review: Path) -> dict[str, list[Decision]]:
-    """What each of two people decided about each of the 1,498 rows by title and abstract."""
+    """Return the decisions of each of two people about the 1,498 rows, by title and abstract."""
     return {
         person: [
             Decision(row["ID"], row["title"], _SAYS[row["response"]]) for row in _rows(review / "responses" / name)
@@ -98,13 +98,13 @@ def decisions(review: Path) -> dict[str, list[Decision]]:
 
 
 def resolutions(review: Path) -> list[Decision]:
-    """What the third person decided about the rows on which the two differ."""
+    """Return the third person's decisions about rows on which the two people differ."""
     said = (review / "third_reviewer_responses.md").read_text("utf-8")
     return [Decision(row, title, _SAYS[says]) for title, says, row in _RESOLVED.findall(said)]
 
 
 def full_texts(review: Path) -> list[FullText]:
-    """The 18 assessed reports; three of them came from lists of references."""
+    """Return the 18 assessed reports. Three of them came from lists of references."""
     return [
         FullText(
             row["ID"] if row["from_searches"] == "1" else None,

@@ -1,4 +1,4 @@
-"""What a published review says of itself, counted from its files without Tamis: what a replay has to come to."""
+"""The numbers of a published review, counted from its files without Tamis. A replay must give the same numbers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from .replay_inputs import Decision, FullText
 class Published:
     """The review's numbers."""
 
-    screened: int  # rows that both decided
+    screened: int  # rows that both people decided
     includes: Mapping[str, int]  # of each person
-    both: int
+    both: int  # rows that both people included
     conflicts: int
     kappa: float
-    resolved: Counter[str]  # by what the third person said
-    assessed: int
-    differing: int  # of these, two people said different things
-    found_otherwise: int  # of these, in lists of references
+    resolved: Counter[str]  # conflicts by the third person's decision
+    assessed: int  # full texts
+    differing: int  # full texts on which the two people differ
+    found_otherwise: int  # full texts from lists of references
     excluded: Counter[str]  # by reason
     included: int
 
@@ -27,7 +27,7 @@ class Published:
 def published(
     decided: Mapping[str, Sequence[Decision]], resolved: Sequence[Decision], assessed: Sequence[FullText]
 ) -> Published:
-    """The numbers of these decisions."""
+    """Return the numbers of these decisions."""
     one, other = ({decision.row: decision.says for decision in own} for own in decided.values())
     pairs = Counter((one[row], other[row]) for row in one)
     return Published(
@@ -46,7 +46,7 @@ def published(
 
 
 def cohens_kappa(pairs: Mapping[tuple[str, str], int]) -> float:
-    """Agreement beyond chance of two people; Cohen (1960), Educ Psychol Meas 20:37."""
+    """Return two people's agreement beyond chance: Cohen (1960), Educ Psychol Meas 20:37."""
     total = sum(pairs.values())
     agreed = sum(count for (one, other), count in pairs.items() if one == other) / total
     said = [Counter[str](), Counter[str]()]

@@ -1,4 +1,4 @@
-"""The searches of a published review as a plan that Tamis runs, and the double that screens them."""
+"""The searches of a published review as a plan that Tamis runs, and the answers of the LLM double that screens them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,25 +21,25 @@ INCLUDED_BY_DOUBLE = ("audiometric phenotypes", "audiogram shape", "auditory pro
 
 @dataclass(frozen=True)
 class Searches:
-    """The exports of a replay, and which of the review's records stand in them."""
+    """The exports of a replay, and the review's records in them."""
 
     exports: Sequence[Export]
     places: Mapping[str, Sequence[int]]  # source -> the places of its records in the whole export, in order
-    found_otherwise: Sequence[FullText]
-    rows: frozenset[str]  # of the review, with a record in the exports
+    found_otherwise: Sequence[FullText]  # reports from lists of references
+    rows: frozenset[str]  # rows of the review with a record in the exports
 
     def index_of(self) -> dict[tuple[str, int], int]:
-        """Each record's place in the batch, from 0, by source and place in its whole export."""
+        """Return each record's place in the batch, from 0, by its source and its place in the whole export."""
         every = [(export.source, at) for export in self.exports for at in self.places[export.source]]
         return {own: index for index, own in enumerate(every)}
 
     def kept(self, decided: Mapping[str, Sequence[Decision]]) -> dict[str, list[Decision]]:
-        """The decisions about rows that have a record here."""
+        """Return the decisions about rows with a record in these exports."""
         return {person: [one for one in own if one.row in self.rows] for person, own in decided.items()}
 
 
 def searches(review: Path, folder: Path, placed: Sequence[Placed], *, short: bool) -> Searches:
-    """The nine files as they are; in the short form a part of each, with all that people did not exclude alike."""
+    """Return the exports as they are. If `short`, return a part of each, with all records that a person included."""
     own = exports(review)
     counts = {export.source: export.published for export in own}
     if short:
@@ -58,7 +58,7 @@ def searches(review: Path, folder: Path, placed: Sequence[Placed], *, short: boo
 
 
 def write_plan(found: Searches, criteria: SearchCriteria, folder: Path) -> Path:
-    """Write the review as a plan: its sources, its criteria, one stage."""
+    """Write the review as a plan with its sources, its criteria and one stage, and return the plan's path."""
     (folder / "criteria.yaml").write_text(_yaml(criteria.model_dump(mode="json", exclude_defaults=True)), "utf-8")
     lists = folder / "reference-lists.jsonl"
     records = [
@@ -81,7 +81,7 @@ def write_plan(found: Searches, criteria: SearchCriteria, folder: Path) -> Path:
 
 
 def third_reader(criteria: SearchCriteria) -> list[Scripted]:
-    """The double's answers under these criteria."""
+    """Return the answers of the LLM double for these criteria."""
 
     def answer(status: str, first: str) -> dict[str, Any]:
         verdicts = {

@@ -1,4 +1,4 @@
-"""The table of a replay: the review's own numbers beside what Tamis counts."""
+"""The table of a replay: the numbers of the review, and of Tamis."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,32 +17,32 @@ from .replay_searches import REFERENCE_LISTS, Searches
 
 @dataclass(frozen=True)
 class Line:
-    """One number of both."""
+    """One line of the table: a number of the review, and of Tamis."""
 
     what: str
     published: str
     tamis: str
-    same: bool = True  # whether they have to be the same
+    same: bool = True  # True: the two numbers must be equal
 
     @property
     def agrees(self) -> bool:
-        """False where they have to be the same, and are not."""
+        """False if the two numbers must be equal but differ."""
         return not self.same or self.published == self.tamis
 
 
 def lines(found: Searches, said: Published, tables: Sequence[ImportedTable], batch: Batch, flow: Flow) -> list[Line]:
-    """Every number that the review gives, from its searches to its studies."""
+    """Return a line for every number in the review, from its searches to its studies."""
     return [*_identification(found, said, flow), *_screening(said, tables, batch), *_reports(said, tables, flow)]
 
 
 def to_markdown(own: Iterable[Line]) -> str:
-    """The table; a line that should agree and does not is marked."""
+    """Return the table in Markdown. Lines with a wrong number are marked."""
     rows = [f"| {one.what} | {one.published} | {one.tamis} |{'' if one.agrees else ' **differs**'}" for one in own]
     return "\n".join(["| | the review | Tamis |", "|---|---|---|", *rows, ""])
 
 
 def imports_to_markdown(tables: Iterable[ImportedTable]) -> str:
-    """How the rows of each person's tables found their records."""
+    """Return a table of how records were found for the rows of each person's tables."""
     head = "| decisions of | stage | rows | by title | no such title | several | then by place | left |"
     rows = [
         f"| {one.person} | {one.stage.value} | {one.rows:,} | {one.by_title:,} | {one.unmatched:,} | {one.ambiguous:,} "
@@ -96,7 +96,7 @@ def _reports(said: Published, tables: Sequence[ImportedTable], flow: Flow) -> It
 
 
 def _conflicts(tables: Sequence[ImportedTable], stage: HumanStage) -> int:
-    """How many records were in conflict when both people's tables had come in."""
+    """Return the number of records in conflict after the import of both people's tables."""
     return max(one.conflicts for one in tables if one.person in PEOPLE and one.stage is stage)
 
 

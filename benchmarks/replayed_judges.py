@@ -1,9 +1,9 @@
-"""Judges that are replayed: what a model said of each record of a labelled set, as the double's file of answers.
+"""Replayed judges: a model's answers about the records of a labelled set, written as a file for the LLM double.
 
-Recorded answers are those of a real model; simulated ones follow the labels (`benchmarks.simulated_judges`). Both
-answer in the words of `tamis screen`: a verdict for each criterion, a status, a stated confidence, and the
-probabilities of the status's token. What they say bears their decision: a criterion that is not met is not met by
-silence, which needs no quote.
+Recorded answers come from a real model, simulated answers follow the labels (`benchmarks.simulated_judges`). Both have
+the form that `tamis screen` requests: a verdict for each criterion, a status, a confidence, and the probabilities of
+the status's token. The verdicts support the decision: a criterion that is not met is "not met by silence", which needs
+no quote.
 """
 
 import csv
@@ -27,32 +27,32 @@ RECORDED = DATA / "recorded" / "kwok_2020_gpt4omini" / "records.csv"
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a judge said of one record."""
+    """A judge's answer about one record."""
 
     included: bool
-    probability: float  # of the token that includes it, beside the one that excludes it
+    probability: float  # of inclusion, from the decision's token
     rationale: str
 
     @property
     def confidence(self) -> float:
-        """The confidence that it states: that of its token, in whole percent, as models do."""
+        """The stated confidence: the probability of the decision, rounded to whole per cent as models do."""
         return round(self.probability if self.included else 1 - self.probability, 2)
 
 
 def recorded_judgements() -> list[Judgement]:
-    """GPT-4o-mini's answers on the 2,477 records of Kwok 2020: its token's probability, and its reason."""
+    """Return GPT-4o-mini's answers about the 2,477 records of Kwok 2020, with token probabilities and reasons."""
     with RECORDED.open(encoding="utf-8-sig", newline="") as stream:
         return [_recorded(row) for row in csv.DictReader(stream)]
 
 
 def simulated_judgements(labels: Sequence[bool], kind: Kind, seed: int) -> list[list[Judgement]]:
-    """For each judge of a kind what it says of records with these labels."""
+    """Return for each simulated judge its answers about records with these labels."""
     said = judge(labels, kind, seed)
     return [[Judgement(one >= 1 / 2, one, "as drawn") for one in own] for own in said.probabilities.tolist()]
 
 
 def write_answers(path: Path, operation: Inclusion, items: Iterable[Item], judgements: Iterable[Judgement]) -> None:
-    """Write the file of the double's personality `recorded`; of records that show the same the first one's answer."""
+    """Write the file for the double's personality `recorded`. If records look the same, the first answer is kept."""
     with path.open("w", encoding="utf-8") as stream:
         known: set[str] = set()
         for item, judgement in zip(items, judgements, strict=True):
@@ -63,7 +63,7 @@ def write_answers(path: Path, operation: Inclusion, items: Iterable[Item], judge
 
 
 def answer(operation: Inclusion, item: Item, judgement: Judgement) -> dict[str, Any]:
-    """Return a record's answer as the double's file has it."""
+    """Return a record's answer as an entry of the double's file."""
     include, exclude = str(InclusionStatus.INCLUDE), str(InclusionStatus.EXCLUDE)
     content = json.dumps(
         {

@@ -1,4 +1,4 @@
-"""A labelled set, screened by its judge: a worker asks the double over HTTP, and the ledger has what it answered."""
+"""A labelled set, screened by its judge: a worker asks the LLM double over HTTP, and the ledger gets the answers."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,9 +17,9 @@ WITHIN = 900.0  # s of one batch
 
 @contextmanager
 def screened(case: Case) -> Iterator[Callable[[int], LedgerDesk]]:
-    """Each call screens the set once more, with the judge of a seed, and gives the desk of that batch.
+    """Yield a function that screens the set with the judge of a seed, and returns the desk of that batch.
 
-    Raises ValueError where the case has no judge: what nobody screened is read in no model's order.
+    Raise ValueError if the case has no judge.
     """
     if case.judge is None:
         raise ValueError(f"{case.name}: there is no judge whose answers could be replayed")

@@ -1,4 +1,4 @@
-"""What a benchmark found: tables for people, the same figures as JSON, and the machine that they were measured on."""
+"""The results of benchmarks: tables for people, the same figures as JSON, and the machine."""
 
 import os
 import platform
@@ -18,7 +18,7 @@ DIGITS_BELOW = {1: 3, 10: 2, 100: 1}  # digits after the point of a number small
 
 @dataclass(frozen=True)
 class Table:
-    """One comparison. Every row has one cell per column; notes stand below it, a line each."""
+    """One comparison. Every row has one cell per column. Notes are printed below the table, a line each."""
 
     title: str
     columns: Sequence[str]
@@ -26,12 +26,12 @@ class Table:
     notes: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Rows as objects, numbers as they were measured."""
+        """Return the table as JSON values: rows as objects, numbers not rounded."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
         return {"title": self.title, "columns": list(self.columns), "rows": rows, "notes": list(self.notes)}
 
     def to_markdown(self) -> str:
-        """A heading, a table whose numbers stand to the right, and the notes."""
+        """Return the table in Markdown: a heading, the rows with numbers aligned right, and the notes."""
         right = [any(isinstance(row[place], int | float) for row in self.rows) for place in range(len(self.columns))]
         lines = [
             f"## {self.title}",
@@ -47,19 +47,19 @@ class Table:
 
 @dataclass(frozen=True)
 class Machine:
-    """Where and when figures were measured."""
+    """The machine and time of a measurement."""
 
     date: str
     cores: int
     processor: str
     system: str
     python: str
-    load: float  # of the minute before, all programs together: more than none means that others were at work
+    load: float  # load average of the minute before; above 0, other programs were running
     packages: dict[str, str]
 
     @classmethod
     def here(cls) -> "Machine":
-        """This one, now."""
+        """Return this machine, now."""
         return cls(
             date=datetime.now(UTC).isoformat(timespec="seconds"),
             cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
@@ -71,7 +71,7 @@ class Machine:
         )
 
     def to_markdown(self) -> str:
-        """Two lines."""
+        """Return a description in two lines."""
         packages = ", ".join(f"{name} {number}" for name, number in self.packages.items())
         return (
             f"{self.date}, {self.cores} cores ({self.processor}), {self.system}, Python {self.python}, "
@@ -88,23 +88,23 @@ class Report:
     benchmarks: dict[str, list[Table]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the report as JSON values."""
         benchmarks = {name: [table.to_json() for table in tables] for name, tables in self.benchmarks.items()}
         return {"machine": self.machine.__dict__, "options": self.options, "benchmarks": benchmarks}
 
     def to_markdown(self) -> str:
-        """A page."""
+        """Return the report as a page of Markdown."""
         tables = [table.to_markdown() for found in self.benchmarks.values() for table in found]
         return "\n\n".join(["# Benchmarks", self.machine.to_markdown(), *tables]) + "\n"
 
 
 def spread(values: Sequence[float]) -> str:
-    """Every value of several repetitions, for the column beside their median."""
+    """Return the values of all repetitions as a text, for the column next to their median."""
     return " ".join(_shown(value) for value in values)
 
 
 def ratio(values: Sequence[float], others: Sequence[float]) -> float | None:
-    """The ratio of the medians; None where there is nothing to compare with."""
+    """Return the ratio of the medians; None if a side has no values."""
     return statistics.median(values) / statistics.median(others) if values and others else None
 
 

@@ -1,4 +1,4 @@
-"""What a purge costs, and what of the space it frees comes back: to the next batch, and to the disk."""
+"""The time of a purge, and how much of the freed space returns to the next batch, and to the disk."""
 
 import time
 from collections.abc import Callable
@@ -31,7 +31,7 @@ BATCH_ENDS = text("UPDATE batches SET state = 'cancelled', finished_at = now() W
 
 
 def retention(parts: Parts, options: Options) -> list[Table]:
-    """A batch of two is archived and purged, another takes its place, and the rest of the space is given back."""
+    """Measure these steps: archive and purge a batch, submit another, restore, purge both, and free the space."""
     given = records(options.items or (SHORT_ITEMS if options.short else ITEMS))
     rows: list[list[Cell]] = []
     with parts.ledger() as ledger:

@@ -1,10 +1,10 @@
-"""The duplicates that Tamis finds beside the published review's own deduplication, pair by pair.
+"""The duplicates that Tamis finds, compared pair by pair with a published review's own deduplication.
 
     python -m benchmarks.review_deduplication [--pairs]
 
-`review_rows.py` tells, without Tamis, which row of the review's 1,498 each of the 2,695 records became. A difference is
-a group of Tamis' with records of several rows (merged), or a row with records of several groups (apart). The records
-that the review lost are in no row. `--pairs` lists every difference and every lost record.
+`review_rows.py` determines without Tamis to which of the review's 1,498 rows each of the 2,695 records belongs. A
+difference is a group of Tamis with records of several rows (merged), or a row with records of several groups (apart).
+Records that the review lost are in no row. `--pairs` lists every difference and every lost record.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _NUMBERS = re.compile(r" \(\d+, \d+\)")
 
 @dataclass(frozen=True)
 class Difference:
-    """Two sets of records, one to Tamis and two to the review, or the reverse; and why."""
+    """Two sets of records that are one for Tamis and two for the review, or the reverse, with the cause."""
 
     one: tuple[int, ...]
     other: tuple[int, ...]
@@ -37,12 +37,12 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The groups of Tamis beside the rows of the review, over the same records."""
+    """The groups of Tamis and the rows of the review, for the same records."""
 
     placed: Sequence[Placed]
-    group: Sequence[int]  # of each record the one that stays
-    merged: list[Difference]  # of rows that Tamis makes one
-    apart: list[Difference]  # of groups that the review made one
+    group: Sequence[int]  # for each record, the record that Tamis keeps instead of its copies
+    merged: list[Difference]  # different rows in one group of Tamis
+    apart: list[Difference]  # different groups of Tamis in one row
 
     @property
     def lost(self) -> list[int]:
@@ -51,13 +51,13 @@ class Comparison:
 
     @property
     def lost_groups(self) -> int:
-        """How many groups have nothing but records that the review lost."""
+        """The number of groups whose records the review lost, all of them."""
         screened = {self.group[index] for index, one in enumerate(self.placed) if one.row is not None}
         return len(set(self.group) - screened)
 
 
 def compare(records: Sequence[Mapping[str, Any]], placed: Sequence[Placed]) -> Comparison:
-    """Every difference once: of rows merged into one group, and of groups that one row is parted into."""
+    """Return the comparison, with every difference once: rows in one group, and groups in one row."""
     found = find_duplicates(records)
     stays = {copy.index: copy.of for copy in found.copies}
     group = [stays.get(index, index) for index in range(len(records))]
@@ -77,14 +77,14 @@ def compare(records: Sequence[Mapping[str, Any]], placed: Sequence[Placed]) -> C
 
 
 def _pairs(parted: Iterable[Mapping[Any, list[int]]]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The first part of each with every other: one pair fewer than there are parts."""
+    """Yield pairs of parts: for each whole, its first part with every other part."""
     for parts in parted:
         first, *others = (tuple(part) for part in parts.values())
         yield from ((first, other) for other in others)
 
 
 def sources_alone(placed: Sequence[Placed]) -> dict[str, int]:
-    """For each source how many rows of the review have no record of another one."""
+    """Return for each source the number of the review's rows with records only of this source."""
     sources: dict[str, set[str]] = defaultdict(set)
     for one in placed:
         if one.row is not None:
@@ -94,7 +94,7 @@ def sources_alone(placed: Sequence[Placed]) -> dict[str, int]:
 
 
 class _Causes:
-    """Why Tamis made one of two sets of records, or two of one."""
+    """The causes why Tamis merged two sets of records, or kept them apart."""
 
     def __init__(self, traits: Sequence[Traits], found: Duplicates) -> None:
         self._traits = traits
@@ -102,7 +102,7 @@ class _Causes:
         self._doubts = {frozenset((one.index, one.of)): one.reason for one in found.doubts}
 
     def of_merging(self, one: Sequence[int], other: Sequence[int]) -> str:
-        """What agrees, by the strongest key that any of the one shares with any of the other."""
+        """Return the strongest key that a record of `one` shares with a record of `other`."""
         for key in Key:
             for ours, theirs in self._traits_of(one, other):
                 if (value := value_of(ours, key)) and value == value_of(theirs, key):
@@ -110,7 +110,7 @@ class _Causes:
         return "by way of others"
 
     def of_parting(self, one: Sequence[int], other: Sequence[int]) -> str:
-        """What the doubt says, or what speaks against the pair that has the least against it."""
+        """Return the reason of the doubt, or the reasons against the pair with the fewest reasons against it."""
         if reason := self._doubts.get(frozenset(self._stays.get(at, at) for at in (one[0], other[0]))):
             return _NUMBERS.sub("", reason)
         against = min((by_title(ours, theirs).against for ours, theirs in self._traits_of(one, other)), key=len)
@@ -121,7 +121,7 @@ class _Causes:
 
 
 def print_comparison(found: Comparison, *, pairs: bool) -> None:
-    """The way from the review's number of records to Tamis', and the differences by cause."""
+    """Print the steps from the review's number of records to Tamis' number, and the differences by cause."""
     _table("how a record was placed in the review's rows", "records")
     for by in PlacedBy:
         _row(by, sum(one.by is by for one in found.placed))

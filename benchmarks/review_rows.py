@@ -1,9 +1,9 @@
-"""The published review's own deduplication, record by record: which of its 1,498 rows each of 2,695 records became.
+"""A published review's own deduplication, record by record: to which of its 1,498 rows each of 2,695 records belongs.
 
-Nothing of Tamis reads here. The review kept of its rows the title without capitals, punctuation and foreign letters, no
-identifier, and of repositories a number alone. So a record is placed by what is left, the surest first: its title as
-the review wrote it, the title's letters, a DOI or PubMed id that it shares with a placed record, and last a row with
-the same words. A record that nothing places is lost: the review neither screened it nor has it a copy that was.
+No code of Tamis is used. A row of the review has only a title without capitals, punctuation and foreign letters; for a
+repository, only a number. So these signs place a record, the surest first: the repository's number, the title as the
+review wrote it, the title's letters, a DOI or PubMed id of a placed record, the title's words. A record without any
+sign is lost: the review screened neither the record nor a copy of it.
 """
 
 import csv
@@ -46,7 +46,7 @@ _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>&}]+")
 
 @dataclass(frozen=True)
 class ExportedRecord:
-    """One record of an export, as far as the review's deduplication can be followed."""
+    """One record of an export, with the fields that show its row."""
 
     source: str
     place: int  # in its export, from 1
@@ -55,12 +55,12 @@ class ExportedRecord:
 
     @property
     def name(self) -> str:
-        """How it is spoken of: `embase 303`."""
+        """The name of the record for people, such as `embase 303`."""
         return f"{self.source} {self.place}"
 
 
 class PlacedBy(StrEnum):
-    """What ties a record to its row; surest first."""
+    """The sign that places a record in a row, the surest first."""
 
     NUMBER = "the repository's number"
     WRITTEN = "the title as the review wrote it"
@@ -71,7 +71,7 @@ class PlacedBy(StrEnum):
 
 @dataclass(frozen=True)
 class Placed:
-    """A record and its row; no row where the review lost it."""
+    """A record and its row; None if the review lost the record."""
 
     record: ExportedRecord
     row: str | None = None
@@ -79,7 +79,7 @@ class Placed:
 
 
 def exported_records() -> list[ExportedRecord]:
-    """The 2,695 records of the eight exports."""
+    """Return the 2,695 records of the eight exports."""
     return [
         ExportedRecord(source, place, row[column], _identifiers(source, row))
         for source, column in _TITLE.items()
@@ -88,24 +88,24 @@ def exported_records() -> list[ExportedRecord]:
 
 
 def screened_titles() -> dict[str, str]:
-    """The 1,498 rows that the review screened: its `ID` -> title."""
+    """Return the 1,498 rows that the review screened: `ID` -> title."""
     return {row["ID"]: row["title"] for row in _rows(REVIEW / "responses" / "LB_response_complete.csv")}
 
 
 def place(records: Sequence[ExportedRecord], titles: Mapping[str, str]) -> list[Placed]:
-    """Give each record its row, in the order of `records`; of two rows that fit alike, the first."""
+    """Return each record with its row, in the order of `records`. If two rows fit equally, the first is used."""
     placed = [_by_title(record, titles_by) for titles_by in [_folded(titles)] for record in records]
     placed = _by_identifiers(placed)
     return [_by_words(one, titles) if one.row is None else one for one in placed]
 
 
 def as_written(title: str) -> str:
-    """The title as the review wrote it."""
+    """Return the title as the review wrote it: small ASCII letters, digits and spaces."""
     return re.sub(r"[^a-z0-9\s]", "", title.lower())
 
 
 def letters(title: str) -> str:
-    """The title's ASCII letters and digits."""
+    """Return the title's ASCII letters and digits."""
     return re.sub(r"\s", "", as_written(title))
 
 
@@ -133,7 +133,7 @@ def _by_title(record: ExportedRecord, rows: Mapping[str, str]) -> Placed:
 
 
 def _by_identifiers(placed: Sequence[Placed]) -> list[Placed]:
-    """Place what shares an identifier with a placed record, and what shares one with that."""
+    """Return the records after placing those that share an identifier with a placed record, again and again."""
     rows = {key: one.row for one in reversed(placed) if one.row for key in one.record.identifiers}
     found = [
         replace(one, row=rows[known[0]], by=PlacedBy.IDENTIFIER)

@@ -1,11 +1,11 @@
-"""Is a probability from an answer's tokens worth its number, and does calibration by people's decisions mend it?
+"""How well calibrated is a probability from an answer's tokens, and how much does calibration by decisions improve it?
 
     python -m benchmarks.score_calibration
 
-Over the answers of GPT-4o-mini that were recorded for a published review (Kwok and others 2020: 2,477 records, 119 of
-them included), with the probability of the token that decided each. For samples of decided records that were drawn at
-random, with a seed each: the expected calibration error (ECE) of the probability as it is, and of the cross-fitted one;
-beside it the ECE of the curve over the records that nobody has decided yet, which it is for.
+The data are GPT-4o-mini's recorded answers for a published review (Kwok and others 2020: 2,477 records, 119 of them
+included), with the probability of each deciding token. For random samples of decided records, the table has the
+expected calibration error (ECE) of the raw probability and of the cross-fitted probability. It also has the ECE of the
+curve for the undecided records, which is the curve's purpose.
 """
 
 import csv
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a model answered about each record, and what people decided."""
+    """A model's answer about each record, and people's decision."""
 
     probabilities: tuple[float, ...]  # of inclusion
     said: tuple[bool, ...]  # the model's decision
@@ -40,19 +40,19 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Figures:
-    """One row of the table: means over the seeds with which the sample bore a calibration."""
+    """One row of the table: means over the seeds whose sample allowed a calibration."""
 
     decided: int
-    borne: int  # of the seeds
+    borne: int  # number of these seeds
     methods: tuple[str, ...]
-    before: float | None  # None: no sample bore one
-    cross_fitted: float | None
-    rest_before: float | None  # of the records that nobody has decided; None: there are none
-    rest_after: float | None
+    before: float | None  # ECE of the raw probability; None: no sample allowed a calibration
+    cross_fitted: float | None  # ECE of the cross-fitted probability
+    rest_before: float | None  # ECE of the undecided records before calibration; None: there are none
+    rest_after: float | None  # ECE of the undecided records after calibration
 
 
 def recorded() -> Recorded:
-    """The recorded answers: the probability of the token that was written, of inclusion where it included."""
+    """Return the recorded answers, with the probability of inclusion from the token that the model wrote."""
     with RECORDED.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     said = tuple(row["llm_include"] == "True" for row in rows)
@@ -65,7 +65,7 @@ def recorded() -> Recorded:
 
 
 def figures(data: Recorded, decided: int | None, seeds: int = SEEDS) -> Figures:
-    """The errors with a sample of so many decided records; None: with all of them."""
+    """Return the errors with samples of `decided` records; None: with all records."""
     everything = range(len(data.labels))
     found: list[tuple[float | None, ...]] = []  # of each seed, the four errors
     methods: list[str] = []
@@ -88,14 +88,14 @@ def figures(data: Recorded, decided: int | None, seeds: int = SEEDS) -> Figures:
 
 
 def ece(scores: Sequence[float], labels: Sequence[bool]) -> float:
-    """The expected calibration error of a score as the probability of inclusion."""
+    """Return the expected calibration error of scores that are used as probabilities of inclusion."""
     value = reliability(list(zip(scores, labels, strict=True))).ece.value
     assert value is not None  # noqa: S101 - there are records
     return value
 
 
 def main() -> None:
-    """Print the table as Markdown."""
+    """Print the table, in Markdown."""
     data = recorded()
     out = sys.stdout.write
     whole, alone = (

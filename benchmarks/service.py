@@ -1,4 +1,4 @@
-"""What a service's single call costs beyond the model's own time, and what many of them at once cost beside a batch."""
+"""The time that a service's single call adds to the model's time, and the time of many calls compared with a batch."""
 
 import asyncio
 import math
@@ -28,7 +28,7 @@ COLUMNS = ("calls", "beside", "median ms", "beside ms", "more ms", "9 of 10 ms",
 
 
 def service(parts: Parts, options: Options) -> list[Table]:
-    """Milliseconds of calls through the service, in turn with what they are compared with."""
+    """Measure calls through the service in milliseconds, in turn with the calls for comparison."""
     at_once = options.items or AT_ONCE
     single = options.repetitions or (SHORT_SINGLE if options.short else SINGLE)
     rounds = options.repetitions or (SHORT_ROUNDS if options.short else ROUNDS)
@@ -80,7 +80,7 @@ async def _paired(
     given: Callable[[int], Any],
     repeated: int,
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds of each, in turn; never with the same records, which an answer is kept for."""
+    """Return the milliseconds of both kinds of calls, made in turn. Records never repeat, so no answer is cached."""
     calls, others = [], []
     for number in range(WARM_UP + repeated):
         calls.append(await _milliseconds(call, given(2 * number)))
@@ -101,5 +101,5 @@ def _row(what: str, beside: str, calls: list[float], others: list[float]) -> lis
 
 
 def nine_of_ten(values: list[float]) -> float:
-    """What nine tenths of the values do not exceed; one of them."""
+    """Return the smallest of the values that nine tenths of them do not exceed."""
     return sorted(values)[math.ceil(0.9 * len(values)) - 1]

@@ -1,11 +1,11 @@
-"""Simulated judges: what models say of records whose labels are known, with errors as real ones make them.
+"""Simulated judges (models): answers about records with known labels, with errors like those of real models.
 
-The binormal model: the strength that a judge sees in a record is normal with a standard deviation of one, around zero
-for an excluded record and around `separation(auc)` for an included one, so that an included record outranks an excluded
-one with the probability `auc`. What makes errors alike is taken out of that one standard deviation: a topic's records
-share a part of it, and so do several judges. Everything follows from the seed.
+The binormal model: a judge sees a strength in each record. It is normal with a standard deviation of 1, and a mean of 0
+for an excluded record and of `separation(auc)` for an included record. So an included record outranks an excluded
+record with the probability `auc`. A part of the variance may be shared by a topic's records, and by several judges,
+which makes their errors alike. The seed determines everything.
 
-Needs numpy, which comes with the extra `order`.
+The module needs numpy, from the extra `order`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,15 +27,15 @@ class Kind:
 
     auc: float = 0.9
     records: int = 2_000
-    prevalence: float = 0.05  # the share of included records, as a draw for each record
-    topics: int = 0  # records lie in so many topics, by chance; 0: none
-    topic_share: float = 0.3  # of the variance of a strength that a topic's records have in common
-    drift: float = 0.0  # by so many standard deviations included records look weaker at the end than at the beginning
-    appended: float = 0.0  # the share of records, the last ones, that come from a second database
-    appended_auc: float = 0.8  # of the judges there
-    appended_prevalence: float | None = None  # None: as in the first one
+    prevalence: float = 0.05  # probability that a record is included
+    topics: int = 0  # number of topics, to which records belong at random; 0: no topics
+    topic_share: float = 0.3  # share of a strength's variance that the records of a topic have in common
+    drift: float = 0.0  # standard deviations by which includes look weaker at the end than at the beginning
+    appended: float = 0.0  # share of the records from a second database, which come last
+    appended_auc: float = 0.8  # AUC of the judges in the second database
+    appended_prevalence: float | None = None  # prevalence in the second database; None: the same
     judges: int = 1
-    shared: float = 0.0  # of the variance of a judge's own error, what all judges have in common
+    shared: float = 0.0  # share of the variance of a judge's own error that all judges have in common
 
     def __post_init__(self) -> None:
         shares = (self.prevalence, self.topic_share, self.appended, self.shared)
@@ -47,26 +47,26 @@ class Kind:
 
 @dataclass(frozen=True)
 class Simulated:
-    """A review with the judges' answers; every array in the order of the records."""
+    """A review with the judges' answers. Every array is in the order of the records."""
 
     labels: Labels
     strengths: Strengths  # judges x records
-    probabilities: Strengths  # judges x records: that the record is to be included, said without knowing the prevalence
-    topics: NDArray[np.int64]  # 0 where there are none
-    second: Labels  # from the second database
+    probabilities: Strengths  # judges x records: probability of inclusion, stated without knowing the prevalence
+    topics: NDArray[np.int64]  # 0 if there are no topics
+    second: Labels  # True: from the second database
 
     def verdicts(self) -> Labels:
-        """Judges x records: whether each judge would include it."""
+        """Return, judges x records, whether each judge includes each record."""
         return self.probabilities >= 1 / 2
 
 
 def separation(auc: float) -> float:
-    """How far apart the means lie, in standard deviations: AUC = Phi(d / sqrt(2))."""
+    """Return the distance d of the two means in standard deviations, from AUC = Phi(d / sqrt(2))."""
     return sqrt(2) * NormalDist().inv_cdf(auc)
 
 
 def simulate(kind: Kind, seed: int) -> Simulated:
-    """Return one review of a kind; the same for the same seed."""
+    """Return one review of a kind. The seed determines it."""
     draw = np.random.default_rng(seed)
     second = _second(kind, kind.records)
     later = kind.prevalence if kind.appended_prevalence is None else kind.appended_prevalence
@@ -75,18 +75,18 @@ def simulate(kind: Kind, seed: int) -> Simulated:
 
 
 def judge(labels: Sequence[bool] | Labels, kind: Kind, seed: int) -> Simulated:
-    """Return what such judges say of records with these labels; records and prevalence are theirs."""
+    """Return the answers of judges of this kind about records with these labels."""
     known = np.asarray(labels, dtype=bool)
     return _judged(kind, known, _second(kind, len(known)), np.random.default_rng(seed))
 
 
 def simulations(kind: Kind, reviews: int, *, seed: int = 0) -> Iterator[Simulated]:
-    """So many reviews of a kind, each of its own seed: one more changes none of those before."""
+    """Return reviews of a kind, each with its own seed, so that a further review does not change the others."""
     return (simulate(kind, own) for own in np.random.SeedSequence(seed).generate_state(reviews, np.uint64).tolist())
 
 
 def read_by_people(labels: Labels, misses: float, seed: int) -> Labels:
-    """What people decide who exclude this share of the included records by mistake, and nothing else wrongly."""
+    """Return the decisions of people who exclude this share of the includes by mistake, and make no other mistake."""
     return labels & (np.random.default_rng((seed, 1)).random(len(labels)) >= misses)
 
 
@@ -108,7 +108,7 @@ def _judged(kind: Kind, labels: Labels, second: Labels, draw: np.random.Generato
 
 
 def _errors(kind: Kind, topics: NDArray[np.int64], draw: np.random.Generator) -> Strengths:
-    """Judges x records, each with a variance of one over all topics."""
+    """Return the errors, judges x records, each with a variance of 1 over all topics."""
     size = (kind.judges, len(topics))
     common = draw.standard_normal(len(topics))
     own = sqrt(kind.shared) * common + sqrt(1 - kind.shared) * draw.standard_normal(size)

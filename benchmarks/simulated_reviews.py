@@ -1,6 +1,7 @@
-"""Simulated reviews of eight kinds, whose true includes are known: records with scores, as a model gives them.
+"""Simulated reviews of eight kinds with known includes: records with scores, as a model gives them.
 
-Scores are binormal: those of includes lie higher by sqrt(2) times the normal quantile of the area under the curve.
+Scores are binormal: the mean of the includes is higher by sqrt(2) times the normal quantile of the area under the
+curve.
 """
 
 import random
@@ -21,26 +22,26 @@ MISSES = 0.05  # the share of the includes that a person overlooks
 
 @dataclass(frozen=True)
 class Review:
-    """Records by their places in a batch."""
+    """The records of a review, by their places in a batch."""
 
-    true: tuple[bool, ...]  # is it an include
+    true: tuple[bool, ...]  # True: an include
     scores: tuple[float, ...]
-    topics: tuple[int, ...]  # of a record; -1: of none. Who finds an include of a topic reads the others of it next
-    first: tuple[bool, ...]  # what the first reader says
-    second: tuple[bool, ...]  # what a second one says, who reads on their own
-    read_twice: int = 0  # so many records, the first ones that are read, are read by both
+    topics: tuple[int, ...]  # topic of each record; -1: none. After an include, the topic's other records are read next
+    first: tuple[bool, ...]  # decisions of the first reader
+    second: tuple[bool, ...]  # independent decisions of a second reader
+    read_twice: int = 0  # number of records, from the first in the order of reading, that both readers read
 
 
 Kind: TypeAlias = Callable[[random.Random, int], Review]
 
 
 def plain(prevalence: float) -> Kind:
-    """Reviews with this share of includes, of three areas under the curve in turn."""
+    """Return a kind of reviews with this share of includes. Three areas under the curve take turns."""
     return lambda draw, number: _review(draw, prevalence, lambda _: AREAS[number % len(AREAS)])
 
 
 def with_topics(draw: random.Random, number: int) -> Review:
-    """A part of the topics is found late: includes of them score like everything else."""
+    """Return a review in which some topics are found late, because their includes score like other records."""
     late = round(TOPICS * HIDDEN_TOPICS)
     topic_of = {}
 
@@ -55,23 +56,23 @@ def with_topics(draw: random.Random, number: int) -> Review:
 
 
 def with_drift(draw: random.Random, number: int) -> Review:
-    """The score tells includes apart well at the beginning of the batch, and hardly at its end."""
+    """Return a review in which scores separate includes well at the beginning of the batch, and hardly at the end."""
     best, worst = DRIFT
     return _review(draw, 0.05, lambda place: best + (worst - best) * place / RECORDS)
 
 
 def with_second_database(draw: random.Random, number: int) -> Review:
-    """The last quarter was appended; its includes score low."""
+    """Return a review whose last quarter was appended. The includes there have low scores."""
     return _review(draw, 0.05, lambda place: APPENDED_AREA if place >= RECORDS * (1 - APPENDED) else 0.95)
 
 
 def with_misses(draw: random.Random, number: int) -> Review:
-    """Two people read each record on their own; each overlooks one include in twenty."""
+    """Return a review that two people read independently. Each overlooks one include in twenty."""
     return replace(read_by_one(draw, number), read_twice=RECORDS)
 
 
 def read_by_one(draw: random.Random, number: int) -> Review:
-    """One person reads, who overlooks one include in twenty; another one reads the first tenth, too."""
+    """Return a review that one person reads, who overlooks one include in twenty. Another reads the first tenth too."""
     made = _review(draw, 0.05, lambda _: AREAS[number % len(AREAS)])
     first, second = (tuple(true and draw.random() >= MISSES for true in made.true) for _ in range(2))
     return replace(made, first=first, second=second, read_twice=RECORDS // 10)
@@ -90,7 +91,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def _review(draw: random.Random, prevalence: float, area: Callable[[int], float]) -> Review:
-    """A review whose includes at each place score as the area under the curve there says; as many as chance gives."""
+    """Return a review with random includes. `area`: the area under the curve for the scores at a place."""
     normal = NormalDist()
     true = tuple(draw.random() < prevalence for _ in range(RECORDS))
     scores = tuple(

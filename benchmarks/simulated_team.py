@@ -1,10 +1,11 @@
-"""A team that reads a simulated review, looks at the certificate as often as it likes, and stops when it may.
+"""A team that reads a simulated review, checks the certificate whenever it can change, and stops when it may.
 
-It reads the highest scores first, and the other records of a topic once an include of it is found. Where no include
-came for long (`DRY`, `PATIENCE`) it samples: the open frame or a new one, whichever costs less if nothing more is
-found. After a find it reads on in order. It stops as soon as the certificate says enough, which can only be after a
-find and where the sample reaches the number of records that the certificate named: at these places it looks. (Where
-nearly everything is read the last few records need no sample; it reads them all the same.)
+The team reads the highest scores first. After an include it reads the other records of the include's topic. If no
+include comes for long (`DRY`, `PATIENCE`), it reads a random sample of the unread records: it continues the open sample
+or begins a new one, whichever needs fewer records if they contain no include. After an include in the sample, it
+returns to the order. The team checks after an include, and when the sample has the records that the certificate needs.
+Only then can the certificate confirm the recall. (If nearly everything is read, the last few records need no sample,
+but the team reads them too.)
 """
 
 import random
@@ -26,24 +27,24 @@ LOOK = 250  # records between two looks at the estimator
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a team stopped."""
+    """The point where a team stopped."""
 
-    promised: bool  # else refused: everything was read and nothing may be promised
+    promised: bool  # False: everything was read, and the certificate confirms nothing
     recall: float  # of the true includes
-    read: float  # the share of the records
+    read: float  # share of the records that were read
 
 
 @dataclass
 class _OpenFrame:
-    """The records that were unread, in a random order."""
+    """A sampling frame: the records that were unread at its beginning, in a random order."""
 
     order: list[int]
-    found_outside: int
-    place: int = 0  # up to here its records are decided
+    found_outside: int  # includes found before the frame
+    place: int = 0  # number of its records, from the first, that are decided
 
 
 class Team:
-    """One review as its team reads it."""
+    """A team that reads one review."""
 
     def __init__(self, review: Review, draw: random.Random) -> None:
         self._review = review
@@ -61,7 +62,7 @@ class Team:
         self.decisions: list[bool] = []  # in the order of reading
 
     def read_with_certificate(self) -> Stop:
-        """Read until the certificate says enough, or everything is read."""
+        """Read until the certificate confirms the recall, or everything is read."""
         while self._unread and records_needed(self._reading(), RECALL, CONFIDENCE):
             if self._read_in_order():
                 self._sample()
@@ -69,7 +70,7 @@ class Team:
         return self._stop(promised=verdict is StopVerdict.ENOUGH)
 
     def read_with_estimator(self) -> Stop:
-        """Read in order until the estimator says enough, or everything is read."""
+        """Read in order until the estimator confirms the recall, or everything is read."""
         while self._unread:
             self._decide(self._best())
             if len(self.decisions) % LOOK == 0:
@@ -79,7 +80,7 @@ class Team:
         return self._stop(promised=True)
 
     def _read_in_order(self) -> bool:
-        """Read until `DRY` records came without an include: then it is True; or until the certificate says enough."""
+        """Read in order. Return True after many records without an include, or False if the team may stop."""
         dry = 0
         while self._unread:
             if self._decide(self._best()):
@@ -91,7 +92,7 @@ class Team:
         return False
 
     def _sample(self) -> None:
-        """Read a sample until it holds an include, or the certificate says enough."""
+        """Read a sample until it contains an include, or the certificate confirms the recall."""
         reading = self._reading()
         new = records_needed(reading.with_new_frame(), RECALL, CONFIDENCE)
         if not self._frames or new < records_needed(reading, RECALL, CONFIDENCE):
@@ -109,14 +110,14 @@ class Team:
                 end = frame.place + records_needed(self._reading(), RECALL, CONFIDENCE)
 
     def _best(self) -> int:
-        """The unread record that comes next in the order."""
+        """Return the next unread record in the order."""
         while True:
             place = self._next.popleft() if self._next else self._order.popleft()
             if self._said[place] is None:
                 return place
 
     def _decide(self, place: int) -> bool:
-        """Read a record; whether it is an include to the readers."""
+        """Read a record, and return whether its readers include it."""
         review = self._review
         twice = len(self.decisions) < review.read_twice
         first, second = review.first[place], review.second[place]

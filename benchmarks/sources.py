@@ -1,14 +1,14 @@
-"""How long it takes to identify the records of eight sources, and how much memory: reading, joining, deduplication.
+"""The time and memory to identify the records of eight sources: reading, joining, deduplication.
 
     python -m benchmarks.sources [--records 50000]
 
-Works are made of the real records of the labelled sets: title with a number, the abstract as it is, and a DOI, PubMed
-id, year, journal and author made from the number. Eight sources, each in another format or another database's columns,
-hold works by chance, so that one work stands in 1.7 of them; a third of the copies lack the DOI, a sixth the abstract,
-and some write the title otherwise. One source is a database in two forms: a CSV without abstracts, and NBIB with them.
+Works are made from the real records of the labelled sets, with a number in the title, and made-up identifiers, years,
+journals and authors. The eight sources have different formats or columns, and contain works at random: a work is in 1.7
+sources on average. A third of the copies lack the DOI, a sixth the abstract, and some have another spelling of the
+title. One source has two files: a CSV without abstracts, and NBIB with abstracts.
 
-Measured is what `tamis screen` does before it submits: the process that identifies does nothing else, its peak is that
-of its resident memory. Beside it stands `json.loads` over the same records, a line each, in the same run.
+The measured process does only what `tamis screen` does before it submits. Its peak is its resident memory. For
+comparison, in the same run: `json.loads` over the same records, one per line.
 """
 
 import argparse
@@ -52,7 +52,7 @@ JOURNALS = ("Journal of Trauma", "Annals of Hearing", "Archives of Medicine", "E
 
 @dataclass(frozen=True)
 class Measured:
-    """One identification."""
+    """The figures of one identification."""
 
     records: int
     duplicates: int
@@ -65,7 +65,7 @@ class Measured:
 
 
 def works(count: int) -> list[dict[str, Any]]:
-    """Return so many different works."""
+    """Return `count` different works."""
     own = [record for labelled in labelled_sets() for record in labelled.records if record.get("title")]
     chance = random.Random(SEED)  # noqa: S311 - the same works in every run
     made = []
@@ -88,7 +88,7 @@ def works(count: int) -> list[dict[str, Any]]:
 
 
 def write_sources(folder: Path, records: int) -> list[Path]:
-    """Write the files; the records of all of them together are so many, the second form of one not counted."""
+    """Write the files, and return their paths. Together they have `records` records, without `ABSTRACTS`."""
     chance = random.Random(SEED)  # noqa: S311 - the same works in every run
     pool = works(int(records / COPIES))
     counts = {name: int(share * records) for name, share in SHARES.items()}
@@ -107,7 +107,7 @@ def write_sources(folder: Path, records: int) -> list[Path]:
 
 
 def _as_in(name: str, work: dict[str, Any], chance: random.Random) -> dict[str, Any]:
-    """The work as another database has it: with an accession number of its own, and without some fields."""
+    """Return the work as another database has it: with another accession number, and without some fields."""
     copy = {key: value for key, value in work.items() if key != "pmid"} | {"id": f"{name[:2].upper()}{work['pmid']}"}
     if chance.random() < 1 / 3:
         del copy["doi"]
@@ -123,7 +123,7 @@ def _format_of(name: str) -> str:
 
 
 def stated(paths: Iterable[Path]) -> list[StatedSource]:
-    """The sources of these files: MEDLINE's two are one."""
+    """Return the sources of these files. MEDLINE's two files are one source."""
     medline, *others = paths
     *others, abstracts = others
     return [
@@ -133,7 +133,7 @@ def stated(paths: Iterable[Path]) -> list[StatedSource]:
 
 
 def measure(paths: Iterable[Path]) -> Measured:
-    """Identify, in this process."""
+    """Identify the records in this process, and return the figures."""
     wall, cpu = time.perf_counter(), time.process_time()
     identified = identify(stated(paths))
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -150,7 +150,7 @@ def measure(paths: Iterable[Path]) -> Measured:
 
 
 def measure_json(paths: Iterable[Path], folder: Path) -> float:
-    """Return the CPU seconds of `json.loads` over all records, each a line with the fields of its file."""
+    """Return the CPU seconds of `json.loads` over all records, one line each with the fields of its file."""
     lines = folder / "all.ndjson"
     with lines.open("w", encoding="utf-8") as stream:
         for source in identify(stated(paths)).records:

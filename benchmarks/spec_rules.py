@@ -1,9 +1,10 @@
-"""The rules of spec 3 exactly as it writes them, on the labelled sets: what the initial filter is measured against.
+"""The specification's rules for the initial filter, taken literally, on the labelled sets: the baseline of the filter.
 
     python -m benchmarks.spec_rules
 
-Substrings of the lower-cased title and abstract; one protected mention protects every mention of its keyword; an
-abstract of fewer than 50 characters rejects, a missing one too. Counted without that last rule, and with it.
+Keywords are substrings of the lower-cased title and abstract. One protected mention protects every mention of its
+keyword. A missing abstract, or one with fewer than 50 characters, rejects the record. The figures are given without
+this last rule, and with it.
 """
 
 import re
@@ -28,7 +29,7 @@ CONTEXTS = {
 
 
 def rejects(record: dict[str, Any]) -> bool:
-    """Whether title patterns or keywords reject the record."""
+    """Return whether title patterns or keywords reject the record."""
     title, abstract = (str(record.get(field) or "").lower() for field in ("title", "abstract"))
     if any(pattern.search(title) for pattern in TITLE_PATTERNS):
         return True
@@ -44,7 +45,7 @@ def is_short(record: dict[str, Any]) -> bool:
 
 
 def main() -> None:
-    """One line per set and label: included and excluded records rejected, without and with minimum content."""
+    """Print a line per set and label: rejected includes and excludes, without and with the rule on short abstracts."""
     sys.stdout.write("set label included lost lost_with_content excluded rejected rejected_with_content\n")
     for labelled in labelled_sets():
         marks = [(rejects(record), is_short(record)) for record in labelled.records]

@@ -1,4 +1,4 @@
-"""Where rules would have stopped a team that reads in an order, and the recall there."""
+"""The points where stop rules would have stopped a team, and the recall there."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ Rule: TypeAlias = Callable[[Sequence[bool], int], bool]  # decisions so far, rec
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a rule stopped."""
+    """The point where a rule stopped a team."""
 
     rule: str
-    read: float  # the share of the records
-    recall: float  # then
-    stopped: bool  # False: everything was read before it did
+    read: float  # share of the records that were read
+    recall: float  # recall at that point
+    stopped: bool  # False: everything was read, and the rule never stopped
 
 
 def _estimator(decisions: Sequence[bool], records: int) -> bool:
@@ -35,9 +35,9 @@ RULES: Mapping[str, Rule] = {DRY_RULE: _dry, ESTIMATOR: _estimator}
 
 
 def stops(read: Read, labels: Sequence[bool], *, page: int = PAGE) -> list[Stop]:
-    """Where the rules that change nothing about the order would have stopped, looked at after each page.
+    """Return where the rules that do not change the order would have stopped. They are checked after each page.
 
-    `read` has found every include: in which order the others come after that makes no difference.
+    `read` must have found every include. The order of later records makes no difference.
     """
     decisions = [labels[row] for row in read.order]
     decisions += [False] * (len(labels) - len(decisions))
@@ -45,7 +45,7 @@ def stops(read: Read, labels: Sequence[bool], *, page: int = PAGE) -> list[Stop]
 
 
 def certificate_stop(read: Read) -> Stop:
-    """Where the certificate stopped a team that read with it."""
+    """Return where the certificate stopped a team."""
     promised = any(look.promised for _, look in read.looks)
     return Stop(CERTIFICATE, len(read.order) / read.curve.records, read.recall, promised)
 
@@ -57,5 +57,5 @@ def _stop(name: str, rule: Rule, decisions: Sequence[bool], curve: ReadingCurve,
 
 
 def _pages(records: int, page: int) -> Iterator[int]:
-    """The numbers of records read after which a team looks: the two that it began with, and each page."""
+    """Yield the numbers of read records after which rules are checked: the first two records, then each page."""
     yield from range(2, records, page)

@@ -1,4 +1,4 @@
-"""How many items a second come into the ledger, beside a bare COPY of the same rows."""
+"""The number of items per second that enter the ledger, compared with a bare COPY of the same rows."""
 
 import statistics
 import time
@@ -24,7 +24,7 @@ COPY = "COPY bare (batch_id, idx, item_id, payload) FROM STDIN"
 
 
 def submit_rate(parts: Parts, options: Options) -> list[Table]:
-    """`Client.submit`, its part up to the commit, and a bare COPY, in turns; the medians."""
+    """Measure `Client.submit`, its part up to the commit, and a bare COPY, in turns. The medians count."""
     given = records(options.items or (SHORT_ITEMS if options.short else ITEMS))
     repetitions = options.repetitions or (1 if options.short else REPETITIONS)
     contestants: dict[str, Callable[[Ledger, Sequence[dict[str, Any]]], float]] = {

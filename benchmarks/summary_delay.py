@@ -1,4 +1,4 @@
-"""How long after the last answer the summary is there: both times are the ledger's."""
+"""The time from a batch's last answer to its summary. Both times are from the ledger."""
 
 import statistics
 from typing import Any
@@ -27,7 +27,7 @@ DELAY = text(
 
 
 def summary_delay(parts: Parts, options: Options) -> list[Table]:
-    """Seconds from the last result of a batch to its summary."""
+    """Measure the seconds from the last result of a batch to its summary."""
     processes = (options.processes or (PROCESSES,))[0]
     sizes = (options.items,) if options.items else SHORT_SIZES if options.short else SIZES
     repeated = options.repetitions or (SHORT_BATCHES if options.short else BATCHES)

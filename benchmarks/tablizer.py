@@ -1,4 +1,4 @@
-"""How long spec 1's tablizer endpoints take for 50 items, beside one call to the model: all of it over real HTTP."""
+"""The time of the specification's tablizer endpoints for 50 items, compared with one call to the model, over HTTP."""
 
 import statistics
 import sys
@@ -47,7 +47,7 @@ class Gateway(Part):
 
 
 def tablizer(parts: Parts, options: Options) -> list[Table]:
-    """Seconds from the request to the last byte of the answer, in turn with one call to the model."""
+    """Measure the seconds from the request to the last byte of the answer, in turn with one call to the model."""
     items = options.items or ITEMS
     latency = SHORT_LATENCY if options.short else LATENCY
     repeated = options.repetitions or (SHORT_REPETITIONS if options.short else REPETITIONS)

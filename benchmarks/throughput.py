@@ -1,7 +1,7 @@
-"""How many items a second without any limit, at what CPU, beside the two things that one would write instead.
+"""Items per second and CPU without a rate limit, compared with two simple programs for the same work.
 
-Every contestant asks the same questions of the same double, 500 in flight, each answered after one second. Turns are
-taken in the same order again and again, so that what else the machine does hits all of them alike.
+Every contestant asks the LLM double the same questions, 500 in flight, each answered after one second. Contestants take
+turns, so that other work of the machine affects all alike.
 """
 
 import json
@@ -67,21 +67,21 @@ class Measured:
         return self.items / self.seconds
 
     def milliseconds(self, seconds: float) -> float:
-        """Per item."""
+        """Return milliseconds per item."""
         return 1000 * seconds / self.items
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """Who runs, in how many processes."""
+    """A program to measure, and its number of processes."""
 
     kind: str
     processes: int
-    run: Callable[[Parts, int, int], Measured]  # with so many items, in so many processes
+    run: Callable[[Parts, int, int], Measured]  # arguments: parts, items, processes
 
 
 def throughput(parts: Parts, options: Options) -> list[Table]:
-    """Tamis in one and in two processes, beside the bare loop and the naive recipe in one each."""
+    """Measure Tamis in one and two processes, and the bare loop and the naive Celery recipe in one process."""
     counts = options.processes or PROCESSES
     contestants = [
         Contestant(BARE, 1, run_bare),
@@ -97,13 +97,13 @@ def throughput(parts: Parts, options: Options) -> list[Table]:
 
 
 def scaling(parts: Parts, options: Options) -> list[Table]:
-    """Tamis in one, two and four processes, with the same number of items in flight altogether."""
+    """Measure Tamis in one, two and four processes, with the same total of items in flight."""
     contestants = [Contestant(TAMIS, processes, run_tamis) for processes in options.processes or SCALING]
     return [_table("Scaling over processes", parts, contestants, options, [])]
 
 
 def run_tamis(parts: Parts, items: int, processes: int) -> Measured:
-    """A batch through real workers; a first one, not measured, has opened the connections."""
+    """Measure a batch through real workers, after a first batch that opens the connections."""
     with parts.ledger() as ledger, Double.start(remember=False, latency=LATENCY) as double:
         slots = {"concurrency": IN_FLIGHT // processes, "limit_concurrency": IN_FLIGHT}
         with parts.workers(processes, ledger, double, **slots) as pids:
@@ -114,7 +114,7 @@ def run_tamis(parts: Parts, items: int, processes: int) -> Measured:
 
 
 def run_bare(parts: Parts, items: int, processes: int) -> Measured:
-    """The loop in a process of its own."""
+    """Measure the bare loop in a separate process."""
     with Double.start(remember=False, latency=LATENCY) as double:
         before = parts.cpu([], double)
         sizes = ["--items", str(items), "--in-flight", str(IN_FLIGHT), "--warm-up", str(_warm_up(items))]
@@ -134,7 +134,7 @@ def run_bare(parts: Parts, items: int, processes: int) -> Measured:
 
 
 def run_naive(parts: Parts, items: int, processes: int) -> Measured:
-    """The recipe in a process of its own; its producer is this one."""
+    """Measure the naive recipe. Its worker is a separate process, its producer this process."""
     with parts.ledger() as ledger, Double.start(remember=False, latency=LATENCY) as double:
         names = {"NAIVE_BROKER": f"{ledger.settings.broker}", "NAIVE_LLM": double.base_url}
         os.environ.update(names)
@@ -167,7 +167,7 @@ def _naive_worker(folder: Path, names: dict[str, str]) -> Iterator[Process]:
 
 
 def _decide(ledger: Ledger, items: int, *, seed: int) -> float:
-    """Seconds from the first dispatch of a batch to its last result, by the ledger's clock."""
+    """Return the seconds from a batch's first dispatch to its last result, by the ledger's clock."""
     batch = ledger.client.submit(QUESTION, records(items, seed=seed), use_cache=False)
     counts = batch.wait(timeout=DONE_WITHIN)
     if counts.decided != items:
@@ -177,7 +177,7 @@ def _decide(ledger: Ledger, items: int, *, seed: int) -> float:
 
 
 def _warm_up(items: int) -> int:
-    """Enough for every connection and every process."""
+    """Return enough items to open every connection in every process."""
     return min(items, IN_FLIGHT)
 
 

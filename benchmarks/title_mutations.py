@@ -1,7 +1,7 @@
-"""Pairs made of real records by stated rules: a record, and what another database or another paper makes of it.
+"""Pairs made from real records by rules: a record, and a version from another database or a different paper.
 
-Every rule is a function of one record; None where it cannot be applied. What a rule makes is a copy (`COPIES`) or is
-not one (`NO_COPIES`), by construction. Identifiers are hidden in both.
+A rule is a function of one record. It returns None if it cannot be applied. By construction, the second record of a
+pair is a copy (`COPIES`) or no copy (`NO_COPIES`). Identifiers are removed from both records.
 """
 
 import re
@@ -19,7 +19,7 @@ _TRANSLITERATED = (("ü", "ue", "u"), ("ø", "oe", "o"), ("đ", "dj", "d"), ("å
 
 
 def hidden(record: Record) -> Record:
-    """The record without what identifies it."""
+    """Return the record without identifiers."""
     return {name: value for name, value in record.items() if name not in IDENTIFIERS}
 
 
@@ -38,7 +38,7 @@ def _without_subtitle(title: str) -> str | None:
 
 
 def _author_spelt(letter: str, written: str) -> Rule:
-    """The first author's name gets a letter of another alphabet, and in the copy what stands for it."""
+    """Return a rule that adds a foreign letter to the first author's name, and in the copy its transliteration."""
 
     def rule(record: Record) -> Pair | None:
         authors = record.get("authors")
@@ -65,7 +65,7 @@ def _abbreviated_journal(record: Record) -> Pair | None:
 
 
 def _with(**fields: object) -> Rule:
-    """The record and one with these fields instead; a field of None is left out."""
+    """Return a rule for the record and a version with these fields replaced. A field of None is removed."""
 
     def rule(record: Record) -> Pair | None:
         own = hidden(record)
@@ -76,7 +76,7 @@ def _with(**fields: object) -> Rule:
 
 
 def _congress_abstract(record: Record, *, years_before: int) -> Pair | None:
-    """The paper, and its abstract as Embase has it; None where the record is such an abstract itself."""
+    """Return the paper and its congress abstract as Embase has it; None if the record is such an abstract itself."""
     if "onference:" in f"{record.get('journal')} {record.get('_SO')}":  # it is one already; Ovid's source says so
         return None
     fields = {"journal": f"{record['journal']}. Conference: 9th Congress", "year": record["year"] - years_before}

@@ -1,8 +1,8 @@
-"""What the probabilities of tokens cost a worker: bytes on the wire, and CPU to read them.
+"""The cost of token probabilities for a worker: bytes on the wire, and CPU to read them.
 
     python -m benchmarks.token_probabilities
 
-An answer about six criteria, cut into tokens of four characters with five alternatives each, as OpenAI sends them.
+The answer is about six criteria, in tokens of four characters with five alternatives each, as OpenAI sends them.
 """
 
 import json
@@ -31,18 +31,18 @@ CONTENT = json.dumps(
 
 
 def tokens() -> list[dict[str, Any]]:
-    """The tokens of the answer."""
+    """Return the tokens of the answer."""
     return [_token(CONTENT[start : start + CHARACTERS]) for start in range(0, len(CONTENT), CHARACTERS)]
 
 
 def body(told: list[dict[str, Any]] | None) -> bytes:
-    """The completion with these tokens, or without any."""
+    """Return the body of a completion with these tokens; None: without tokens."""
     choice = {"message": {"content": CONTENT}, "finish_reason": "stop", "logprobs": told and {"content": told}}
     return json.dumps({"model": "m", "choices": [choice], "usage": {}}).encode()
 
 
 def main() -> None:
-    """Print the table as Markdown."""
+    """Print the table, in Markdown."""
     told = tokens()
     sys.stdout.write(f"{len(told)} tokens\n\n| | bytes | ms of CPU to read |\n|---|---:|---:|\n")
     for name, sent in (("without", body(None)), ("with probabilities", body(told))):

@@ -1,7 +1,7 @@
-"""What screening takes on the page: steps to the first decision, keys of each, how soon the next record stands there.
+"""The effort of screening on the page: steps to the first decision, keys per decision, time until the next record.
 
-In a real Chromium, over a gateway in a process of its own and without a model: a person decides, and nobody else. It
-needs what the tests need: `pip install '.[test]'` and a chromium on the path.
+Measured in a real Chromium with a separate gateway process. No model decides, only a person. The benchmark needs
+`pip install '.[test]'`, and a chromium on the path.
 """
 
 import argparse
@@ -60,7 +60,7 @@ WATCH = """() => {
 
 @dataclass
 class Steps:
-    """What a person does on the page, counted."""
+    """A person's steps on the page, counted."""
 
     page: Page
     rows: list[list[Cell]] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Steps:
         self.rows.append([name, 1, 0, 0])
 
     def choose(self, name: str, file: Path) -> None:
-        """A file, in the field of this name."""
+        """Choose a file in the field of this name."""
         chooser = self.page.get_by_label(name)
         expect(chooser).to_be_visible()
         chooser.set_input_files(file)
@@ -88,7 +88,7 @@ class Steps:
 
 
 def walk(parts: Parts, count: int) -> list[Table]:
-    """Screen so many records of 1.7 kB on the page, in turn by each decision, and take the last of them back."""
+    """Screen `count` records on the page with each kind of decision in turn, undo the last ones, and return tables."""
     with (
         parts.ledger() as ledger,
         gateway_of(parts, ledger) as base,
@@ -104,7 +104,7 @@ def walk(parts: Parts, count: int) -> list[Table]:
 
 
 def begin(page: Page, records_file: Path, criteria_file: Path) -> Steps:
-    """Go from the page, where somebody has signed in, to the second record."""
+    """Go from the first page after signing in to the second record, and return the steps."""
     steps = Steps(page)
     steps.click(page.get_by_role("link", name="New review"), "New review")
     steps.choose("Files of records", records_file)
@@ -122,7 +122,7 @@ def begin(page: Page, records_file: Path, criteria_file: Path) -> Steps:
 
 
 def decide(page: Page, count: int) -> Table:
-    """Decide on the records behind the first but for the last one, and take a part of that back."""
+    """Decide all records except the first and the last, undo a part of the decisions, and return the times."""
     names = list(DECISIONS)
     said = ["include"]
     for number in range(2, count):
@@ -152,7 +152,7 @@ def _is_at(page: Page, number: int) -> None:
 
 
 def write_files(folder: Path, count: int) -> tuple[Path, Path]:
-    """A file of so many records, and one of criteria."""
+    """Write a file of `count` records and a file of criteria, and return their paths."""
     given = records(count)
     with (folder / "records.csv").open("w", encoding="utf-8", newline="") as stream:
         table = csv.DictWriter(stream, fieldnames=list(given[0]))
@@ -164,7 +164,7 @@ def write_files(folder: Path, count: int) -> tuple[Path, Path]:
 
 @contextmanager
 def gateway_of(parts: Parts, ledger: Ledger) -> Iterator[str]:
-    """Yield the address of a gateway in a process of its own, over this ledger."""
+    """Yield the address of a separate gateway process for this ledger."""
     told = {"BROKER_URL": ledger.settings.broker, "DATABASE_URL": ledger.settings.database, "MODEL": MODEL}
     environment = clean_environment({f"TAMIS_{name}": value for name, value in told.items()})
     gateway = Gateway(parts.folder / f"gateway-{uuid4().hex[:8]}", environment, usual_port=None)
@@ -177,7 +177,7 @@ def gateway_of(parts: Parts, ledger: Ledger) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the tables as Markdown."""
+    """Print the tables, in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.walk", description=__doc__)
     parser.add_argument("--records", type=int, default=RECORDS)
     parser.add_argument("--short", action="store_true", help=f"{SHORT_RECORDS} records: shows that it works")

@@ -1,4 +1,4 @@
-"""How long a person waits for a page of the work list of a large batch, and for a decision, over HTTP."""
+"""A person's wait, over HTTP, for a page of a large batch's work list, and for a decision."""
 
 import statistics
 import time
@@ -71,7 +71,7 @@ DECIDE = (
 
 
 def work_list(parts: Parts, options: Options) -> list[Table]:
-    """A batch that one person has read a twentieth of: pages of its work list, and decisions."""
+    """Measure pages of the work list, and decisions, for a batch of which a person has read a twentieth."""
     count = options.items or (SHORT_ITEMS if options.short else ITEMS)
     repetitions = options.repetitions or (SHORT_REPETITIONS if options.short else REPETITIONS)
     given = records(count)
@@ -123,7 +123,7 @@ def decide(ledger: Ledger, batch_id: str) -> None:
 
 @contextmanager
 def asking(parts: Parts, ledger: Ledger) -> Iterator[httpx.Client]:
-    """Yield whoever asks a gateway in a process of its own, with a key that may read and decide."""
+    """Yield an HTTP client for a separate gateway process, with a key that may read and decide."""
     told = {"BROKER_URL": ledger.settings.broker, "DATABASE_URL": ledger.settings.database, "MODEL": MODEL}
     environment = clean_environment({f"TAMIS_{name}": value for name, value in told.items()})
     gateway = Gateway(parts.folder / f"gateway-{uuid4().hex[:8]}", environment, usual_port=None)
@@ -139,7 +139,7 @@ def asking(parts: Parts, ledger: Ledger) -> Iterator[httpx.Client]:
 
 
 def measured(do: Callable[[], Any], repetitions: int) -> tuple[Any, list[float]]:
-    """Return what it last answered, and the milliseconds of each run but the first."""
+    """Return the last answer of `do`, and the milliseconds of each run except the first."""
     answer, runs = do(), []
     for _ in range(repetitions):
         started = time.perf_counter()

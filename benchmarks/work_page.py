@@ -1,7 +1,7 @@
-"""How long a person waits on the page of a large batch: for its first record, a filter, a decision, the next record.
+"""A person's wait on the page of a large batch: for the first record, a filter, a decision, the next record.
 
-In a real Chromium, over a gateway in a process of its own; nobody else asks. It needs what the tests need:
-`pip install '.[test]'` and a chromium on the path.
+Measured in a real Chromium with a separate gateway process that serves no other user. The benchmark needs
+`pip install '.[test]'`, and a chromium on the path.
 """
 
 import argparse
@@ -83,7 +83,7 @@ UNTIL = """async (within) => {
 
 
 def work_page(running: Parts, count: int, rows: int, repetitions: int) -> Table:
-    """Open the work list of so many records, filter it and decide, over and over; then the table of `rows` records."""
+    """Measure the work list of `count` records (open, filter, decide), then the table of `rows` records."""
     with running.ledger() as ledger, gateway_of(running, ledger) as base, chromium() as browser:
         given = records(count)
         batch = ledger.client.submit(QUESTION, given)
@@ -106,7 +106,7 @@ def work_page(running: Parts, count: int, rows: int, repetitions: int) -> Table:
 
 
 def measure(page: Page, address: str, given: Sequence[dict[str, Any]], repetitions: int) -> Table:
-    """Return the waits on the work list at an address, where somebody is signed in; the records that were given it."""
+    """Return the waits on the work list at `address`. A person is signed in, and the batch has the records `given`."""
     page.add_init_script(f"({WATCH})()")
     rows = [_row("the first record", FIRST_VIEW, _first_views(page, address, repetitions))]
     rows += [
@@ -127,7 +127,7 @@ def measure(page: Page, address: str, given: Sequence[dict[str, Any]], repetitio
 
 
 def measure_table(page: Page, address: str, rows: int, repetitions: int) -> list[list[Cell]]:
-    """Return two waits: from the address to the table sorted by confidence; from a key to the row that shows it."""
+    """Return two waits: until the table is shown sorted by confidence, and from a key to the row with its decision."""
     tables, decisions = [], []
     for n in range(repetitions):
         began = time.perf_counter()
@@ -149,7 +149,7 @@ def measure_table(page: Page, address: str, rows: int, repetitions: int) -> list
 
 
 def searches(given: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Return what is searched for: a word of many records, which fill the page at once, and the title of one."""
+    """Return the texts to search for: a word of many records, which fill the page at once, and a title."""
     return {"a word of many": given[0]["title"].split()[1], "a title": given[len(given) // 2]["title"]}
 
 
@@ -204,13 +204,13 @@ def _decided(page: Page, address: str, count: int) -> tuple[list[float], list[fl
 
 
 def _until(page: Page, condition: str) -> None:
-    """Wait on the page itself: what a policy of its own keeps from it, playwright's own waiting needs."""
+    """Wait on the page itself. Its content security policy forbids playwright's own way of waiting."""
     if not page.evaluate(UNTIL.replace("CONDITION", condition), READY_WITHIN):
         raise TimeoutError(f"not within {READY_WITHIN} ms: {condition}")
 
 
 def main() -> None:
-    """Print the table as Markdown."""
+    """Print the table, in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.work_page", description=__doc__)
     parser.add_argument("--records", type=int, default=ITEMS)
     parser.add_argument("--short", action="store_true", help=f"{SHORT_ITEMS} records: shows that it works")

@@ -1,9 +1,9 @@
-"""`make compose-check`: docker-compose.yml brought up for real, disturbed, and found to have lost nothing.
+"""`make compose-check`: start the services of docker-compose.yml, disturb them, and check that nothing is lost.
 
-The demonstration's citations are screened through the gateway with an LLM double. Then the worker is scaled to three,
-and many copies of the citations must each end once while one container is killed and Redis is stopped for 20 s. Needs a
-Docker engine, Compose, and root where images must be made (`deploy/check/stand-ins`). `--short` takes fewer copies,
-stops Redis for 10 s, and leaves Prometheus out.
+The demo's citations are screened through the gateway, with a double of the LLM. Then the worker is scaled to three.
+Many copies of the citations must each end once, while a container is killed and Redis is stopped for 20 s. The check
+needs a Docker engine, Compose, and root if images must be made (`deploy/check/stand-ins`). `--short` uses fewer copies,
+stops Redis for 10 s, and skips Prometheus.
 """
 
 import argparse
@@ -36,7 +36,7 @@ LEAST_LIMITS = ("Memory", "NanoCpus", "PidsLimit")
 
 
 def asked(port: int, method: str, path: str, *, body: object = None, headers: dict[str, str] | None = None) -> bytes:
-    """The body of an answer. Raises `CheckFailed` for any but a good one."""
+    """Return the body of an HTTP answer. Raise `CheckFailed` for a status of 400 or more."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         text = None if body is None else json.dumps(body)
@@ -52,13 +52,13 @@ def asked(port: int, method: str, path: str, *, body: object = None, headers: di
 
 
 def expect(holds: object, what: str) -> None:
-    """Raise `CheckFailed` where something does not hold."""
+    """Raise `CheckFailed` with the message `what` if `holds` is false."""
     if not holds:
         raise CheckFailed(what)
 
 
 class Pipeline:
-    """A caller of the gateway with a key of its own."""
+    """A caller of the gateway with its own key."""
 
     def __init__(self, services: Services) -> None:
         self._port = services.gateway_port
@@ -73,7 +73,7 @@ class Pipeline:
         return str(standing["batch"]["id"])
 
     def counts(self, batch: str) -> dict[str, int]:
-        """Asserts the accounting identity at every read."""
+        """Return the counts of a batch. Raise `CheckFailed` if they do not add up to the number of items."""
         standing = json.loads(asked(self._port, "GET", f"/v1/batches/{batch}", headers=self._headers))
         counts: dict[str, int] = standing["batch"]["counts"]
         expect(
@@ -91,7 +91,7 @@ class Pipeline:
 
 
 def citations(copies: int) -> list[dict[str, Any]]:
-    """The demonstration's records so many times, each copy with a number, so that no answer serves for two."""
+    """Return copies of the demo's records. Each has a number, so that no cached answer fits two copies."""
     records = read_records(CITATIONS)
     return [
         record | {"id": f"{record['id']}-{copy}", "title": f"{record['title']} (copy {copy})"}
@@ -101,12 +101,12 @@ def citations(copies: int) -> list[dict[str, Any]]:
 
 
 def calls(services: Services) -> int:
-    """Calls that the double has had."""
+    """Return the number of calls to the LLM double so far."""
     return int(json.loads(asked(services.double_port, "GET", "/double/count"))["calls"])
 
 
 def check_containers(services: Services) -> None:
-    """Each runs with bounds, as nobody, without rights, and no secret is in its variables or on its command line."""
+    """Check that containers have limits, do not run as root, and show no secret in variables or command lines."""
     named = ("postgres_password", "flower_password", "llm_api_key", "webhook_secret")
     secrets = {name: services.secret(name) for name in named}
     for name in ("broker_url", "worker_database_url", "gateway_database_url"):
@@ -125,7 +125,7 @@ def check_containers(services: Services) -> None:
 
 
 def check_flower(services: Services) -> None:
-    """It asks for its password, and knows tasks."""
+    """Check that Flower requires its password, and serves its page of tasks."""
     try:
         asked(services.flower_port, "GET", "/api/workers")
     except CheckFailed as error:
@@ -139,7 +139,7 @@ def check_flower(services: Services) -> None:
 
 
 def check_metrics(services: Services) -> None:
-    """Prometheus finds every worker by its service's name."""
+    """Check that Prometheus finds every worker by the name of the service."""
     services.compose("--profile", "observability", "up", "--detach", "prometheus")
     services.wait_until_healthy()
 
@@ -152,7 +152,7 @@ def check_metrics(services: Services) -> None:
 
 
 def scale(services: Services) -> None:
-    """As many workers as are wanted, all well; one of them says so by the probe that docker-compose.yml gives it."""
+    """Start `WORKERS` workers, and check that all are healthy, and that the probe of docker-compose.yml works."""
     services.compose("up", "--detach", "--no-recreate", "--scale", f"worker={WORKERS}", "worker")
     services.wait_until_healthy()
     expect(len(services.containers("worker")) == WORKERS, f"not {WORKERS} workers run")
@@ -161,7 +161,7 @@ def scale(services: Services) -> None:
 
 
 def disturb(services: Services, pipeline: Pipeline, *, copies: int, away: float) -> None:
-    """Kill a container, take Redis away: every item ends once, and few calls are paid twice."""
+    """Kill a container and stop Redis. Check that every item ends once, and few calls are paid twice."""
     items, before = citations(copies), calls(services)
     batch = pipeline.submit(items)
 
@@ -198,7 +198,7 @@ def disturb(services: Services, pipeline: Pipeline, *, copies: int, away: float)
 
 
 def check(*, short: bool) -> None:
-    """Raises `CheckFailed` at the first thing that is not as it should be."""
+    """Run all checks. Raise `CheckFailed` at the first failure."""
     say("making what is missing of the base images")
     ran(STAND_INS, "make", "python", "redis", "postgres", *(() if short else ("prom/prometheus",)))
     say("making wheels")
@@ -221,7 +221,7 @@ def check(*, short: bool) -> None:
 
 
 def make_wheels(folder: Path) -> None:
-    """What the image installs, by this machine's pip: a build container may reach no package index."""
+    """Make the wheels for the image with this machine's pip, because a build container may reach no package index."""
     wanted = re.match(r"FROM python:(\d+\.\d+)", dockerfile_base())
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     expect(wanted and wanted[1] == here, f"wheels are made by the Python of the image, and this is {here}")
@@ -232,7 +232,7 @@ def make_wheels(folder: Path) -> None:
 
 
 def dockerfile_base() -> str:
-    """The line that names the image below."""
+    """Return the line of the Dockerfile that names the base image."""
     lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
     return next(line for line in lines if line.startswith("FROM "))
 

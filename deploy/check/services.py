@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml under a project of their own, on free ports, until the `with` block ends."""
+"""The services of docker-compose.yml in a separate Compose project, on free ports, until a `with` block ends."""
 
 import json
 import os
@@ -22,17 +22,17 @@ LOOK_EVERY = 0.5  # s
 
 
 class CheckFailed(Exception):
-    """Something was found that should not be."""
+    """The error of a check that failed. The message says what is wrong."""
 
 
 def say(line: str) -> None:
-    """One line of progress."""
+    """Print one line of progress."""
     sys.stdout.write(f"{time.strftime('%H:%M:%S')} {line}\n")
     sys.stdout.flush()
 
 
 def program(name: str) -> str:
-    """Its path. Raises `CheckFailed` where there is none."""
+    """Return the path of a program. Raise `CheckFailed` if it is not installed."""
     found = shutil.which(name)
     if found is None:
         raise CheckFailed(f"{name} is not installed")
@@ -40,7 +40,7 @@ def program(name: str) -> str:
 
 
 def ran(*command: str, env: dict[str, str] | None = None) -> str:
-    """What a command said. Raises `CheckFailed` with both outputs where it fails."""
+    """Return the output of a command. Raise `CheckFailed`, with both of its outputs, if the command fails."""
     done = subprocess.run(
         command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=COMMAND_WITHIN
     )
@@ -52,7 +52,7 @@ def ran(*command: str, env: dict[str, str] | None = None) -> str:
 
 
 def wait_until(condition: Callable[[], object], *, within: float, what: str) -> None:
-    """Return as soon as `condition()` is true. Raises `CheckFailed` after `within` seconds."""
+    """Wait until `condition()` is true. Raise `CheckFailed` after `within` seconds."""
     deadline = time.monotonic() + within
     while not condition():
         if time.monotonic() > deadline:
@@ -61,7 +61,7 @@ def wait_until(condition: Callable[[], object], *, within: float, what: str) -> 
 
 
 def compose_command() -> tuple[str, ...]:
-    """Compose v2 where the engine's client has it, else the older program."""
+    """Return the command for Compose: v2 if the Docker client has it, else the older program."""
     docker = program("docker")
     probe = subprocess.run([docker, "compose", "version"], capture_output=True, check=False)
     return (docker, "compose") if probe.returncode == 0 else (program("docker-compose"),)
@@ -74,10 +74,10 @@ def free_port() -> int:
 
 
 class Services:
-    """All services but those of a profile; what fails shows the services' logs."""
+    """All services except those of a profile. After a failure their logs are printed."""
 
     def __init__(self, **settings: str) -> None:
-        """`settings`: variables of docker-compose.yml."""
+        """Choose free ports. `settings`: variables of docker-compose.yml."""
         self.docker = program("docker")
         self._compose = compose_command()
         self._secrets = tempfile.TemporaryDirectory(prefix="tamis-check-secrets-")
@@ -107,25 +107,25 @@ class Services:
         self._end(failed=kind is not None)
 
     def compose(self, *arguments: str) -> str:
-        """What Compose said."""
+        """Run Compose, and return its output."""
         files = [word for file in FILES for word in ("--file", file)]
         return ran(*self._compose, "--project-name", PROJECT, *files, *arguments, env=self._environment)
 
     def containers(self, service: str | None = None) -> list[str]:
-        """The ids of the containers that run."""
+        """Return the ids of the running containers, of one service or of all."""
         filters = ["--filter", f"label=com.docker.compose.project={PROJECT}"]
         if service is not None:
             filters += ["--filter", f"label=com.docker.compose.service={service}"]
         return ran(self.docker, "ps", "--quiet", "--no-trunc", *filters).split()
 
     def inspected(self) -> list[dict[str, Any]]:
-        """What the engine says of the containers that run."""
+        """Return Docker's description of each running container."""
         running = self.containers()
         found: list[dict[str, Any]] = json.loads(ran(self.docker, "inspect", *running)) if running else []
         return found
 
     def wait_until_healthy(self) -> None:
-        """Return when every container that runs, and has a health check, is healthy."""
+        """Wait until every running container with a health check is healthy."""
 
         def well() -> bool:
             states = [found["State"] for found in self.inspected()]
@@ -139,7 +139,7 @@ class Services:
         return (Path(self._secrets.name) / name).read_text("utf-8").strip()
 
     def _end(self, *, failed: bool) -> None:
-        """Tear everything down, after a failure with the logs before it."""
+        """Remove everything. After a failure, print the logs first."""
         try:
             if failed:
                 sys.stderr.write(self.compose("logs", "--no-color", "--tail=60"))

@@ -1,8 +1,7 @@
-"""Docstrings for fields that have none: the comment at a field's line, and for a mirrored method the method it mirrors.
+"""An extension of griffe that makes docstrings for the site's API reference (`mkdocs.yml`). It is not installed.
 
-A session in a docstring is shown as code.
-
-Griffe loads this extension while the site's API reference is built (`mkdocs.yml`); nothing of it is installed.
+A field gets the comment on its line. An asynchronous method gets a link to the method that it mirrors. A Python session
+in a docstring is shown as code.
 """
 
 import io
@@ -26,15 +25,15 @@ _SESSION = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)  # to the next empty li
 
 
 class DocumentedFields(griffe.Extension):
-    """Gives each attribute of the sources the words that stand beside it."""
+    """Gives each attribute without a docstring the comment on its line."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
-        """Called for each object once it is complete."""
+        """Show Python sessions as code. Griffe calls this for each complete object."""
         if obj.docstring is not None:
             obj.docstring.value = _SESSION.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **kwargs: Any) -> None:
-        """Called for each attribute that griffe finds; the name and the keywords are griffe's."""
+        """Set the docstring of an attribute. Griffe calls this for each attribute."""
         method = mirrored(str(attr.value))
         if attr.docstring is None and (words := method or comment(attr)):
             attr.docstring = griffe.Docstring(words, parent=attr)
@@ -43,7 +42,7 @@ class DocumentedFields(griffe.Extension):
 
 
 def mirrored(value: str) -> str | None:
-    """What an asynchronous method does: the synchronous one of the same name, awaited."""
+    """Return the docstring of an asynchronous method: a link to its synchronous method. None for other values."""
     found = _MIRRORED.match(value)
     if found is None:
         return None
@@ -52,7 +51,7 @@ def mirrored(value: str) -> str | None:
 
 
 def comment(attr: griffe.Attribute) -> str | None:
-    """The comment at the end of a field's lines, as a sentence; None where there is none, or only a linter's."""
+    """Return the comment at the end of a field's lines, as a sentence; None if there is none, or only a linter's."""
     lines = "".join(
         attr.lines_collection[attr.filepath][line - 1] + "\n" for line in range(attr.lineno, attr.endlineno + 1)
     )

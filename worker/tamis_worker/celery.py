@@ -1,7 +1,7 @@
 """The application for Celery's own tools: `celery -A tamis_worker.celery worker|inspect|control|events|flower|...`.
 
-It is made at its first use, from the usual settings (`TAMIS_BROKER_URL`, or a stack that runs here). It has the key
-prefix of all Tamis keys in Redis. `worker` is the worker that `tamis worker` starts.
+The application is made at its first use, from the usual settings (`TAMIS_BROKER_URL`, or a stack that runs on this
+machine). It uses the key prefix of Tamis in Redis. `celery worker` starts the same worker as `tamis worker`.
 """
 
 import logging
@@ -44,7 +44,7 @@ class Worker:
     """A worker of Tamis, instead of the usual worker of `celery worker`."""
 
     def __init__(self, **options: Any) -> None:
-        """Raise `click.UsageError` for an option without meaning here, with its replacement."""
+        """Read the options. Raise `click.UsageError` for an option that Tamis does not use, with its replacement."""
         from .config.settings import WorkerSettings
 
         self.exitcode = 0

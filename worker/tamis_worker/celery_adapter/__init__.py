@@ -1,1 +1,1 @@
-"""Celery's internals: the receipt of messages, and their acknowledgement."""
+"""The adapter to Celery's internals: it receives messages, and acknowledges them."""

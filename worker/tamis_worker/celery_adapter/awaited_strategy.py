@@ -1,14 +1,14 @@
 """The strategies for tasks that Celery itself completes: tasks that services send by name, and aggregates.
 
-**Tasks that services send by name.** The loop awaits their answers, without threads. Then Celery takes over: its one
-thread stores the result, counts the parts of the sender's chords, sends chained tasks and events, and acknowledges. So
-hundreds of tasks wait without a thread, and behave as in Celery. If a worker ends before, another gets the message.
+**Tasks that services send by name.** The event loop awaits their answers, without threads. Then Celery's only thread
+stores the result, counts the parts of the sender's chords, sends chained tasks and events, and acknowledges. So many
+tasks wait without a thread, and behave as in Celery. If the worker ends first, another worker gets the message.
 
-**Aggregates.** Celery takes their messages after a check that they are ours. For an invalid body Celery would raise an
-exception on the consumer's thread, and end all consuming: one foreign message would stop every worker that fetches it.
+**Aggregates** close shards. Celery takes their messages only if their form is ours. For an invalid body Celery would
+raise an exception on the consumer's thread, so one foreign message would stop every worker that fetches it.
 
-**Celery's display of a service's task** (`SentRequest`), in events and `celery inspect`, has no content. The sender's
-`argsrepr` and Celery's texts for result and error hold records' texts. The sender still gets them whole.
+**Celery's display of a service's task** (`SentRequest`), in events and `celery inspect`, has no content, because
+arguments, result and error contain texts of records. The sender still gets the whole result.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ Answer = Callable[["SentTask"], Awaitable[Any]]
 
 @dataclass(frozen=True)
 class SentTask:
-    """A task in its sent form."""
+    """A task as a service sent it."""
 
     id: str
     name: str
@@ -67,7 +67,7 @@ class SentTask:
 
     @classmethod
     def of(cls, message: Any) -> "SentTask":
-        """Return the task of a message. Raise `ValueError`, `TypeError` or `KeyError` if the message holds none."""
+        """Return the task in a message. Raise `ValueError`, `TypeError` or `KeyError` if there is no valid task."""
         headers = message.headers
         args, kwargs, _ = message.payload
         if not (isinstance(headers["id"], str) and isinstance(args, list) and isinstance(kwargs, dict)):
@@ -76,10 +76,13 @@ class SentTask:
 
 
 class AwaitedStrategy:
-    """Takes messages on the consumer's thread, awaits answers on the loop, passes both to Celery's own strategy."""
+    """Takes messages on the consumer's thread, awaits answers on the loop, passes both to Celery's own strategy.
+
+    All methods are called on the consumer's thread.
+    """
 
     def __init__(self, loop: LoopThread, answer: Answer) -> None:
-        """`answer` is awaited on the loop; its exception is the task's failure."""
+        """Prepare the strategy. `answer` is awaited on the loop, and its exception is the task's failure."""
         self._loop = loop
         self._answer = answer
         self._waiting: set[asyncio.Task[None]] = set()  # on the loop
@@ -88,7 +91,7 @@ class AwaitedStrategy:
         self.due: ThreadMailbox[Callable[[], None]] = ThreadMailbox()  # actions for the consumer's thread
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-        """Return the receiver for a task's messages; Celery requests one per task and connection."""
+        """Return the receiver for a task's messages. Celery requests a receiver for each task and connection."""
         usual = default(task, app, consumer)
 
         def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any) -> None:
@@ -126,12 +129,12 @@ class AwaitedStrategy:
         return receive
 
     def settle(self) -> None:
-        """Hand over answered tasks, and acknowledge finished ones; on the consumer's thread."""
+        """Pass answered tasks to Celery, and acknowledge finished tasks."""
         for do in self.due.take():
             do()
 
     def finish(self) -> None:
-        """Return when answered tasks are acknowledged, or after the time limit; on the consumer's thread."""
+        """Wait until answered tasks are acknowledged, at most 10 seconds."""
         until = time.monotonic() + HAND_OVER_WITHIN
         self.settle()
         while self._handed_over and time.monotonic() < until:
@@ -139,7 +142,7 @@ class AwaitedStrategy:
             self.settle()
 
     def forget(self) -> None:
-        """Drop all tasks of the present connection; on the consumer's thread."""
+        """Drop all tasks of the present connection."""
         self._connection, self._handed_over = object(), 0
         self._loop.call_soon(self._cancel)
 
@@ -167,10 +170,10 @@ class AwaitedStrategy:
 
 
 def taken_answer(task: Any) -> Any:
-    """Return the answer that came with the task; in the task's body. Raise it if it is an error.
+    """Return the answer that the strategy passed to a running task, or raise it if it is an error.
 
-    Raise `Ignore` for a task with a stored result, such as one whose message came twice. Its following tasks have been
-    sent; only its part of a chord may be uncounted, which counts once.
+    If the task's message came twice and a result is stored, count its part of a chord and raise `Ignore`. A part
+    counts only once, and the task's chained tasks have been sent.
     """
     request = task.request
     kept = task.backend.get_task_meta(request.id, cache=False)
@@ -197,7 +200,7 @@ def asked_words(task: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> st
 
 
 def result_words(task: str, kwargs: Mapping[str, Any], result: Any) -> str:
-    """Return the result of a task: a decision as for an item (`include 0.92`), or a batch's id."""
+    """Return the display of a task's result: a decision (`include 0.92`), or a batch's id."""
     if task == wire.SUBMIT:
         return str(result)
     operation = EvaluateRequest.model_validate({**kwargs, "item": {}}).parsed
@@ -206,7 +209,7 @@ def result_words(task: str, kwargs: Mapping[str, Any], result: Any) -> str:
 
 
 def error_words(error: Exception) -> str:
-    """Return the kind of an error; without a kind, its name."""
+    """Return the kind of an error, or the name of its class if it has no kind."""
     kind = str(error).partition(":")[0]
     return kind if isinstance(error, OperationFailed) and kind in KINDS else type(error).__name__
 
@@ -216,20 +219,20 @@ NAME = re.compile(r"\w+(?=\()")  # of an exception's class, in its `repr`
 
 
 def without_content(headers: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> None:
-    """Replace the arguments in a message's headers by the task's identification."""
+    """Replace the arguments in a message's headers by a label of the task."""
     headers["argsrepr"] = asked_words(headers["task"], args, kwargs)
     headers["kwargsrepr"] = "{}"
 
 
 class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
-    """A request of Celery whose headers are `without_content`."""
+    """A request of Celery whose headers and events contain no text of a record."""
 
     def info(self, safe: bool = False) -> dict[str, Any]:
         """Return the fields for `inspect`: never the arguments."""
         return {**super().info(safe=True), "kwargs": {}}
 
     def send_event(self, event: str, **fields: Any) -> None:
-        """Send an event as for an item: its decision, or the kind of its error without a traceback."""
+        """Send an event. It has the decision as its result, or the kind of an error without a traceback."""
         answer = self.request_dict.get(ANSWER)
         if "result" in fields:
             fields["result"] = result_words(self.type, self.kwargs, answer)
@@ -240,13 +243,13 @@ class SentRequest(Request):  # type: ignore[misc] # Celery ships no types
 
 
 def _name(shown: str) -> str:
-    """Return the name of an error after the answer."""
+    """Return the name of an exception's class, from its `repr`."""
     match = NAME.match(shown)
     return "error" if match is None else match[0]
 
 
 def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-    """Return the receiver for a task's messages, as Celery's strategy does; it refuses all but aggregates."""
+    """Return the receiver for an aggregate's messages: Celery's own, after a check of the message's form."""
     usual = default(task, app, consumer)
 
     def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any, **options: Any) -> None:
@@ -260,9 +263,9 @@ def aggregate_strategy(task: Any, app: Celery, consumer: Any) -> Callable[..., N
 
 
 def send_aggregated(task: Any, came_to: str) -> None:
-    """Send an aggregate's result to Celery's events, on the aggregate's own thread.
+    """Send an aggregate's result as an event of Celery, on the aggregate's own thread.
 
-    It has its own state: as a success, every counter of Flower would count it as an item.
+    The event is not Celery's success, because Flower's counters would count it as an item.
     """
     request = task.request
     if request.id is None:

@@ -1,10 +1,10 @@
-"""Celery's worker and its consumer, with a step that settles during a connection, and before the last one closes.
+"""Celery's worker and its consumer, with a step that acknowledges finished items in groups.
 
 One process takes the messages of all queues, with one thread of Celery's own, for aggregates.
 
-The channel to Redis is replaced too, for paused consumption and for a server in trouble. Kombu ends the process if
-Redis, when full, delivers a message and refuses to record that. It also does so if it cannot return messages after a
-lost connection. Here the message is taken, or left, nevertheless: the ledger knows the finished items.
+The channel to Redis is changed too, so that it can pause, and survives a server in trouble. Kombu ends the process if a
+full Redis refuses to record a delivery, or if messages cannot return after a lost connection. Here the process
+continues, because the ledger knows the finished items.
 """
 
 import json
@@ -41,17 +41,17 @@ log = logging.getLogger(__name__)
 
 
 class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships no types
-    """The consumer of every worker; brokers other than RabbitMQ have no such queues anyway."""
+    """The consumer of every worker. It declares no delay queues, which Celery uses only on RabbitMQ."""
 
     class Blueprint(Consumer.Blueprint):  # type: ignore[misc]
-        """The same steps, except one."""
+        """Celery's steps, except the step for delay queues."""
 
         default_steps: ClassVar[list[str]] = [step for step in Consumer.Blueprint.default_steps if step != _DELAYS]
 
     foreign: ForeignMessages  # set by the step that settles, before a message is taken
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
-        """Return the receiver for messages; Celery's own would end at a message whose task is a list."""
+        """Return the receiver for messages. Unlike Celery's, it survives a message whose task is a list."""
         usual = super().create_task_handler(*args, **options)
 
         def receive(message: Any) -> None:
@@ -71,7 +71,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
         self.foreign.refuse(message, names_no_task())
 
     def on_unknown_task(self, body: Any, message: Any, exc: KeyError) -> None:
-        """Refuse a message of an unregistered task; its sender gets the failure as the result."""
+        """Refuse a message of an unregistered task. Its sender gets the failure as the result."""
         name = exc.args[0]
         self.foreign.refuse(message, unknown_task(name, VERSION))
         task_id = message.headers.get("id")
@@ -79,7 +79,7 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
             self.tell_not_registered(task_id, str(name))
 
     def on_invalid_task(self, body: Any, message: Any, exc: Exception) -> None:
-        """Refuse a message with wrong arguments, or with a body in a form that is never loaded."""
+        """Refuse a message with wrong arguments, or with a body of another type than JSON."""
         refused = isinstance(exc, InvalidTaskError)
         self.foreign.refuse(message, str(exc) if refused else unreadable(message.content_type, exc))
 
@@ -99,13 +99,13 @@ class ConsumerWithoutDelayQueues(Consumer):  # type: ignore[misc] # Celery ships
 
 
 class UnrepeatedEvents(EventDispatcher):  # type: ignore[misc] # Celery ships no types
-    """The events of a worker: each is sent once, and kept for the next connection if the broker is away.
+    """The events of a worker. If the broker is away, an event is kept for the next connection, not repeated.
 
-    Celery repeats a heartbeat until the broker is back, in the thread that also has to notice a stop.
+    Celery repeats a heartbeat until the broker is back, on the thread that must also notice a request to stop.
     """
 
     def send(self, type: str, *args: Any, retry: bool = False, **fields: Any) -> None:  # noqa: A002 - Celery's name
-        """Send an event, or keep it; `retry` is ignored."""
+        """Send an event, or keep it for the next connection. `retry` is ignored."""
         super().send(type, *args, **fields)
 
 
@@ -119,9 +119,10 @@ AWAITED_AT_ONCE = 500  # messages of services, in one worker, beside its items
 
 
 def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, foreign: ForeignMessages) -> None:
-    """Make the workers of an application settle; each of its item tasks uses `strategy` as its `Strategy`.
+    """Add the consumer and the steps of Tamis to the workers of an application.
 
-    The tasks that services send by name use `awaited`. `foreign` refuses messages that no worker understands.
+    `strategy` takes items, `awaited` tasks that services send by name. `foreign` refuses messages that no worker
+    understands.
     """
     app.conf.worker_consumer = f"{ConsumerWithoutDelayQueues.__module__}:{ConsumerWithoutDelayQueues.__name__}"
     app.events.dispatcher_cls = UnrepeatedEvents
@@ -131,10 +132,7 @@ def install(app: Celery, strategy: ItemStrategy, awaited: AwaitedStrategy, forei
 
 
 def work(app: Celery, *, name: str, items_at_once: int, log_level: str) -> int:
-    """Take messages until the process is asked to stop; return its exit code.
-
-    Celery silently drops unknown options, so the contract test has a row for each of these.
-    """
+    """Take messages until the process is asked to stop, and return its exit code."""
     worker = app.Worker(
         hostname=name,
         pool="threads",
@@ -192,7 +190,7 @@ class _Settling(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships n
 
 
 class _Awaiting(bootsteps.StartStopStep):  # type: ignore[misc] # Celery ships no types
-    """A step that takes services' messages over its own channel, so that they use no places of items."""
+    """A step that takes services' messages over its own channel, so that they do not count as items in flight."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
     strategy: ClassVar[ItemStrategy]
@@ -226,10 +224,10 @@ def install_resilient_qos(
     refused: Callable[[Exception], None],
     no_message: Callable[[str, bytes, str], None],
 ) -> None:
-    """Make a consumer's channel pause while `holds_back()`, and survive refusals of Redis and invalid messages.
+    """Make a consumer's channel pause while `holds_back()` is True, and survive refusals and invalid entries of Redis.
 
-    `refused` receives each refusal; `no_message` the queue, the bytes and the error of an invalid entry. Call it before
-    the first message; channels of other brokers stay unchanged.
+    `refused` receives each refusal, `no_message` the queue, the bytes and the error of an invalid entry. Call this
+    before the first message. Channels of other brokers stay unchanged.
     """
     if not isinstance(channel, redis_transport.Channel):
         return
@@ -267,7 +265,7 @@ def install_resilient_qos(
 
 
 def is_message(raw: bytes) -> bool:
-    """Return True if kombu can make a message of a list's element, and return it to its queue."""
+    """Return True if kombu can read a message from an entry of a Redis list, and can return it."""
     try:
         envelope = json.loads(raw)
     except (ValueError, RecursionError):
@@ -280,7 +278,7 @@ def is_message(raw: bytes) -> bool:
 
 
 class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no types
-    """The delivered, unacknowledged messages in this process and, if Redis accepts them, in Redis."""
+    """The messages that are delivered but not acknowledged, in this process and, if Redis accepts them, in Redis."""
 
     def __init__(
         self, channel: Any, prefetch_count: int, holds_back: Callable[[], bool], refused: Callable[[Exception], None]
@@ -306,7 +304,7 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
         self._release(delivery_tag, partial(super().reject, requeue=requeue))
 
     def _release(self, delivery_tag: str, release: Callable[[str], None]) -> None:
-        """Release a message here in any case: if Redis still has it, it comes again, and costs nothing."""
+        """Release a message in this process in any case. If Redis still has it, it comes again, at no cost."""
         try:
             release(delivery_tag)
         except Exception as error:  # of any kind: for a lost connection kombu has no error of its own
@@ -316,7 +314,7 @@ class ResilientQoS(redis_transport.QoS):  # type: ignore[misc] # kombu ships no 
             QoS.ack(self, delivery_tag)  # or it would use a place here for ever
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
-        """Return unacknowledged messages to their queues, if Redis accepts them; at the end of a connection."""
+        """Return unacknowledged messages to their queues at the end of a connection, if Redis accepts them."""
         try:
             super().restore_unacked_once(stderr)
         except Exception as error:  # including kombu's own errors, which would end the process

@@ -1,9 +1,9 @@
 """A delivery: an item's message from the broker, until its acknowledgement.
 
-Deliveries are settled in groups: count the parts of their chords, send the events, acknowledge the messages.
+Deliveries are settled in groups: their chord parts are counted, their events sent, their messages acknowledged.
 
 Items can be revoked by headers, Celery's way to name tasks without their ids: `batch_id=UUID` names the items of a
-batch, `item=UUID/INDEX` a single one. Messages do not carry them, because they follow from the arguments.
+batch, `item=UUID/INDEX` one item. Messages do not contain these headers, which follow from the arguments.
 """
 
 import logging
@@ -35,7 +35,7 @@ BATCH, ITEM = "batch_id", "item"
 
 
 class Delivery:
-    """One message of one item, with the parts of a request that Celery, chords and events need."""
+    """One message of one item, with the fields that Celery, chords and events need."""
 
     __slots__ = (
         "__weakref__", "acknowledged", "args", "body", "end", "eventer", "group", "id", "key", "message", "name",
@@ -43,7 +43,7 @@ class Delivery:
     )  # fmt: skip
 
     def __init__(self, message: Any, task: Any, eventer: Any) -> None:
-        """Raise `ValueError`, `TypeError` or `KeyError` if the message is not an item's."""
+        """Read a message. Raise `ValueError`, `TypeError` or `KeyError` if it is no item's message."""
         headers = message.headers
         (batch_id, index), _, embedded = message.payload
         self.message = message
@@ -98,7 +98,7 @@ class Delivery:
             self.eventer.send("task-started", uuid=self.id)
 
     def send_retried(self, kind: ErrorKind) -> None:
-        """Send Celery's event for a failed call before another one."""
+        """Send Celery's event for a failed call that is repeated."""
         if self._eventful:
             self.eventer.send("task-retried", uuid=self.id, exception=kind.value, traceback=None)
 
@@ -114,10 +114,10 @@ class Delivery:
 
 
 def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
-    """Return the event of an end, with its fields.
+    """Return the event for the end of an item, with its fields.
 
-    Of Celery's states only SUCCESS, FAILURE and REVOKED end a started task: `task-rejected` leaves it started. Other
-    ends have states of their own, as Celery allows, so that Celery's counters omit them.
+    Only Celery's states SUCCESS, FAILURE and REVOKED end a started task. `task-returned` and `task-skipped` are events
+    of Tamis, so that Celery's counters omit them.
     """
     match end:
         case ItemDecided(words):
@@ -135,10 +135,10 @@ def _end_event(end: ItemEnd, seconds: float) -> tuple[str, dict[str, Any]]:
 
 
 def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Settle deliveries of one connection; return the deliveries that could not be acknowledged.
+    """Settle deliveries of one connection, and return the deliveries that could not be acknowledged.
 
-    Deliveries not begun are neither counted nor acknowledged: their messages return to the queue. The reconciler
-    repairs other failures.
+    A delivery that was not begun is neither counted nor acknowledged, so its message returns to the queue. The
+    reconciler repairs uncounted chord parts.
     """
     begun = [delivery for delivery in deliveries if delivery.end is not NoOutcome.NOT_BEGUN]
     _count_parts(begun)
@@ -148,7 +148,7 @@ def settle(deliveries: Sequence[Delivery]) -> list[Delivery]:
 
 
 def acknowledge(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    """Acknowledge messages of one connection; return the failed ones. Repetition is harmless."""
+    """Acknowledge messages of one connection and return the failed messages. A repetition is harmless."""
     try:
         _acknowledge(deliveries)
     except Exception as error:  # it is tried again; after a lost connection the messages come again
@@ -193,7 +193,7 @@ def _acknowledge(deliveries: Sequence[Delivery]) -> None:
 
 @dataclass(frozen=True)
 class Named:
-    """The items that headers name, by any of the headers."""
+    """The items that headers name. Each header adds its items."""
 
     batch_ids: frozenset[UUID]
     keys: frozenset[ItemKey]
@@ -208,9 +208,9 @@ def stamps_of(key: ItemKey) -> dict[str, str]:
 
 
 def named_by(headers: object) -> Named:
-    """Return the items that headers name, in Celery's form: a mapping to one value or many, or `name=value` texts.
+    """Return the items that headers name, in Celery's form: a mapping to one or many values, or `name=value` texts.
 
-    Raise `ValueError` if they name none.
+    Raise `ValueError` if a header is unknown or invalid, or if there is none.
     """
     batch_ids: set[UUID] = set()
     keys: set[ItemKey] = set()

@@ -1,8 +1,8 @@
 """Messages that no worker understands: each is counted, described in the log, and acknowledged.
 
-Their content is never loaded or run. Any part may have any type, because any sender may have written it.
+Their content is never loaded or run. Any part may have any type, because any program may have written it.
 
-Each reason is one sentence, with the sender's likely mistake.
+The reason in the log is one sentence, with the sender's likely mistake.
 """
 
 import logging
@@ -39,7 +39,7 @@ class _Refused:
 
 
 class LogAllowance:
-    """A limit on described messages per minute, which begins with the first of them."""
+    """A limit on the messages that the log describes within a minute of the first."""
 
     def __init__(self, most: int = SAID_A_MINUTE, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = most
@@ -59,12 +59,12 @@ class LogAllowance:
 
 
 class ForeignMessages:
-    """The refusal of messages; all of it on the consumer's thread."""
+    """The refusal of messages. Use it on the consumer's thread only."""
 
     def __init__(
         self, redact: Redact, *, measures: Measures = NULL_MEASURES, allowance: LogAllowance | None = None
     ) -> None:
-        """`redact` removes the secrets of this process from log lines."""
+        """Begin without messages. `redact` removes the secrets of this process from log lines."""
         self._redact = redact
         self._measures = measures
         self._allowance = allowance or LogAllowance()
@@ -75,18 +75,18 @@ class ForeignMessages:
         self.held = 0  # not acknowledged yet; readable from any thread
 
     def refuse(self, message: Any, why: str) -> None:
-        """Describe a message of kombu in the log, and have it acknowledged."""
+        """Describe a message of kombu in the log. `settle` acknowledges it later."""
         headers, delivery = _mapping(message.headers), _mapping(message.delivery_info)
         self._count(why, delivery.get("routing_key"), headers.get("task"), headers.get("id"), message.body)
         self.held += 1
         self.refused.put(_Refused(message))
 
     def refuse_bytes(self, queue: str, raw: bytes, why: str) -> None:
-        """Describe bytes that are no message, and have left their queue."""
+        """Describe, in the log, bytes from a queue that are no message."""
         self._count(why, queue, None, None, raw)
 
     def tell_unsaid(self) -> None:
-        """Log the number of messages that were not described."""
+        """Log the number of messages that the limit left without a description."""
         if self._unsaid:
             log.warning("%d more messages that no worker understands", self._unsaid)
             self._unsaid = 0
@@ -114,7 +114,7 @@ class ForeignMessages:
         self.held = 0
 
     def finish(self) -> None:
-        """Acknowledge and report the rest, while the worker stops."""
+        """Acknowledge and report the remaining messages, while the worker stops."""
         self.settle()
         self.acknowledge_again()
         self.tell_unsaid()
@@ -139,7 +139,7 @@ def names_no_task() -> str:
 
 
 def unknown_task(name: object, version: str) -> str:
-    """Return the reason for a task that is not registered here; `version`: of this Tamis."""
+    """Return the reason for a task that is not registered in this release (`version`) of Tamis."""
     return (
         f"Tamis {version} has no task {name!r}: the name is misspelt, or it belongs to another release, or to another "
         "service, which should use queues of its own"
@@ -147,7 +147,7 @@ def unknown_task(name: object, version: str) -> str:
 
 
 def unreadable(content_type: object, error: BaseException) -> str:
-    """Return the reason for an unread body: it has another type than JSON, or is no valid JSON."""
+    """Return the reason for a body that was not read: it is of another type than JSON, or no valid JSON."""
     if content_type != JSON:
         return (
             f"its body is of the type {content_type!r}, and workers read {JSON} alone, whatever the sender's is: "
@@ -172,7 +172,7 @@ def _said(error: BaseException) -> str:
 
 
 def _shown(part: Any, redact: Redact) -> str:
-    """Return a part as one line, without secrets."""
+    """Return the beginning of a message's part as one line, without secrets."""
     if part is None:
         return "-"
     if isinstance(part, bytes | bytearray | memoryview):

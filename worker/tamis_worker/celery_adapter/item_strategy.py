@@ -1,12 +1,12 @@
-"""The strategy for items: their receipt from Celery, and their settlement after the outcome is committed.
+"""The strategy for items: how a worker takes their messages, and settles them after the outcome is committed.
 
 Celery's own strategy uses a waiting thread and several exchanges with the broker for each item. Here the worker's one
-event loop takes the items, and the consumer's thread settles in groups: chord parts, acknowledgements, events. It uses
-two of Celery's extension points: a task's `Strategy`, which takes its messages, and a bootstep of the consumer.
+event loop evaluates the items. The consumer's thread settles them in groups: it counts chord parts, sends events and
+acknowledges messages. Celery offers two extension points for this: a task's `Strategy`, which takes its messages, and a
+bootstep of the consumer.
 
-`Revocations` knows the items here that must end as cancelled, because a user revoked their tasks in Celery's tools.
-Those tools know only ids. The id of a queued message does not show its item. So it is remembered, as in Celery, and
-compared when the message comes.
+`Revocations` cancels items in this process whose tasks a user revoked in Celery's tools. Those tools know only the ids
+of tasks. If the message of a revoked id is still queued, the id is kept, as in Celery, until the message comes.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from .foreign_messages import wrong_arguments
 SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two checks for the broker's return
 MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
-LOOK_EVERY = 1.0  # messages: the usual window of one batch, 4 shards of 500
+LOOK_EVERY = 1.0  # seconds between two checks for items in flight while the worker stops
 TAKES = "a batch's id and the index of an item, and what Celery sends with them in a chord"
 
 log = logging.getLogger(__name__)
@@ -46,8 +46,10 @@ log = logging.getLogger(__name__)
 class ItemStrategy:
     """Takes messages on the consumer's thread, evaluates items on the loop, settles on the consumer's thread.
 
-    `stop_within`: longest wait, in seconds, of a stopping worker for its items in flight. While `backpressure` reports
-    trouble, no message is taken.
+    Properties may be read from any thread. Methods are called on the consumer's thread, except `ended`.
+
+    `stop_within`: seconds that a stopping worker waits for its items in flight. While `backpressure` reports trouble,
+    no message is taken.
     """
 
     loop: LoopThread
@@ -56,7 +58,7 @@ class ItemStrategy:
     stop_within: float
     backpressure: Backpressure = field(default_factory=Backpressure)
     tell_refused: Callable[[Exception], None] = lambda error: None  # receives the broker's refusals, on the loop
-    # Items that wait without a call: as many others are taken instead. Called from any thread, as are:
+    # Number of items that wait without a call: as many others are taken instead. Called from any thread, as are:
     standing_aside: Callable[[], int] = lambda: 0
     foreign_taken: Callable[[], int] = lambda: 0  # number of messages refused so far
     foreign_held: Callable[[], int] = lambda: 0  # number of these that are not acknowledged yet
@@ -76,26 +78,26 @@ class ItemStrategy:
 
     @property
     def taken(self) -> int:
-        """Return the number of messages so far: items, aggregates and foreign ones; from any thread."""
+        """The number of messages so far: of items, aggregates and foreign senders."""
         return self.foreign_taken() + int(state.all_total_count[0])
 
     @property
     def in_flight(self) -> int:
-        """Return the number of messages, of all kinds, that use a place; from any thread."""
+        """The number of messages in flight, without those in `aside`."""
         return len(self._unsettled) - self.aside + len(state.reserved_requests) + self.foreign_held()
 
     @property
     def evaluating(self) -> int:
-        """Return the number of items in evaluation; from any thread."""
+        """The number of items in evaluation."""
         return len(self._tasks)
 
     @property
     def aside(self) -> int:
-        """Return the number of held messages that use no place; from any thread."""
+        """The number of items that wait without a call, so that others are taken."""
         return min(self.standing_aside(), MOST_ASIDE)
 
     def __call__(self, task: Any, app: Celery, consumer: Any) -> Callable[..., None]:
-        """Return the receiver for a task's messages; Celery requests one per task and connection."""
+        """Return the receiver for a task's messages. Celery requests a receiver for each task and connection."""
         eventer = consumer.event_dispatcher
 
         def receive(message: Any, body: Any, ack: Any, reject: Any, callbacks: Any) -> None:
@@ -109,11 +111,11 @@ class ItemStrategy:
         return receive
 
     def holds_back(self) -> bool:
-        """Return True if no message may be taken now; on the consumer's thread."""
+        """Return True if no message may be taken now."""
         return self.backpressure.trouble is not None
 
     def await_broker(self) -> None:
-        """Return when the broker serves again, or the worker must stop; on the consumer's thread.
+        """Wait until the broker works again, or the worker must stop.
 
         Celery would retry for ever, with tracebacks or at growing intervals.
         """
@@ -124,11 +126,11 @@ class ItemStrategy:
             pause.wait(RECONNECT_EVERY)
 
     def refused(self, error: Exception) -> None:
-        """Pass on a refusal of the broker; on the consumer's thread."""
+        """Report a refusal of the broker to the loop."""
         self.loop.call_soon(lambda: self.tell_refused(error))
 
     def settle(self) -> None:
-        """Settle finished items; on the consumer's thread."""
+        """Settle finished items."""
         finished = self.finished.take()
         self.tell_retries()  # before the ends of the same items, which were taken first: so no retry is late
         for start in range(0, len(finished), SETTLED_AT_ONCE):
@@ -143,16 +145,16 @@ class ItemStrategy:
                 self._unacknowledged += settle(mine)
 
     def tell_retries(self) -> None:
-        """Send Celery's events for repeated calls; on the consumer's thread."""
+        """Send Celery's events for repeated calls."""
         while self._retries:
             delivery, kind = self._retries.popleft()
             if delivery in self._unsettled:
                 delivery.send_retried(kind)
 
     def acknowledge_again(self) -> None:
-        """Acknowledge messages whose acknowledgement failed; on the consumer's thread.
+        """Acknowledge messages whose acknowledgement failed.
 
-        Unacknowledged messages count as in flight for the consumer, which would end without room, alive but idle.
+        For the consumer, unacknowledged messages are in flight. In time they would keep it from taking others.
         """
         if self._unacknowledged:
             late, self._unacknowledged = self._unacknowledged, []
@@ -172,7 +174,7 @@ class ItemStrategy:
             consumer.qos.decrement_eventually(-change)
 
     def finish(self) -> None:
-        """Settle until no item is in flight, or until the time limit; on the consumer's thread."""
+        """Settle until no item is in flight, or until the time limit."""
         while self._unsettled and self._has_time():
             self.finished.wait(LOOK_EVERY)
             self.settle()
@@ -180,9 +182,10 @@ class ItemStrategy:
             log.warning("%d items are left in flight; they are evaluated again elsewhere", len(self._unsettled))
 
     async def ended(self) -> None:
-        """Return when no item is in evaluation, or at the time limit; on the loop, before parts are closed.
+        """Wait until no item is in evaluation, or until the time limit.
 
-        Unlike `finish`, it also covers items whose messages came over a lost connection.
+        Await it on the loop, before the worker's parts are closed. Unlike `finish`, it also covers items whose messages
+        came over a lost connection.
         """
         while self._tasks and self._has_time():
             await asyncio.wait(self._tasks, timeout=LOOK_EVERY)
@@ -234,7 +237,8 @@ class ItemStrategy:
 class Revocations:
     """The items of one worker process, by the ids of their tasks.
 
-    `cancel` ends an item as cancelled, and with True also cuts off its call in flight; both are called on the loop.
+    `cancel` ends an item as cancelled, and with True also cuts off its call in flight. It is called on the loop, like
+    `forget`, `begins` and `ended`. The other methods are called on the consumer's thread.
     """
 
     loop: LoopThread
@@ -243,33 +247,33 @@ class Revocations:
     _open: set[Delivery] = field(init=False, default_factory=set)  # taken, not ended; changed on the loop only
 
     def taken(self, delivery: Delivery) -> None:
-        """Record a received message; on the consumer's thread."""
+        """Record a received message."""
         state.requests[delivery.id] = delivery
 
     def settled(self, delivery: Delivery) -> None:
-        """Forget a settled message; on the consumer's thread."""
+        """Forget a settled message."""
         if state.requests.get(delivery.id) is delivery:  # it may have been delivered again since
             del state.requests[delivery.id]
 
     def deliveries(self) -> list[Delivery]:
-        """Return the unsettled deliveries; on the consumer's thread."""
+        """Return the unsettled deliveries."""
         return [request for request in state.requests.values() if isinstance(request, Delivery)]
 
     def revoke(self, deliveries: Collection[Delivery], *, cut: bool) -> list[Delivery]:
-        """Cancel the items; return the deliveries that had not ended. On the consumer's thread."""
+        """Cancel the items, and return the deliveries that had not ended."""
         going_on = [delivery for delivery in deliveries if delivery in self._open]
         for delivery in deliveries:  # the loop takes an unseen delivery before it runs this
             self.loop.call_soon(partial(self._revoked, delivery, cut))
         return going_on
 
     def begins(self, delivery: Delivery) -> None:
-        """Record the start of an item's evaluation; on the loop."""
+        """Record the start of an item's evaluation."""
         self._open.add(delivery)
         if delivery.id in state.revoked:
             self.cancel(delivery.key, False)
 
     def ended(self, delivery: Delivery) -> None:
-        """Record that an item is finished here; on the loop."""
+        """Record that an item is finished in this process."""
         self._open.discard(delivery)
         self.forget(delivery.key)
 

@@ -1,7 +1,7 @@
 """Celery's remote control: each command of `celery control` and `celery inspect` acts on the engine, or is refused.
 
-Celery's own commands act on its thread pool, requests and rate limits. Items have none of these, so the commands would
-report success without effect. Commands neither here nor in `REFUSED` are Celery's own.
+Celery's own commands act on its thread pool, requests and rate limits. Items use none of these, so the commands would
+report success without effect. Commands that are neither here nor in `REFUSED` are Celery's own.
 """
 
 import io
@@ -67,17 +67,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class EngineControls:
-    """The worker's functions for the commands; called on the consumer's thread.
+    """The worker's functions that the commands call, on the consumer's thread.
 
     `report`, `cancel_items` and `cancel_waiting` wait for the worker's loop. They raise `TimeoutError` if that takes
-    too long; the latter two also raise `LedgerUnavailable`.
+    too long. `cancel_items` and `cancel_waiting` also raise `LedgerUnavailable`.
     """
 
-    report: Callable[[], Mapping[str, Any]]  # contents of the engine now
-    settings: Callable[[], Mapping[str, Any]]  # without secrets
-    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels waiting ones; returns their number
+    report: Callable[[], Mapping[str, Any]]  # returns the engine's present figures
+    settings: Callable[[], Mapping[str, Any]]  # returns the settings without secrets
+    cancel_items: Callable[[Sequence[ItemKey]], int]  # cancels the waiting items among them; returns their number
     cancel_waiting: Callable[[Collection[UUID]], int]  # cancels all waiting items of some batches; returns their number
-    is_claimed: Callable[[ItemKey], bool]
+    is_claimed: Callable[[ItemKey], bool]  # True: the item is being evaluated in this process
     drain: Callable[[], None]  # finishes items in flight, and returns waiting ones
     redact: Callable[[str], str]
 
@@ -96,7 +96,7 @@ class RemoteControl:
         Panel.data.update({name: ours[id(usual)] for name, usual in celerys.items() if id(usual) in ours})
 
     def commands(self) -> dict[str, Command]:
-        """Return the commands that differ from Celery's, by name."""
+        """Return the commands that replace Celery's, by name."""
         return {
             **{name: partial(_refuse, reason) for name, reason in REFUSED.items()},
             "active": self.active,
@@ -119,7 +119,7 @@ class RemoteControl:
     # Items
 
     def revoke(self, _: Any, task_id: object, terminate: bool = False, **__: object) -> Reply:
-        """End the items of some tasks as cancelled; `terminate` cuts off their calls in flight."""
+        """End the items of some tasks as cancelled. `terminate`: cut off their calls in flight too."""
         ids = [task_id] if isinstance(task_id, str) else list(dict.fromkeys(_list(task_id)))
         if not ids:
             return _error("no id of a task is given")
@@ -139,11 +139,11 @@ class RemoteControl:
         return _ok("; ".join(words))
 
     def terminate(self, panel: Any, signal: object, task_id: object, **_: object) -> Reply:
-        """Revoke, and cut off calls in flight, for every signal: there is no process to receive it."""
+        """Revoke items, and cut off their calls in flight. The signal is ignored: no child process could receive it."""
         return self.revoke(panel, task_id, terminate=True)
 
     def revoke_by_stamped_headers(self, _: Any, headers: object, terminate: bool = False, **__: object) -> Reply:
-        """End the items that headers name as cancelled: waiting ones anywhere, and those here."""
+        """Cancel the items that headers name: the waiting items of all workers, and the items in this process."""
         try:
             named = named_by(headers)
         except ValueError as error:
@@ -165,12 +165,12 @@ class RemoteControl:
         return [request.info(safe=safe) for request in list(state.active_requests) if self._is_active(request)]
 
     def reserved(self, _: Any, **__: object) -> list[dict[str, Any]]:
-        """Return the tasks that are taken but not begun: unclaimed items, queued aggregates."""
+        """Return the tasks that were received but not begun: unclaimed items, queued aggregates."""
         taken = {*state.reserved_requests, *state.active_requests}
         return [request.info() for request in taken if not self._is_active(request)]
 
     def query_task(self, _: Any, ids: object, **__: object) -> dict[str, tuple[str, dict[str, Any]]]:
-        """Return the tasks here with these ids, each as active or reserved."""
+        """Return the tasks in this process that have these ids, each as active or reserved."""
         wanted = [ids] if isinstance(ids, str) else _list(ids)
         here = [state.requests[id_] for id_ in wanted if id_ in state.requests]
         return {request.id: ("active" if self._is_active(request) else "reserved", request.info()) for request in here}
@@ -183,7 +183,7 @@ class RemoteControl:
     # The worker
 
     def stats(self, panel: Any, **_: object) -> Reply:
-        """Return Celery's figures of the process, and the engine's under `tamis`."""
+        """Return Celery's figures of the process, and the engine's figures under `tamis`."""
         return {**panel.consumer.controller.stats(), "tamis": dict(self.engine.report())}
 
     def conf(self, panel: Any, with_defaults: bool = False, **_: object) -> Reply:
@@ -191,7 +191,7 @@ class RemoteControl:
         return {**control.conf(panel, with_defaults=with_defaults), "tamis": dict(self.engine.settings())}
 
     def shutdown(self, _: Any, msg: str = "Got shutdown from remote", **__: object) -> Reply:
-        """Stop as on SIGTERM: calls in flight are finished, waiting items are returned."""
+        """Stop the worker as on SIGTERM: it finishes calls in flight, and returns waiting items."""
         log.warning("the worker stops by remote control: %s", msg)
         self.engine.drain()
         state.should_stop = 0
@@ -214,7 +214,10 @@ def enable_events(panel: Any) -> Reply:
 
 
 def disable_events(panel: Any) -> Reply:
-    """Stop task events; worker events continue. Celery's own command has no effect while all are sent."""
+    """Stop the events of tasks. Events of the worker continue.
+
+    Celery's own command has no effect while all groups are sent.
+    """
     if (dispatcher := panel.consumer.event_dispatcher) is None:
         return _error("there is no connection for events now")
     sent = not dispatcher.groups or "task" in dispatcher.groups
@@ -237,7 +240,7 @@ def memsample(_: Any, **__: object) -> Any:
 
 
 def memdump(_: Any, samples: int = 10, **__: object) -> Any:
-    """Return some of the samples, and the memory after a garbage collection."""
+    """Return some samples of `memsample`, and the memory after a garbage collection."""
     if debug.ps() is None:
         return _no_psutil()
     out = io.StringIO()

@@ -1,7 +1,6 @@
-"""The options of `celery worker`: the options that a worker of Tamis uses, and the replacements of the others.
+"""The options of `celery worker`: the options that a worker of Tamis uses, and the replacements for other options.
 
-Celery silently drops options that an application does not read. Here the worker uses an option of `celery.bin.worker`,
-or does not start.
+Celery silently drops options that an application does not read. Tamis uses an option, or does not start the worker.
 """
 
 import os
@@ -62,7 +61,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """The options of `celery worker` for its worker; None: not set."""
+    """The options of `celery worker` that the worker uses. None: not set."""
 
     name: str | None = None
     log_level: int | None = None
@@ -70,9 +69,10 @@ class WorkerOptions:
 
     @classmethod
     def read(cls, options: Mapping[str, Any], servers: Mapping[str, str]) -> "WorkerOptions":
-        """Return the options; `servers` are the URLs of the settings, by the names in `SERVERS`.
+        """Return the options that the worker uses.
 
-        Raise `click.UsageError` for an unused option, with its replacement.
+        `servers`: the URLs of the worker's settings, by the variables that `SERVERS` names. Raise `click.UsageError`
+        for any other option, with its replacement.
         """
         chosen = _given(options)
         if getattr(chosen.get("pool"), "__module__", None) == POOL:
@@ -88,18 +88,15 @@ class WorkerOptions:
         return cls(chosen.get("hostname"), chosen.get("loglevel"), chosen.get("pidfile"))
 
     def lock(self) -> None:
-        """Write the process's number into its file, if one is set.
-
-        Celery reports an error and ends the process if another process has that file.
-        """
+        """Write the process's number into the file `pid_file`, if set. End the process if another process has it."""
         if self.pid_file is not None:
             create_pidlock(self.pid_file)
 
 
 def write_into_log_file(options: Mapping[str, Any]) -> None:
-    """Write this process's output into the file of `--logfile`, if set.
+    """Redirect this process's output to the file of `--logfile`, if set.
 
-    Call it before any message about the options: in the background there is no other output.
+    Call it before any message about the options, because a process in the background has no other output.
     """
     path = _given(options).get("logfile")
     if path is None:
@@ -111,7 +108,7 @@ def write_into_log_file(options: Mapping[str, Any]) -> None:
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options from a command line or the environment; without a command, all that are set."""
+    """Return the options that the command line or the environment sets. If no command runs, return all set options."""
     context = click.get_current_context(silent=True)
     if context is None:
         return {name: value for name, value in options.items() if value is not None}
@@ -120,6 +117,6 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _configuration() -> list[str]:
-    """Return Celery's own settings after a command's options, such as `worker.prefetch_multiplier=4`."""
+    """Return Celery's settings that follow a command's options, such as `worker.prefetch_multiplier=4`."""
     context = click.get_current_context(silent=True)
     return [] if context is None else list(context.args)

@@ -1,4 +1,4 @@
-"""The settings of a worker, beyond a producer's: LLM, speed and patience."""
+"""The settings of a worker, in addition to a producer's: LLM, limits, speed and times."""
 
 import ipaddress
 import json
@@ -32,7 +32,7 @@ FLOWER_PASSWORD = re.compile(rf"[\w.~-]{{{FLOWER_PASSWORD_LENGTH},}}", re.ASCII)
 
 
 def _object(text: Any) -> Any:
-    """Return the JSON object of a variable's or a file's text. No message repeats it: it may hold secrets."""
+    """Return the JSON object in the text of a variable or file. The text may be secret, so no message repeats it."""
     with suppress(ValueError, RecursionError):
         value = json.loads(text) if isinstance(text, str) else text
         if isinstance(value, dict):
@@ -54,15 +54,15 @@ HeadersSetting = Annotated[dict[str, SecretStr], BeforeValidator(_hidden), Befor
 
 @dataclass(frozen=True)
 class Policy:
-    """How long things are kept; None: for ever."""
+    """The time that finished batches and cached answers are kept. None: for ever."""
 
     batches: timedelta | None = None
     answers: timedelta | None = None
-    archive: Path | None = None  # folder for archives of batches before deletion
+    archive: Path | None = None  # folder for archives of batches before deletion; None: no archive
 
     @property
     def deletes(self) -> bool:
-        """Return True if anything is ever deleted."""
+        """True if batches or answers are ever deleted."""
         return self.batches is not None or self.answers is not None
 
 
@@ -246,7 +246,7 @@ class WorkerSettings(ProducerSettings):
 
 
 def is_loopback(address: str) -> bool:
-    """Return True if only this machine can reach a listening address; no address means all of them."""
+    """Return True if only this machine can reach a listening address. An empty address means all addresses: False."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

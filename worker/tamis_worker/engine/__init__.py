@@ -1,1 +1,1 @@
-"""From a claimed item to its result: limiter, LLM, validation, repair, commit."""
+"""The evaluation of an item, from its claim to its recorded result."""

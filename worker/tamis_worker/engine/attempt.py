@@ -1,6 +1,6 @@
-"""One question to a model as a step machine: from each reply to the next step, up to a value, a failure or a pause.
+"""One question to a model as a state machine: each reply leads to the next step, until a value, a failure or a pause.
 
-| step | action of its driver |
+| step | action of the caller |
 |---|---|
 | `Ask` | makes the call, and passes its outcome to `Attempt.next` |
 | `Wait` | sleeps, then takes the next step |
@@ -9,11 +9,11 @@
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
 
-Pure: it has no clock, endpoint or randomness. `retry` contains the rules. This file keeps their inputs: counted calls,
+This file uses no clock, endpoint or randomness. `retry` contains the rules, and this file their inputs: counted calls,
 used deadline, earlier errors and the next request.
 
-`read_reply` returns the operation's value of a reply. An unusable answer is repaired: the question is asked once more,
-with the defect of the answer.
+`read_reply` returns the value that the operation reads from a reply. If an answer is unusable, the question is asked
+once more, with a description of the answer's defect.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ReadContent(Generic[T]):
-    """The text of a model after the operation has read it."""
+    """The value that an operation read from a model's text."""
 
     value: T
     deviations: tuple[str, ...] = ()  # harmless deviations from the requested form
-    probability: float | None = None  # of inclusion, from the tokens; None: unknown. Also in the value
+    probability: float | None = None  # of inclusion, from the tokens; None: unknown. The value contains it too
 
     def weighed(self, probability: float | None) -> "ReadContent[T]":
-        """Return the same with the probability of its decision."""
+        """Return a copy with the probability of inclusion. None leaves the content unchanged."""
         if probability is None:
             return self
         value = replace(self.value, probability=probability) if isinstance(self.value, Decided) else self.value
@@ -58,15 +58,15 @@ class UsableAnswer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome(Generic[T]):
-    """The end of one call, with the inputs of the next decision."""
+    """The end of one call, with the inputs for the next step."""
 
     reply: Reply
     read: UsableAnswer[T] | CallError  # result of `read_reply`
-    seconds: float  # of the item's deadline
+    seconds: float  # time of the call that counts against the item's deadline
     jitter: float  # in [0, 1), drawn for every call
-    refusals: int = 0  # calls of the process refused like this one in a row; 0: not refused
-    anew: bool = False  # the model is now asked in another way, so the question can be repeated
-    hopeless: str | None = None  # why no answer of the model could be used, however it was asked
+    refusals: int = 0  # refused calls of the process in a row, with this call; 0: this call was not refused
+    anew: bool = False  # the request format has changed, so the question can be repeated
+    hopeless: str | None = None  # why no answer of the model was usable in any request format; None: not so
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A step: wait, which counts against the item's deadline."""
+    """A step: wait. The time counts against the item's deadline."""
 
     seconds: float
     then: Ask
@@ -86,7 +86,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class EndpointPause:
-    """A step: block all calls to the endpoint, which counts against no deadline."""
+    """A step: block all calls to the endpoint and model. The time counts against no deadline."""
 
     seconds: float
     then: Ask
@@ -94,7 +94,7 @@ class EndpointPause:
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
-    """A step: use this value, and keep its answer."""
+    """A step: use this value, and store the answer in the cache."""
 
     value: T
     answer: ChatAnswer
@@ -103,7 +103,7 @@ class Done(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """A step: end without a value, for this reason."""
+    """A step: end the question with this failure."""
 
     failure: Failure
 
@@ -120,10 +120,10 @@ Step: TypeAlias = Next[T] | Halt
 
 
 class Attempt(Generic[T]):
-    """The steps of one question. Begin with `first`; call `next` once after each `Ask`."""
+    """The steps of one question. Begin with `first`, and call `next` once after each `Ask`."""
 
     def __init__(self, request: ChatRequest, policy: RetryPolicy, *, worked: float = 0.0) -> None:
-        """`worked`: seconds of the item's deadline that its earlier questions used."""
+        """Begin a question. The item's earlier questions used `worked` seconds of its deadline."""
         self._request = request
         self._policy = policy
         self._before = self._worked = worked
@@ -190,13 +190,13 @@ class Attempt(Generic[T]):
 
 
 def unusable(reason: Malformed | InvalidAnswer) -> CallError:
-    """Return the error for an unusable answer. Its usage was counted with the answer."""
+    """Return the error for an unusable answer. Its tokens are already counted, so the error has no usage."""
     kind = ErrorKind.MALFORMED if isinstance(reason, Malformed) else ErrorKind.INVALID
     return CallError(kind, str(reason)[:500])
 
 
 def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> ChatRequest:
-    """Return the question with the unusable answer and its defect."""
+    """Return the question with the unusable answer and a request to correct its defect."""
     return replace(
         request,
         messages=(
@@ -214,7 +214,7 @@ def repaired(request: ChatRequest, answer: ChatAnswer, error: CallError) -> Chat
 def read_reply(
     reply: Reply, schema: Schema, parse: Callable[[object], T], decision: DecisionField | None = None
 ) -> UsableAnswer[T] | CallError:
-    """Return `parse`'s value of a reply, or the error; with the probability of its decision."""
+    """Return the value that `parse` reads from a reply, with the probability of its decision; or the error."""
     if isinstance(reply, CallError):
         return reply
     read = read_content(reply.content, schema, parse)
@@ -226,7 +226,7 @@ def read_reply(
 
 
 def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> ReadContent[T] | CallError:
-    """Return `parse`'s value of a model's text, or the error."""
+    """Return the value that `parse` reads from a model's text, or the error of an unusable text."""
     try:
         read = read_answer(content, schema)
         return ReadContent(parse(read.value), read.deviations)
@@ -235,7 +235,7 @@ def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> 
 
 
 def _pause(error: CallError, outcome: CallOutcome[T]) -> Pause:
-    """Return the pause of a batch after a refusal, or for a model without usable answers."""
+    """Return the pause of a batch after refused calls, or for a model without usable answers."""
     if outcome.hopeless is not None:
         return Pause(kind=PauseKind.UNUSABLE_ANSWERS, message=outcome.hopeless)
     message = error.message if error.everyone else f"{error.message} ({outcome.refusals} calls in a row)"

@@ -1,9 +1,9 @@
-"""Backpressure: no work begins whose result the servers could not accept.
+"""Backpressure: no work begins if the ledger or the broker could not accept its result.
 
-Parts that use the ledger or the broker repeatedly report success and failure here. While either is in trouble, no item
-is claimed; while the ledger is, no call begins, because a paid answer must be stored. Calls in flight finish, and their
-answers are kept. Trouble ends when every part that reported it has succeeded again. The log gets one line at its
-beginning and one at its end.
+The parts of a worker that use the ledger or the broker report success and failure here. While either server is in
+trouble, no item is claimed. While the ledger is in trouble, no call begins either: a paid answer must be stored. Calls
+in flight finish, and their answers are kept. Trouble ends when every part that reported it has succeeded again. The log
+shows its beginning and its end.
 
 A probe writes to Redis every second, because a full or read-only Redis still answers pings.
 """
@@ -59,7 +59,7 @@ class Trouble:
 
 
 class Backpressure:
-    """The state of the servers as seen by one worker process; on its loop, but `trouble` is safe from any thread."""
+    """The state of the servers as seen by one worker process. Use it on the loop, but `trouble` from any thread."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -71,7 +71,7 @@ class Backpressure:
 
     @property
     def trouble(self) -> Trouble | None:
-        """The present trouble, first that of the ledger; None if there is none."""
+        """The ledger's trouble, else the broker's; None if both work."""
         return self._troubles.get(RequiredServer.LEDGER) or self._troubles.get(RequiredServer.BROKER)
 
     @property
@@ -84,17 +84,17 @@ class Backpressure:
         return server in self._troubles
 
     async def clear(self) -> None:
-        """Return when items may be claimed; at once without trouble."""
+        """Wait until both servers work, so that items may be claimed."""
         while self._troubles:
             await self._over[next(iter(self._troubles))].wait()
 
     async def clear_for_calls(self) -> None:
-        """Return when calls may begin; at once if the ledger accepts results."""
+        """Wait until the ledger accepts results, so that calls may begin."""
         while self.calls_wait:
             await self._over[RequiredServer.LEDGER].wait()
 
     def failed(self, server: RequiredServer, source: str, reason: object) -> None:
-        """Record that `source` could not reach a server; it will try again."""
+        """Record that the part `source` could not reach a server. The part must try again, and report success."""
         self._failing[server].add(source)
         if server not in self._troubles:
             trouble = Trouble(server, str(reason), self._clock())
@@ -103,7 +103,7 @@ class Backpressure:
             log.warning("%s: %s", NEEDED_FOR[server], trouble.reason)
 
     def worked(self, server: RequiredServer, source: str) -> None:
-        """Record that `source` reached a server."""
+        """Record that the part `source` reached a server."""
         failing = self._failing[server]
         if source not in failing:
             return
@@ -115,10 +115,10 @@ class Backpressure:
 
 
 class BrokerProbe:
-    """The probe that writes a small key to each server."""
+    """The probe that writes a small key to each Redis server."""
 
     def __init__(self, urls: Iterable[str], backpressure: Backpressure) -> None:
-        """`urls`: the broker's first. Each Redis server is probed once, even with several databases; no others."""
+        """Choose the Redis servers among `urls`; the first URL is the broker's. Several databases are one server."""
         self._backpressure = backpressure
         self._urls: dict[str, str] = {}
         self._broker: str | None = None  # its place, if it is Redis
@@ -149,7 +149,7 @@ class BrokerProbe:
                     await client.aclose()
 
     def noticed(self, error: Exception) -> None:
-        """Record that the broker refused another request: it is in trouble until the next probe."""
+        """Record that the broker refused a request of another part. The trouble lasts until a probe succeeds."""
         if self._broker is not None:
             self._failed(self._broker, error)
 

@@ -1,8 +1,8 @@
 """Interrupts: if a worker stops or a batch no longer runs, calls in flight finish, and waiting items are returned.
 
-Any process may pause or cancel a batch, so the worker asks the ledger about its batches. If a claim was requested after
-a batch was halted, and granted, the batch runs again. An item that is cancelled, or whose claim another worker has, is
-halted alone.
+Any process may pause or cancel a batch, so the worker asks the ledger about its batches. If the ledger grants a claim
+that was requested after the batch was halted here, the batch runs again. If an item is cancelled, or another worker has
+its claim, only that item is halted.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ log = logging.getLogger(__name__)
 
 
 class Halted(Exception):
-    """The worker stops, or the batch no longer runs: return the item. No call was cut off."""
+    """Raised if the worker stops, or the batch or item is halted: return the item. No call was cut off."""
 
 
 class CutOff(Exception):
-    """A call was cut off, because its item was cancelled without waiting for the call."""
+    """Raised if a call was cut off, because its item was cancelled without waiting for the call."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """The state of a batch with items here. Generations count the events of all batches."""
+    """The state of a batch with items in this process. Generations number the claims and halts of all batches."""
 
     items: int = 0
     granted: int = 0  # the generation of the latest claim
@@ -52,10 +52,10 @@ class _Wait:
 
 
 class BatchInterrupts:
-    """The interrupts of one worker process; used on its loop only."""
+    """The interrupts of one worker process. Use them on its loop only."""
 
     def __init__(self, write: Write) -> None:
-        """`write` pauses a batch in the ledger."""
+        """Begin without batches. `write` pauses a batch in the ledger."""
         self._write = write
         self.stopped = False  # True after `stop`
         self.generation = 0  # the current one; read before a claim is requested
@@ -73,9 +73,9 @@ class BatchInterrupts:
         self._end_waits(self._waiting)
 
     async def pause(self, batch_id: UUID, pause: Pause) -> None:
-        """Pause a batch in the ledger for all workers, and halt it here; return when both are done.
+        """Pause a batch in the ledger for all workers, and halt it in this process.
 
-        If the ledger is unavailable, wait: no other work is possible without it.
+        While the ledger is unavailable, the method waits, because no other work is possible without the ledger.
         """
         async with self._pausing:  # of many calls with the same cause, the first one writes
             if self._is_halted(batch_id):
@@ -99,9 +99,9 @@ class BatchInterrupts:
         self._end_waits([task for task, wait in self._waiting.items() if wait.item in self._revoked])
 
     def cancel(self, item: Item, *, cut: bool = False) -> None:
-        """Cancel an item that is here: end its waits, and with `cut` its calls in flight too.
+        """Cancel an item in this process: end its waits, and if `cut` is True its calls in flight too.
 
-        Without `cut`, calls in flight finish. Call `forget` when the item is no longer here.
+        Otherwise calls in flight finish. Call `forget` when the item has left this process.
         """
         self._cancelled.add(item)
         self._end_waits([task for task, wait in self._waiting.items() if wait.item == item])
@@ -109,16 +109,16 @@ class BatchInterrupts:
             self._end_waits([task for task, caller in self._calling.items() if caller == item])
 
     def forget(self, item: Item) -> None:
-        """Forget a cancellation: it does not apply to a later claim."""
+        """Forget an item's cancellation, so that it does not apply to a later claim."""
         self._cancelled.discard(item)
 
     def cancels(self, item: Item) -> bool:
-        """Return whether an item that is here is cancelled."""
+        """Return whether an item in this process is cancelled."""
         return item in self._cancelled
 
     @contextmanager
     def held(self, batch_id: UUID, generation: int, *, index: int) -> Iterator[None]:
-        """Hold an item of the batch during its evaluation; its claim was requested in this generation."""
+        """Register an item of the batch during its evaluation. Its claim was requested in `generation`."""
         item = (batch_id, index)
         self._revoked.discard(item)  # a late revocation, for an earlier claim
         before = _item.set(item)
@@ -137,7 +137,7 @@ class BatchInterrupts:
 
     @contextmanager
     def interruptible(self, batch_id: UUID) -> Iterator[None]:
-        """Wrap a wait for a batch: raise `Halted` if the worker stops or the batch is halted."""
+        """Wrap a wait: raise `Halted` if the worker stops, the batch is halted, or the item is cancelled or lost."""
         item = _item.get()
         if self.stopped or self._is_halted(batch_id) or item in self._revoked or item in self._cancelled:
             raise Halted
@@ -172,9 +172,9 @@ class BatchInterrupts:
             self._interrupted.discard(task)
 
     async def refresh(self, not_running: Callable[[Collection[UUID]], Awaitable[Collection[UUID]]]) -> list[UUID]:
-        """Ask once which batches with items here no longer run, and halt them.
+        """Ask `not_running` once which batches in this process no longer run, and halt them.
 
-        Return the halted batches without items here. Raises the errors of `not_running`; then nothing is halted.
+        Return the halted batches without items in this process. Raises the errors of `not_running`, before any halt.
         """
         if not self._batches:
             return []

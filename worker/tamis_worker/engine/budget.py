@@ -1,9 +1,9 @@
-"""Budgets: before a call, its maximum cost is reserved; afterwards, its actual cost is settled.
+"""Budgets: before a call, its maximum cost is reserved. After the call, its actual cost replaces the reservation.
 
-All workers reserve in one row of the ledger, so a batch's calls in flight never reserve more than the rest of its
-budget. A batch can exceed its budget only through calls in flight that cost more than reserved: prompts with more than
-one token per two characters. If the end of a call is unknown (no answer in time, a killed worker), it was probably
-charged: its reservation stays.
+All workers reserve in one row of the ledger, so calls in flight never reserve more than the rest of the budget. The
+budget is exceeded only if calls cost more than reserved: their prompts have more than one token per two characters. If
+the end of a call is unknown (no answer in time, a killed worker), the call was probably charged, and its reservation
+stays.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ Changes: TypeAlias = GroupCommit[BudgetChange, BudgetState]
 
 
 class OverBudget(Exception):
-    """Raised if a batch must not continue, with the pause that explains it."""
+    """Raised if a batch must not continue: its budget is too small, or a price is unknown. `pause` gives the reason."""
 
     def __init__(self, kind: PauseKind, message: str) -> None:
         self.pause = Pause(kind=kind, message=message)
@@ -55,7 +55,7 @@ class Reservation:
 
 
 class _Room:
-    """The calls of this process that wait for room in a batch's budget: one checks, the others wait."""
+    """The calls of this process that wait for a batch's budget: one call checks, the others wait for it."""
 
     __slots__ = ("__weakref__", "looking", "settled")
 
@@ -77,9 +77,10 @@ class BudgetReservations:
         backpressure: Backpressure | None = None,
         measures: Measures = NULL_MEASURES,
     ) -> None:
-        """`patience`: seconds until any call has ended; an older reservation belongs to no call in flight.
+        """Prepare the writer. Start `commits` before use.
 
-        `flex_patience`: the same for a batch at the flex tier; None: the same value.
+        `patience`: seconds after which any call has ended, so that waiting for its settlement is useless.
+        `flex_patience`: the same for batches at the flex tier; None: `patience`.
         """
         self._changes: Changes = GroupCommit(
             "spending", spending.change, backpressure=backpressure or Backpressure(), measures=measures
@@ -92,20 +93,21 @@ class BudgetReservations:
         self._open: set[asyncio.Task[BudgetState]] = set()
 
     async def settled(self) -> None:
-        """Return when pending settlements are written, or their time is over."""
+        """Wait until pending settlements are written, at most 5 seconds."""
         if self._open:
             await asyncio.wait(self._open, timeout=CLOSING)
 
     async def reserve(
         self, terms: BatchTerms, model: str, prompt_tokens: int, max_tokens: int, tier: str | None = None
     ) -> Reservation | None:
-        """Reserve the maximum cost of a call; None if its batch has no budget.
+        """Reserve the maximum cost of a call, and return the reservation; None if the batch has no budget.
 
-        `tier` is the requested tier. The answer may come at the standard tier, so the higher cost is reserved. If only
-        calls in flight prevent it, wait until they are settled. If cancelled, nothing stays reserved.
+        `tier` is the requested service tier. The answer may come at the standard tier, so the higher cost is reserved.
+        If calls in flight have reserved too much, wait until they are settled. If the wait is cancelled, nothing stays
+        reserved.
 
         Raises:
-            OverBudget: with the amounts, or with the model whose price is unknown.
+            OverBudget: the budget is too small for the call, or the price of the model is unknown.
         """
         if not terms.budgeted:
             return None
@@ -129,10 +131,10 @@ class BudgetReservations:
         return reservation
 
     async def settle(self, reservation: Reservation | None, usage: Usage | None, tier: str | None = None) -> None:
-        """Replace a reservation by the cost of its call in the ledger; return when that is written.
+        """Replace a reservation by the cost of its call, and wait until the ledger has it.
 
-        The reservation stays if `usage` is None: it is unknown whether the call was charged. It also stays if `tier`
-        has no price: the cost is unknown.
+        The reservation stays if `usage` is None, because it is unknown whether the call was charged. It also stays if
+        `tier` has no price, because the cost is unknown.
         """
         if reservation is None or usage is None:
             return
@@ -143,7 +145,7 @@ class BudgetReservations:
             await asyncio.shield(self._settled(reservation, cost))
 
     def give_back(self, reservation: Reservation | None) -> None:
-        """Release the reservation of a call that was not made. Returns before that is written."""
+        """Release the reservation of a call that was not made. Does not wait for the ledger."""
         if reservation is not None:
             self._settled(reservation, Decimal(0))
 
@@ -197,7 +199,7 @@ class BudgetReservations:
 
 
 def reserved_tokens(characters: Sequence[int]) -> int:
-    """Return a prompt's tokens at most, with few exceptions, from the characters of its messages."""
+    """Return an upper limit of a prompt's tokens: half the characters of its messages. Few prompts have more."""
     return sum(characters) // CHARACTERS_OF_TOKEN
 
 

@@ -1,4 +1,4 @@
-"""The cache: no valid answer is paid for twice. Errors are never cached."""
+"""The cache of valid answers, so that no question is paid for twice. Errors are never cached."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ class Keep:
 
 
 class Cache:
-    """The cached answers in the ledger, by their question's key; read and written in groups."""
+    """The cached answers in the ledger, by the key of their question. They are read and written in groups."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Cache:
         days: int | None = None,
         measures: Measures = NULL_MEASURES,
     ) -> None:
-        """`days`: the greatest age of a usable answer; None: any age."""
+        """Prepare the cache. Answers older than `days` are not used; None: all are used."""
         self._engine = engine
         self._days = days
         backpressure = backpressure or Backpressure()
@@ -65,9 +65,10 @@ class Cache:
         return await self._finds.submit(key)
 
     async def keep(self, key: str, answer: ChatAnswer, probability: float | None = None) -> None:
-        """Cache an answer, in place of an older one; return once it is committed. A rejected answer is not cached.
+        """Cache an answer in place of an older answer, and wait for the commit.
 
-        `probability` is that of inclusion, from the answer's tokens, which are not stored.
+        If the ledger rejects the answer, the log says so. `probability`: of inclusion, from the answer's tokens, which
+        are not stored.
         """
         usage = answer.usage
         kept = KeptAnswer(answer.content, answer.model, usage.prompt_tokens, usage.completion_tokens, probability)
@@ -86,9 +87,9 @@ class Cache:
 
 
 def fingerprint(request: ChatRequest, sample: int = 0) -> str:
-    """Return the sha256 of everything that determines an answer, as canonical JSON: the question's key in the cache.
+    """Return the key of a question in the cache: the sha256 of everything that determines its answer.
 
-    `sample` distinguishes equal questions that need different answers.
+    `sample` distinguishes repetitions of a question that need separate answers.
     """
     fields: dict[str, object] = {
         "max_tokens": request.max_tokens,

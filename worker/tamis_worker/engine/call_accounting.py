@@ -1,4 +1,4 @@
-"""The account of one item: calls, tokens, dollars and seconds, over all of its questions; and the cost of a call."""
+"""The account of one item over all of its questions (calls, tokens, dollars, seconds), and the cost of a call."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,26 +16,26 @@ MOST_DEVIATIONS = 50  # stored per item, over all of its questions
 
 @dataclass
 class CallAccounting:
-    """The cost of one item so far."""
+    """The calls and costs of one item so far."""
 
-    calls: int = 0  # that reached the endpoint
+    calls: int = 0  # all calls, failed calls included
     unanswered: int = 0  # calls that may or may not have been charged
-    tier: str | None = None  # of the last answer, as the endpoint names it
+    tier: str | None = None  # service tier of the last answer, as the endpoint names it
     cached: int = 0  # questions answered from the cache
     usage: Usage = field(default_factory=Usage)
     cost: Decimal | None = Decimal(0)  # dollars; None: the cost of an answer is unknown
     model: str | None = None
-    waited: Waited = field(default_factory=Waited)  # for capacity of its tier
-    latency_ms: int | None = None
+    waited: Waited = field(default_factory=Waited)  # the wait for capacity of its tier
+    latency_ms: int | None = None  # of the last call
     worked: float = 0.0  # seconds of the rounds of questions so far, without rate-limit waits
-    longest: float = 0.0  # of this round's questions, which are asked concurrently
+    longest: float = 0.0  # seconds of the longest question of this round, whose questions are asked concurrently
     answers: int = 0  # valid answers, from calls or the cache
     deviations: tuple[str, ...] = ()  # harmless deviations of the used answers; each once
     rated: ChatSpan | None = None  # of the first answer's call; the account's owner ends it
     retried: Retried = untold
 
     def of_question(self) -> "CallAccounting":
-        """Return an account for another question, to be added by `add`; its seconds continue this account's."""
+        """Return an account for one question, which `add` adds later. Its `worked` continues from this account's."""
         return CallAccounting(waited=self.waited, worked=self.worked, retried=self.retried)
 
     def add(self, question: "CallAccounting") -> None:
@@ -64,18 +64,18 @@ class CallAccounting:
         return QuestionBill(self.model, self.usage, self.cost, cached=self.cached > 0)
 
     def end_round(self) -> None:
-        """End a round of concurrent questions; it took as long as the longest of them."""
+        """End a round of concurrent questions. The round took as long as its longest question."""
         self.worked, self.longest = self.worked + self.longest, 0.0
 
     def answered(self, deviations: tuple[str, ...], by: ChatSpan | None = None) -> None:
-        """Record a valid answer, with its deviations; `by` None: from the cache."""
+        """Record a valid answer and its deviations. `by`: the span of its call; None: the cache gave the answer."""
         self.answers += 1
         self._deviate(deviations)
         if self.answers == 1 and by is not None:
             self.rated = by.keep()
 
     def note(self, reply: Reply, cost: Decimal | None) -> None:
-        """Add one call."""
+        """Add one call with its cost in dollars; None: unknown."""
         self.calls += 1
         self.unanswered += is_unanswered(reply)
         self.cost = None if self.cost is None or cost is None else self.cost + cost
@@ -92,7 +92,7 @@ class CallAccounting:
 
 
 def usage_of(reply: Reply) -> Usage | None:
-    """Return the tokens that a call was charged for, possibly none; None if that is unknown."""
+    """Return the tokens that a call was charged for, possibly 0; None if that is unknown."""
     if reply.usage.total_tokens:
         return reply.usage
     if isinstance(reply, ChatAnswer):
@@ -103,15 +103,15 @@ def usage_of(reply: Reply) -> Usage | None:
 
 
 def is_unanswered(reply: Reply) -> bool:
-    """Return whether a call failed after it was sent, so that it is unknown whether it was charged."""
+    """Return whether a call failed and may have been charged."""
     return isinstance(reply, CallError) and usage_of(reply) is None
 
 
 def cost_of(prices: Prices, model: str, reply: Reply) -> Decimal | None:
-    """Return the dollars of a call; None if it was answered and the cost is unknown.
+    """Return the dollars of a call; None if it has an answer but the cost is unknown.
 
-    The price is that of the requested model; if unknown, of the model that the answer names. The tier is that of the
-    answer. A call that ended without an answer is not included: its tokens are unknown.
+    The price is the requested model's or, if that has none, that of the model that the answer names. The service tier
+    is the answer's. A call without an answer costs 0 here, because its tokens are unknown.
     """
     priced = reply.model if isinstance(reply, ChatAnswer) and not prices.knows(model) else model
     if isinstance(reply, ChatAnswer) and not reply.usage.total_tokens:

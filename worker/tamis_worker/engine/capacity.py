@@ -1,8 +1,8 @@
-"""Capacity: the waiting of calls at the flex tier while the endpoint has no room for them.
+"""Capacity: calls at the flex tier wait while the endpoint has no capacity for them.
 
-Lack of capacity is not a rate limit: the call costs nothing, other calls need not wait, and waiting uses neither an
-attempt nor the item's deadline. The process tries one call at a time, after waits that double up to a minute; the other
-items queue. Each answer admits one more call, so waiting calls do not come all at once.
+Lack of capacity is not a rate limit. The refused call costs nothing, calls at other tiers need not wait, and waiting
+uses neither an attempt nor the item's deadline. The process tries one call at a time, after waits that double up to a
+minute. Other items queue. Each answer admits one more call at a time, so waiting calls do not come all at once.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class Waited:
     since: float | None = None  # by the loop's clock; None: no lack of capacity so far
 
     def meet(self, now: float) -> None:
-        """Record a lack of capacity; only the first time counts."""
+        """Record that capacity is lacking. Only the first time counts."""
         self.since = now if self.since is None else self.since
 
     def left(self, steering: Steering, now: float) -> float | None:
@@ -41,7 +41,7 @@ class Waited:
 
 
 class Capacity:
-    """The rooms of all models at the flex tier; one per worker process, on one event loop."""
+    """The calls of all models at the flex tier in a worker process, on one event loop."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class Capacity:
     ) -> None:
         """
         Args:
-            most: calls in flight at once while there is capacity.
-            usual: seconds that a call at the standard tier may take; a deadline counts at most so much of a slow call.
+            most: limit on a model's calls in flight while there is capacity.
+            usual: seconds that a call at the standard tier may take. A longer call counts so much against a deadline.
             first: the wait after the first call without capacity, in seconds; it doubles up to `longest`.
             longest: the longest wait, in seconds.
             jitter: in [0, 1), drawn for every wait.
@@ -67,7 +67,7 @@ class Capacity:
         self.waiting = 0  # items that wait without a call; safe from any thread
 
     def place_at_once(self, request: ChatRequest, waited: Waited) -> "CallSlot | None":
-        """Return the slot for a call if its tier has room now, else None."""
+        """Return the slot for a call if the call may begin now, else None."""
         if not is_flex(request):
             return CallSlot(request, None)
         room = self._rooms[request.model]
@@ -75,9 +75,10 @@ class Capacity:
         return place if room.enter_at_once(place) else None
 
     async def place(self, request: ChatRequest, steering: Steering, waited: Waited) -> "CallSlot":
-        """Wait until the tier has room, and return the slot; at the standard tier if the item's patience is over.
+        """Wait until the call may begin, and return its slot.
 
-        Leave the slot through its context. If cancelled, no slot is taken.
+        If the item has waited as long as `steering` allows, the slot is at the standard tier. Its context returns the
+        slot. A cancelled wait takes no slot.
         """
         if (slot := self.place_at_once(request, waited)) is not None:
             return slot
@@ -98,10 +99,10 @@ class Capacity:
 
 
 class CallSlot:
-    """The right to make one call, with its request; returned at the end of its context."""
+    """The right to make one call, with its request. The end of its context returns the slot."""
 
     def __init__(self, request: ChatRequest, left: Callable[[], None] | None) -> None:
-        """`left` is called once, when the slot is returned."""
+        """Make a slot for `request`. `left` is called once, when the slot is returned."""
         self.request = request
         self._left = left
 
@@ -112,13 +113,13 @@ class CallSlot:
         self.leave()
 
     def leave(self) -> None:
-        """Return the slot and admit the next call; a second time changes nothing."""
+        """Return the slot, so that the next call may begin. A repetition changes nothing."""
         left, self._left = self._left, None
         if left is not None:
             left()
 
     def heard(self, reply: Reply) -> Reply:
-        """Process a reply; outside the flex tier "no capacity" is an ordinary rate limit."""
+        """Return the reply. Outside the flex tier, a lack of capacity becomes an ordinary rate limit."""
         return replace(reply, no_capacity=False) if isinstance(reply, CallError) and reply.no_capacity else reply
 
     def seconds(self, reply: Reply) -> float:
@@ -136,7 +137,7 @@ class FlexPlace(CallSlot):
         self._waited = waited
 
     def heard(self, reply: Reply) -> Reply:
-        """Process a reply: record whether there was capacity."""
+        """Return the reply unchanged, and record whether there was capacity."""
         if isinstance(reply, CallError) and reply.no_capacity:
             self._room.refused(self, reply.retry_after)
             self._waited.meet(_now())
@@ -145,7 +146,7 @@ class FlexPlace(CallSlot):
         return reply
 
     def seconds(self, reply: Reply) -> float:
-        """Return the seconds, limited to those of a usual call, because the tier causes slow calls."""
+        """Return the seconds that count against the item's deadline: at most a usual call's, as the tier is slow."""
         return min(super().seconds(reply), self._usual)
 
 
@@ -156,13 +157,16 @@ class _Waits:
     jitter: Callable[[], float]
 
     def after(self, refusals: int, retry_after: float | None) -> float:
-        """Return the seconds after `refusals` in a row: half to all of a doubling wait, or more if requested."""
+        """Return the seconds to wait after n `refusals` in a row: (0.5 to 1) x min(longest, first x 2^(n-1)).
+
+        If the endpoint requests a longer wait, return that, up to `longest`.
+        """
         doubled = min(self.longest, self.first * 2.0 ** min(refusals - 1, 64))
         return max(doubled * (0.5 + 0.5 * self.jitter()), min(retry_after or 0.0, self.longest))
 
 
 class _Room:
-    """The room of one model: calls allowed in flight, and since when capacity is lacking."""
+    """The limit on one model's calls at the flex tier. It is closed for a while after a call without capacity."""
 
     def __init__(self, most: int, waits: _Waits) -> None:
         self._most = most
@@ -176,7 +180,7 @@ class _Room:
         self._moved = asyncio.Event()
 
     def enter_at_once(self, place: FlexPlace) -> bool:
-        """Take a slot if there is room; return whether it was taken. Never overtakes waiting calls."""
+        """Take a slot if a call may begin now, and return whether it was taken. Never overtakes waiting calls."""
         if self._queued or self._closed_for() > 0 or len(self._inside) >= self._allowed:
             return False
         self._inside.add(place)
@@ -188,7 +192,7 @@ class _Room:
         return self._refusals > 0
 
     async def enter(self, place: FlexPlace, left: float | None) -> bool:
-        """Wait and take a slot; return False if `left` seconds pass without capacity."""
+        """Wait, take a slot and return True. Return False if `left` seconds pass without capacity."""
         self._queued += 1
         try:
             while not (self.closed and left is not None and left <= 0):
@@ -208,7 +212,7 @@ class _Room:
             self._queued -= 1
 
     def refused(self, place: FlexPlace, retry_after: float | None) -> None:
-        """Close the room to new calls. Of calls that began together, only the first lengthens the wait."""
+        """Admit no call for a while. If several calls were in flight, only the first refusal lengthens the wait."""
         if place not in self._inside:
             return
         self._inside.clear()
@@ -218,7 +222,7 @@ class _Room:
         self._moved.set()
 
     def answered(self, place: FlexPlace) -> None:
-        """Admit one more call after an answer, unless a refusal came since this call began."""
+        """Admit one more call at a time after an answer, unless another call was refused since this call began."""
         if place not in self._inside:
             return
         self._refusals = 0

@@ -1,7 +1,4 @@
-"""A conversation: the questions of one item's program, asked round by round.
-
-The policy of calls contains the limits of a worker's settings.
-"""
+"""A conversation: the questions about one item, asked round by round as the operation's program demands."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,15 +27,15 @@ from .transcript import TranscriptWriter
 
 @dataclass(frozen=True)
 class CallPolicy:
-    """The limits of one item's calls."""
+    """The limits of one item's calls, from a worker's settings."""
 
     retry: RetryPolicy
     temperature: float | None
     max_output_tokens: int
     max_prompt_chars: int = 100_000  # of an item's fields
-    recall_threshold: float = RECALL_THRESHOLD  # of an extraction from chunks: below it a model judges recall
-    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as at any tier
-    logprobs: bool = True  # request the probabilities of the tokens if an answer decides
+    recall_threshold: float = RECALL_THRESHOLD  # if an extraction from chunks scores lower, a model judges its recall
+    flex_timeout: float | None = None  # seconds of one call at the flex tier; None: as at other tiers
+    logprobs: bool = True  # request the probabilities of the tokens for answers that decide
     cache_breakpoint: Breakpoint | None = None  # the mark after a prompt's common beginning; None: no mark
 
     @classmethod
@@ -58,9 +55,9 @@ class CallPolicy:
 
 @dataclass(eq=False)
 class Conversation:
-    """The run of one program, and its cost afterwards.
+    """The run of one operation's program for an item, and the cost of that run.
 
-    `writer` records every call; None: no transcript. `retried` is called for each call that is repeated.
+    `writer` records every call; None: there is no transcript. `retried` is called for each call that is repeated.
     """
 
     runner: QuestionRunner
@@ -76,7 +73,7 @@ class Conversation:
         self._questions = 0
 
     async def run(self, program: OperationProgram) -> Decided | Failure:
-        """Run the program to its end. Raises `Halted` if the worker stops or the batch must not continue."""
+        """Run the program to its end, and return its result. Raise `Halted` if the item must be returned."""
         try:
             questions = next(program)
             while True:
@@ -91,16 +88,16 @@ class Conversation:
 
     @property
     def rated(self) -> ChatSpan | None:
-        """The span of the call that answered the first question, still open; None: from the cache."""
+        """The open span of the call with the first valid answer; None if the cache gave that answer."""
         return self._accounting.rated
 
     @property
     def transcript(self) -> CallsOfClaim | None:
-        """The calls made so far; None if there were none, or without a transcript."""
+        """The calls made so far; None if there were none, or if no transcript is written."""
         return None if self.writer is None else self.writer.written
 
     def provenance(self) -> Provenance:
-        """Return the origin and the bill of the evaluation; the prompt is that of the first question."""
+        """Return the origin and the bill of the evaluation. Its prompt hash is that of the first question."""
         return Provenance(
             model=self._accounting.model,
             prompt_sha256=self._first_key,
@@ -163,7 +160,7 @@ class Conversation:
 def chat_request(
     question: Question[Any], model: str, policy: CallPolicy, steering: Steering = NO_STEERING
 ) -> ChatRequest:
-    """Return a question as a request to a model. It determines the answer, and so the key in the cache."""
+    """Return a question as a request to a model. Its key in the cache is computed from this request."""
     usual = policy.temperature
     temperature = usual if question.temperature is None or usual is None else question.temperature
     options = cache_options(model, question.messages, question.schema, policy.cache_breakpoint)

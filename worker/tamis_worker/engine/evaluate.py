@@ -40,18 +40,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Return:
-    """A returned claim. If its batch runs and the item is not cancelled, it is published again."""
+    """A claim to return without an outcome. If the batch runs and the item is not cancelled, it is published again."""
 
     claim: Claim
     operation: str
     paid: Provenance  # cost of the calls answered so far
-    transcript: CallsOfClaim | None = None  # of those calls
+    transcript: CallsOfClaim | None = None  # record of these calls
     cancelled: bool = False  # the item ends here
 
 
 @dataclass(frozen=True)
 class Writers:
-    """The writers of an evaluator; each writes in groups."""
+    """The writers of an evaluator. Each gathers entries and writes them together."""
 
     claims: GroupCommit[ItemKey, Claim | ClaimRefusal]
     outcomes: GroupCommit[ClaimOutcome, bool]
@@ -66,9 +66,9 @@ class Writers:
 
 @dataclass(eq=False)
 class Evaluator:
-    """The evaluator of items, by their key; one per worker process, used by all of its tasks.
+    """The evaluator of items. A worker process has one evaluator, which all of its tasks use.
 
-    `redact` removes secrets from any text; without `transcripts` no call is recorded.
+    `redact` removes secrets from any text. If `transcripts` is False, no call is recorded.
     """
 
     writers: Writers
@@ -88,9 +88,10 @@ class Evaluator:
         self._schemas = SchemaTexts() if self.transcripts else None
 
     async def evaluate(self, key: ItemKey, retried: Retried = untold) -> ItemEnd:
-        """Return the item's end once it is committed; at once if another worker has claimed or finished it.
+        """Evaluate an item, and return how this delivery ended, after the ledger has recorded it.
 
-        `retried` is called on the loop for each failed call that is repeated.
+        If another worker has claimed or finished the item, return at once. `retried` is called on the loop for each
+        failed call that is repeated.
         """
         if self.backpressure.trouble is not None and (no_outcome := await self._kept_back(key)) is not None:
             return no_outcome
@@ -106,7 +107,7 @@ class Evaluator:
             return await self._traced(claim, since, retried)
 
     async def _kept_back(self, key: ItemKey) -> NoOutcome | None:
-        """Return None when the servers work again. If the batch is halted first, resuming it republishes the item."""
+        """Wait until the servers work again, and return None. If the item is halted first, return the reason."""
         try:
             with self.interrupts.interruptible(key.batch_id):
                 await self.backpressure.clear()
@@ -166,7 +167,7 @@ class Evaluator:
             return await self.writers.returns.submit(replace(returned, transcript=None))
 
     async def _recorded(self, outcome: ClaimOutcome) -> tuple[ClaimOutcome, bool]:
-        """Write the outcome; return it as stored, and whether it was accepted."""
+        """Write the outcome. Return it as stored, and whether the ledger accepted this claim's outcome."""
         try:
             return outcome, await self.writers.outcomes.submit(outcome)
         except Exception as error:  # rejected: otherwise the item would stay running and be paid for again
@@ -224,7 +225,7 @@ def _end(outcome: ClaimOutcome, terms: BatchTerms | None) -> ItemDecided | Error
 
 
 def _cancelled(ended: ClaimOutcome | Return, terms: BatchTerms) -> Return:
-    """Return the end of a cancelled item: its outcome is dropped, its paid calls stay in the bill."""
+    """Return a cancelled item's claim for release. The outcome is dropped, but its paid calls stay in the bill."""
     if isinstance(ended, Return):
         return replace(ended, cancelled=True)
     return Return(ended.claim, terms.operation.operation, ended.provenance, ended.transcript, cancelled=True)
@@ -244,7 +245,7 @@ class _ItemSpan:
         self.outcome = INTERRUPTED
 
     def begin(self, claim: Claim, terms: BatchTerms) -> None:
-        """Begin the span of a claimed item, once its terms are loaded."""
+        """Begin the span of a claimed item."""
         self.operation = terms.operation.operation
         name = wire.task_name(self.operation)
         self.span = tracing.start(name, {}, kind=SpanKind.CONSUMER, of=terms.traceparent, since=self._since)

@@ -1,6 +1,6 @@
-"""Group commit: many small writes become one statement, without a timer to tune.
+"""Group commit: many small writes become one statement.
 
-Each caller waits for the reply to its entry. While one group is written, the next one gathers.
+Each caller waits for the reply to its entry. While a group is written, new entries gather for the next group.
 """
 
 import asyncio
@@ -40,15 +40,16 @@ class _Waiting(Generic[Entry, Reply]):
 
 @dataclass(eq=False)
 class GroupCommit(Generic[Entry, Reply]):
-    """A writer that gathers entries and writes them together; one background task, on the loop that starts it.
+    """A writer that gathers entries and writes them together, in one background task on the loop that starts it.
 
-    While the ledger is unavailable, entries are kept: a paid answer is never dropped. The writer reports failures and
-    successes to the backpressure. An entry that the ledger rejects fails alone, without its group.
+    While the ledger is unavailable, entries are kept: a paid answer is never dropped. The writer reports failures
+    and successes to `backpressure`. If the ledger rejects an entry, the other entries of its group are still written.
 
-    `gather_busy`: seconds to wait for more while entries arrive steadily. `slow`: seconds, see `SLOW`.
+    `gather_busy`: seconds to wait for further entries while they arrive steadily. `slow`: see `SLOW`. Properties may be
+    read from any thread.
     """
 
-    name: str  # of the written entries
+    name: str  # of the entries' kind, for messages and metrics
     write: Callable[[Sequence[Entry]], Awaitable[Sequence[Reply]]]
     _: KW_ONLY
     backpressure: Backpressure = field(default_factory=Backpressure)
@@ -68,7 +69,7 @@ class GroupCommit(Generic[Entry, Reply]):
         self._task = asyncio.create_task(self._run(), name=f"group commit of {self.name}")
 
     async def submit(self, entry: Entry) -> Reply:
-        """Return the reply to one entry, once it is committed. Raises the ledger's error if it rejects the entry."""
+        """Write an entry, wait for the commit, and return the reply. Raise the ledger's error if it is rejected."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         self._interval += SMOOTHING * (min(1.0, now - self._last) - self._interval)
@@ -79,17 +80,17 @@ class GroupCommit(Generic[Entry, Reply]):
 
     @property
     def ended(self) -> bool:
-        """True if it was started and no longer writes; safe from any thread."""
+        """True if the writer was started and its task has ended."""
         return self._task is not None and self._task.done()
 
     @property
     def writing(self) -> float:
-        """Seconds of the current try to write, 0 between two tries; safe from any thread."""
+        """Seconds of the current try to write; 0 between two tries."""
         began = self._began
         return 0.0 if began is None else time.monotonic() - began
 
     async def close(self) -> None:
-        """Stop; cancel waiting entries."""
+        """Stop writing, and cancel the callers whose entries wait."""
         if self._task is not None:
             await end_tasks(self._task)
         while not self._queue.empty():
@@ -156,9 +157,9 @@ class GroupCommit(Generic[Entry, Reply]):
 
 
 def gathering(interval: float, busy: float = GATHER_BUSY) -> float:
-    """Return the seconds to wait for more entries of a statement, if an entry comes every `interval` seconds.
+    """Return the seconds to gather entries before a statement, if an entry comes every `interval` seconds.
 
-    With 0, entries of the same turn of the loop still share it.
+    Even after 0 seconds, entries from the same iteration of the event loop share the statement.
     """
     if interval >= QUIET:
         return 0.0

@@ -1,4 +1,4 @@
-"""The end of one delivery of an item, as the core reports it to the caller."""
+"""The end of one delivery of an item, as the engine reports it to the Celery adapter."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ class ItemDecided:
 class NoOutcome(StrEnum):
     """The reason why this delivery gave the item no outcome."""
 
-    CANCELLED = "cancelled"  # no worker will evaluate it
-    RETURNED = "returned"  # begun and returned: it comes again with another message
-    SKIPPED = "skipped"  # not begun, or in vain: its batch is paused, or another delivery's outcome counts
-    NOT_BEGUN = "not begun"  # the worker stops before the claim: the same message comes again
+    CANCELLED = "cancelled"  # no worker will evaluate the item
+    RETURNED = "returned"  # the item was begun and returned; it comes again with another message
+    SKIPPED = "skipped"  # the batch is paused, or the outcome of another delivery counts
+    NOT_BEGUN = "not begun"  # the worker stops before the claim; the same message comes again
 
 
 ItemEnd: TypeAlias = ItemDecided | ErrorKind | NoOutcome  # an `ErrorKind`: failed and recorded
@@ -29,4 +29,4 @@ Retried: TypeAlias = Callable[[ErrorKind], None]  # called for a failed call tha
 
 
 def untold(kind: ErrorKind) -> None:
-    """Ignore retries."""
+    """Do nothing. This is the default for `retried`."""

@@ -1,7 +1,8 @@
-"""The circuit breaker of a key: whether an endpoint accepts it for a model, and how often it was refused.
+"""The circuit breaker of an API key and a model: whether the endpoint accepts the key, and how often it refused it.
 
-Closed: every call is made. It opens with a refusal; it is open at the start and after a minute without an answer. Until
-it closes, one trial call at a time is made (half open). So a wrong key or an unknown model costs few calls.
+While the breaker is closed, every call is made. A refusal opens it. It is also open at the start, and after a minute
+without an answer. Until an answer closes it, one trial call at a time is made (half open). So a wrong key or an unknown
+model costs few calls.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ FRESH = 60.0  # seconds; an older answer does not show the present state of the 
 
 
 class KeyCircuitBreaker:
-    """The breaker of one model; one per worker process, on one event loop."""
+    """The circuit breaker of one model in one worker process, on one event loop."""
 
     def __init__(self, *, patience: float = PATIENCE, spacing: float = SPACING, fresh: float = FRESH) -> None:
         self._patience = patience
@@ -36,7 +37,7 @@ class KeyCircuitBreaker:
 
     @property
     def state(self) -> str:
-        """The state: closed, half open or open, as defined at the top of this file; only on the loop."""
+        """The state: closed, half open or open, as defined at the top of this file. Read it on the loop only."""
         if self._is_closed():
             return "closed"
         return "open" if self._trial is None else "half open"
@@ -46,7 +47,10 @@ class KeyCircuitBreaker:
         return Admission(self) if self._is_closed() else None
 
     async def admit(self) -> "Admission":
-        """Wait until the breaker is closed, or no trial call is in flight within `patience`; return the admission."""
+        """Wait until the call may begin, and return its admission.
+
+        It may begin if the breaker is closed, no trial call is in flight, or the trial has lasted `patience` seconds.
+        """
         clock = asyncio.get_running_loop().time
         while not self._is_closed() and self._trial is not None:
             left = self._trial.began + self._patience - clock() if self._trial.began else None
@@ -103,7 +107,7 @@ class KeyCircuitBreaker:
 
 
 class Admission:
-    """The right to make one call; the end of its context admits the next call."""
+    """The right to make one call. The end of its context admits the next call."""
 
     __slots__ = ("_breaker", "_refused_before", "began")
 
@@ -126,5 +130,5 @@ class Admission:
             self._breaker._move()  # the waiting calls can measure their patience from now on
 
     def record(self, reply: Reply) -> int:
-        """Record the reply; return how many calls of the process in a row were refused like this one, or 0."""
+        """Record the reply. Return the number of calls in a row that were refused like this call; 0: not refused."""
         return self._breaker._record(reply, self._refused_before)

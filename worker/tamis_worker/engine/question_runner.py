@@ -1,7 +1,7 @@
-"""Asking one question: admission, permit, call, reading, and the next step without a usable answer.
+"""The runner of one question: it waits until a call may begin, makes the call, reads the answer, and retries.
 
-A rate-limit wait uses no attempt and does not count against the item's deadline. A refused key or model is not the
-item's failure: it pauses the batch.
+A wait for the rate limit uses no attempt, and does not count against the item's deadline. If the endpoint refuses the
+key or the model, the batch is paused, and the item does not fail.
 """
 
 import asyncio
@@ -55,10 +55,10 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class QuestionRunner:
-    """The calls of a worker process under the shared limit; one per process.
+    """The calls of a worker process under the shared limit.
 
-    `sleep` waits between two calls, in seconds; `breaker` makes a model's breaker at its first call; `server` is the
-    endpoint's name in spans.
+    `sleep` waits some seconds between two calls. `breaker` makes a model's circuit breaker. `server` is the endpoint's
+    name in spans.
     """
 
     llm: LlmClient
@@ -82,7 +82,7 @@ class QuestionRunner:
 
     @property
     def breakers(self) -> Mapping[str, str]:
-        """The state of each model's circuit breaker; only on the loop."""
+        """The state of each model's circuit breaker. Read it on the loop only."""
         return {model: breaker.state for model, breaker in self._breakers.items()}
 
     async def ask(
@@ -96,14 +96,15 @@ class QuestionRunner:
         fresh: bool = False,
         transcript: QuestionTranscript | None = None,
     ) -> T | Failure:
-        """Ask a question and return `parse`'s value of the answer, or the failure.
+        """Ask a question, and return the value that `parse` reads from the answer, or the failure.
 
-        `terms` belong to the batch of the question. `key` is the question's key in the cache: a valid cached answer is
-        returned at no cost, and a new answer is cached before use. None: no cache. `fresh`: do not read the cache; the
-        new answer replaces the cached one. Each call and each used answer is recorded in the transcript.
+        `accounting` gets the calls and their cost, `transcript` each call and each cached answer. `key` is the
+        question's key in the cache: a valid cached answer costs nothing, and a new answer is cached before use. None:
+        there is no cache. `fresh`: do not read the cache; the new answer replaces the cached answer.
 
-        Raises `Halted` if the worker stops or the batch must not continue. If the endpoint refuses the key or the
-        model, or the next call could exceed the budget, the batch is paused before that.
+        Raises:
+            Halted: the worker stops, or the batch or item is halted. If the endpoint refuses the key or the model, or
+                the next call could exceed the budget, the batch is paused first.
         """
         if key is not None and not fresh:
             cached = await self._kept(key, request, parse, accounting, transcript)
@@ -139,7 +140,7 @@ class QuestionRunner:
         accounting: CallAccounting,
         transcript: QuestionTranscript | None,
     ) -> ReadContent[T] | None:
-        """Return the cached answer; None if this release cannot use it or there is none."""
+        """Return the cached answer; None if there is no cached answer, or this release cannot use it."""
         cached = await self.cache.find(key)
         if cached is None:
             return None
@@ -163,7 +164,7 @@ class QuestionRunner:
         terms: BatchTerms,
         transcript: QuestionTranscript | None,
     ) -> Next[T]:
-        """Make a call, account for it and return the next step. Raises `Halted` if the call halts the batch."""
+        """Make a call, account for it, and return the next step. Raise `Halted` if the batch or item is halted."""
         await self._until_the_answer_can_be_kept(terms)
         place = await self._place(request, accounting, terms)
         reservation = await self._reserved(request, terms, place)
@@ -213,7 +214,7 @@ class QuestionRunner:
                 await self.backpressure.clear_for_calls()
 
     async def _place(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> CallSlot:
-        """Take a slot before any reservation: an item that waits for capacity must not block others."""
+        """Wait for a slot at the requested tier. Do it before a reservation, which would block other items."""
         if (slot := self.capacity.place_at_once(request, accounting.waited)) is not None:
             return slot
         with self.interrupts.interruptible(terms.batch_id):
@@ -308,7 +309,7 @@ class QuestionRunner:
 
 
 def _pause_of(pause: Pause, model: str, terms: BatchTerms) -> Pause:
-    """Return the pause; a panel's message names the model."""
+    """Return the pause, with the model's name in its message if the operation has a panel of models."""
     if panel_of(terms.operation) is None or model in (pause.message or ""):
         return pause
     return pause.model_copy(update={"message": f"{model}: {pause.message}"})

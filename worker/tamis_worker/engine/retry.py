@@ -1,22 +1,22 @@
-"""The consequence of a failed call: another call after a wait, an error of the item, or the end of the batch.
+"""The consequence of a failed call: another call after a wait, an error of the item, or a pause of the batch.
 
-| event | consequence | counts | others wait too |
+| event | consequence | counts as a call | other calls wait too |
 |---|---|---|---|
-| rate_limited | wait as requested, else `rate_limit_wait`; without limit, the deadline does not apply | no | yes |
-| no capacity at the flex tier | ask again when there may be some, see `capacity` | no | no |
+| rate_limited | wait as requested, else `rate_limit_wait`; repeated without a limit or deadline | no | yes |
+| no capacity at the flex tier | ask again when there may be capacity, see `capacity` | no | no |
 | timeout, connection | exponential back-off with full jitter, within calls and deadline | yes | no |
-| server | the same; with a Retry-After wait as requested | yes | with a Retry-After |
-| truncated | once more, with a larger token budget | yes | no |
-| empty, malformed, invalid | once more in all, with the defect | yes | no |
-| the same or truncated, and the model is now asked in another way | the original question | yes | no |
-| the same, and no answer of the model could ever be used | halt the batch | yes | |
-| key, quota or model refused | once more, twice at most; `REFUSALS` in a row halt the batch | no | one by one |
-| any other 403 | give up; `FORBIDDEN` in a row halt the batch | yes | no |
+| server | back-off too, but wait as requested if there is a Retry-After | yes | only with a Retry-After |
+| truncated | ask once more, with a larger token budget | yes | no |
+| empty, malformed, invalid | ask once more, with a description of the defect | yes | no |
+| unusable or truncated, and the request format has changed | repeat the original question | yes | no |
+| unusable, as all answers of the model in every request format | pause the batch | yes | |
+| key, quota or model refused | ask again, twice at most; `REFUSALS` in a row pause the batch | no | one by one |
+| any other 403 | give up; `FORBIDDEN` in a row pause the batch | yes | no |
 | invalid_request, context_length, refused, content_filter | give up | | |
 
 So one question makes at most `max_calls` calls that may be charged, and `REFUSALS` refused calls.
 
-Pure: time, attempts and randomness are arguments.
+Time, attempts and randomness are arguments.
 """
 
 from collections.abc import Collection
@@ -37,7 +37,7 @@ FORBIDDEN = 5  # in a row: a 403 may also concern the text of one record, and fi
 
 
 class Then(Enum):
-    """The possible consequences."""
+    """The possible consequences of a failed call."""
 
     RETRY = auto()
     GIVE_UP = auto()
@@ -50,7 +50,7 @@ class RetryPolicy:
 
     max_calls: int  # of one question; counts the calls that may be charged
     deadline: float  # of the item, without rate-limit waits
-    base: float = 1.0  # the longest wait after the first failure; doubles with every further failure
+    base: float = 1.0  # the longest wait after the first failure; it doubles with every further failure
     cap: float = 60.0  # the longest back-off
     rate_limit_wait: float = 5.0  # after a 429 without a Retry-After
 
@@ -60,12 +60,12 @@ class RetryDecision:
     """The consequence of a failed call. Made by `retry`, `give_up` and `halt`."""
 
     then: Then
-    after: float = 0.0  # seconds
-    counts: bool = True  # against max_calls
+    after: float = 0.0  # seconds until the next call
+    counts: bool = True  # the failed call counts against max_calls
     blocks: bool = False  # all calls to the endpoint and model wait
-    larger_budget: bool = False  # for the tokens of the next answer
-    anew: bool = False  # repeat the original question: the answer is neither quoted nor counted against the item
-    kind: ErrorKind | None = None  # of the error that the item ends with, or that halts the batch
+    larger_budget: bool = False  # the next answer may have more tokens
+    anew: bool = False  # repeat the original question; do not quote the answer or count it against the item
+    kind: ErrorKind | None = None  # of the error that ends the item or pauses the batch
 
     @property
     def again(self) -> bool:
@@ -76,7 +76,7 @@ class RetryDecision:
     def retry(
         cls, after: float, counts: bool, *, blocks: bool = False, larger_budget: bool = False, anew: bool = False
     ) -> Self:
-        """Return the decision to ask again, `after` seconds from now."""
+        """Return the decision to ask again after `after` seconds."""
         return cls(Then.RETRY, after=after, counts=counts, blocks=blocks, larger_budget=larger_budget, anew=anew)
 
     @classmethod
@@ -86,7 +86,7 @@ class RetryDecision:
 
     @classmethod
     def halt(cls, kind: ErrorKind) -> Self:
-        """Return the decision to pause the batch for this kind of error; the item is returned."""
+        """Return the decision to pause the batch for this kind of error, and to return the item."""
         return cls(Then.HALT, kind=kind)
 
 
@@ -102,18 +102,18 @@ def decide(
     anew: bool = False,
     hopeless: bool = False,
 ) -> RetryDecision:
-    """Decide the consequence of a failed call.
+    """Return the consequence of a failed call.
 
     Args:
-        error: of the latest call, or the defect of its answer.
-        attempt: counted calls of this question so far, including the latest; from 1.
+        error: the error of the latest call, or the defect of its answer.
+        attempt: this question's calls so far that count; the latest call is included.
         elapsed: seconds that the item has taken, without rate-limit waits.
         policy: the limits of retrying the item.
         jitter: in [0, 1), drawn for every decision.
         earlier: the kinds of this question's earlier errors.
-        in_a_row: calls of the process refused like this one without an answer between, this one included.
-        anew: the answer was unusable because of the way of asking, which has changed.
-        hopeless: no answer of the model could be used, however it was asked.
+        in_a_row: refused calls of the process without an answer between them; the latest call is included.
+        anew: the answer was unusable because of the request format, which has changed.
+        hopeless: no answer of the model was usable in any request format.
     """
     kind = error.kind
     if error.no_capacity:

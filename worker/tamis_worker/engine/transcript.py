@@ -1,7 +1,7 @@
 """The transcript of one claim: each call as sent and answered, recorded during the work on the item.
 
-It is taken from the body of the HTTP request, so it contains exactly the text sent to the model. Only references are
-copied; text shared by all records of a batch is stored once, by its sha256.
+The transcript uses the bodies of the HTTP requests, so it contains exactly the text sent to the model. A text that all
+records of a batch share is stored once, and calls refer to it by its sha256.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _NO_USAGE = Usage()
 
 
 class SchemaTexts:
-    """The JSON of schemas with its sha256, written once while the same schemas recur."""
+    """The JSON texts of schemas and their sha256, kept so that a schema is not written for each of its calls."""
 
     def __init__(self) -> None:
         self._written: dict[tuple[object, str], tuple[Schema, str, str]] = {}
@@ -66,7 +66,7 @@ class TranscriptWriter:
         self._prompts: dict[str, str] = {}
 
     def question(self, name: str, sample: int, key: str) -> "QuestionTranscript":
-        """Return a transcript for the item's next question; `key` is its key in the cache."""
+        """Return a transcript for the item's next question. `key` is the question's key in the cache."""
         self._questions += 1
         about = {"question": self._questions, "name": name, "sample": sample, "key": key}
         return QuestionTranscript(self, {name: value for name, value in about.items() if value != 0})
@@ -77,26 +77,26 @@ class TranscriptWriter:
         return CallsOfClaim(tuple(self._calls), self._prompts) if self._calls else None
 
     def add(self, call: dict[str, Any]) -> int:
-        """Record a call and return its place."""
+        """Record a call, and return its number in the transcript, from 0."""
         call["at_ms"] = round((perf_counter() - self._began) * 1000)
         self._calls.append(call)
         return len(self._calls) - 1
 
     def text(self, text: str) -> str:
-        """Store a common text and return its sha256, which replaces it in the calls."""
+        """Store a text that many records share, and return its sha256, which replaces the text in the calls."""
         text = storable(text)
         sha256 = sha256_of(text)
         self._prompts[sha256] = text
         return sha256
 
     def schema(self, name: str, schema: Schema) -> str:
-        """Store a schema and return its sha256, which replaces it in the calls."""
+        """Store a schema, and return its sha256, which replaces the schema in the calls."""
         sha256, text = self.schemas.of(self.batch, name, schema)
         self._prompts[sha256] = text
         return sha256
 
     def foreign(self, text: str) -> str:
-        """Return a foreign text in a form that may be stored."""
+        """Return a text from outside (an answer, an error, an option) without secrets, in a form that can be stored."""
         kept: str = storable(self.redact(text))
         return kept
 
@@ -124,7 +124,7 @@ class QuestionTranscript:
         error: CallError | None,
         deviations: Sequence[str],
     ) -> None:
-        """Record a call that returned; `error` explains an unusable answer, or is the reply itself."""
+        """Record a call that returned. `error`: the defect of an unusable answer, or the reply if that is an error."""
         call = {**self._about, **self._sent(request, reply.body)}
         if reply.rung is not None:
             call["rung"] = reply.rung.value
@@ -168,7 +168,7 @@ class QuestionTranscript:
         return {**written, "parameters": self._without_secrets(parameters)}
 
     def _messages(self, messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the messages, or only those missing in the previous call."""
+        """Return the messages for storing. After an earlier call, only messages that differ from it are included."""
         if self._before is None:
             return {"messages": [self._message(message, storable) for message in messages]}
         place, earlier = self._before
@@ -183,7 +183,7 @@ class QuestionTranscript:
         }
 
     def _message(self, message: Mapping[str, Any], stored: Callable[[str], str]) -> dict[str, Any]:
-        """Return a message for storing. The first messages are the caller's words, without secrets of this process."""
+        """Return a message for storing, its text changed by `stored`. A system message is replaced by its sha256."""
         role, content = message["role"], message["content"]
         marks = {}
         if not isinstance(content, str):  # a list with a single part, with marks for the endpoint's cache
@@ -214,7 +214,7 @@ class QuestionTranscript:
         return _bounded(self._writer.foreign(text), longest)
 
     def _without_secrets(self, parameters: Any, name: str = "") -> Any:
-        """Return the parameters without secrets: neither values under a secret's name nor secrets of this process."""
+        """Return the parameters without this process's secrets, and with values under a secret's name hidden."""
         match parameters:
             case str():
                 secret = name not in PARAMETERS and SECRET_NAMES.search(name) is not None

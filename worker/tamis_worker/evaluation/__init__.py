@@ -1,4 +1,4 @@
-"""The nine metrics of spec 4: a score, a category, or the reason for having neither.
+"""Nine metrics of retrieval and extraction. Each gives a score, a category, or the reason why there is neither.
 
 - **Context relevance.** Are the retrieved chunks about the question, by the search's signals?
 - **Context precision.** Are the cited chunks at the top of the ranking?
@@ -6,9 +6,10 @@
 - **Agreement.** Do several chunks give the same value?
 - **Extraction quality.** How certain is a value, and is it in its evidence?
 
-An item has the metrics of its chunks once, the others for each field.
+Context relevance and the recall warning are computed once for an item, the other metrics for each field.
 
-Each function takes models or dicts with their fields, and returns an `Evaluation`. Pure: no function calls a model.
+Each function takes pydantic models, or dicts with their fields, and returns an `Evaluation`. No function calls a
+language model. The formulas are from specification 4 (docs/specification.md).
 """
 
 import json
@@ -89,10 +90,10 @@ log = logging.getLogger(__name__)
 def aggregated_confidence(
     extractions: Iterable[ExtractionLike], aggregation_confidence: str | None = None
 ) -> Evaluation:
-    """Return the confidence of one source, or of the agreement of several: HIGH 0.9, MEDIUM 0.75, LOW 0.5 (spec 4).
+    """Return the confidence in a value: its only source's, or that of a word for the agreement of its sources.
 
-    If `aggregation_confidence` is None: HIGH for unanimous sources, MEDIUM for a majority, else LOW. Any other word,
-    and one source without a confidence, give 0.7.
+    HIGH gives 0.9, MEDIUM 0.75, LOW 0.5, any other word 0.7. If `aggregation_confidence` is None, the word is HIGH for
+    unanimous sources, MEDIUM for a majority, else LOW. A single source without a confidence gives 0.7.
     """
     sources = [extraction for extraction in extractions_of(extractions) if extraction.value is not None]
     if not sources:
@@ -105,9 +106,9 @@ def aggregated_confidence(
 
 
 def semantic_validation(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Return `pass` if at least half of the values with evidence are in their evidence, else `fail` (spec 4).
+    """Return `pass` if at least half of the values with evidence are in their evidence, else `fail`.
 
-    Return `skipped` if no value has evidence. Verdicts on values that were checked against the chunks are kept; other
+    Return `skipped` if no value has evidence. If a value was checked against its chunk, that verdict counts. Other
     values are compared with their evidence, see `says`.
     """
     verdicts = [verdict for source in extractions_of(extractions) if (verdict := _verdict_of(source)) is not None]
@@ -125,15 +126,15 @@ def _verdict_of(extraction: Extraction) -> bool | None:
 
 
 def multi_source_agreement(results: Iterable[ExtractionLike]) -> Evaluation:
-    """Return the share of the most common value, rounded to three places (spec 4); 0, False and "" are values."""
+    """Return the share of sources with the most common value, rounded to three places. 0, False and "" are values."""
     agreement = _agreement(results)
     return no_value(AGREEMENT, "score", TOO_FEW) if agreement is None else score(AGREEMENT, round(agreement, PLACES))
 
 
 def agreement_pattern(results: Iterable[ExtractionLike]) -> Evaluation:
-    """Return `unanimous` above 0.95, `majority` above 0.7, `mixed` above 0.4, else `conflicting` (spec 4).
+    """Return a word for the agreement of the sources, before rounding.
 
-    Computed before rounding.
+    It is `unanimous` above 0.95, `majority` above 0.7, `mixed` above 0.4, else `conflicting`.
     """
     agreement = _agreement(results)
     if agreement is None:
@@ -150,7 +151,7 @@ def _agreement(results: Iterable[ExtractionLike]) -> float | None:
 
 
 def _comparable(value: Any) -> tuple[str, Any]:
-    """Return a key: 3 and 3.0 are equal, True is no number, texts must be identical, lists and objects are JSON."""
+    """Return a key for comparison: 3 and 3.0 are equal, True is no number, lists and objects are compared as JSON."""
     match value:
         case bool():
             return "boolean", value
@@ -164,9 +165,10 @@ def _comparable(value: Any) -> tuple[str, Any]:
 def context_recall_heuristic(
     extractions: Iterable[ExtractionLike], chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None
 ) -> Evaluation:
-    """Return the share of cited chunks, times 0.7 if a limit was hit, else times 0.85 if much was filtered out.
+    """Return the share of the chunks that are cited, times 0.7 or 0.85 if there is a `recall_warning`.
 
-    Rounded to three places (spec 4). A chunk found by two methods counts once; a number without a chunk is ignored.
+    The factor is 0.7 for `HIT_RETRIEVAL_LIMIT`, 0.85 for the other warning. The result is rounded to three places. A
+    chunk that two search methods found counts once. A cited number without a chunk is ignored.
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -180,7 +182,11 @@ def context_recall_heuristic(
 
 
 def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None) -> Evaluation:
-    """Return `HIT_RETRIEVAL_LIMIT`, else `HIGH_THRESHOLD_FILTERING`, if either applies (spec 4)."""
+    """Return the reason why the search may have missed chunks, if any.
+
+    `HIT_RETRIEVAL_LIMIT`: a search method reached its limit. `HIGH_THRESHOLD_FILTERING`: fewer than half of the chunks
+    were kept.
+    """
     chunks, bounds = chunks_of(chunks), as_model(Retrieval, retrieval or {})
     if not chunks:
         return no_value(WARNING, "categorical", "no chunks")
@@ -193,13 +199,13 @@ def recall_warning(chunks: Iterable[ChunkLike], retrieval: RetrievalLike = None)
 
 
 def escalates(heuristic: Evaluation, warning: Evaluation, threshold: float = RECALL_THRESHOLD) -> bool:
-    """Return whether to ask a model: the heuristic is below the threshold, or a limit was hit (spec 4, section 6)."""
+    """Return whether a model should judge recall: the estimate is below the threshold, or a search hit its limit."""
     low = isinstance(heuristic.value, float) and heuristic.value < threshold
     return low or warning.value == HIT_RETRIEVAL_LIMIT
 
 
 def context_recall_llm(answer: RecallAnswer | Mapping[str, Any] | None, reason: str = NOT_ASKED) -> Evaluation:
-    """Return the score of a model; `reason` explains a missing answer."""
+    """Return the score that a model gave to recall. `reason` explains a missing answer."""
     if answer is None:
         return no_value(LLM, "score", reason)
     return score(LLM, as_model(RecallAnswer, answer).score)
@@ -216,10 +222,10 @@ def _warning(chunks: Sequence[Chunk], retrieval: Retrieval) -> str | None:
 
 
 def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
-    """Return `0.4 * intersection + 0.5 * mean score + 0.1 * diversity` (spec 4), not rounded.
+    """Return `0.4 * intersection + 0.5 * mean score + 0.1 * diversity`, not rounded.
 
-    Intersection: the share of chunks found by both methods, among those found by either. Mean score: over the chunks
-    with a score, each limited to 0 to 1. Diversity: distinct pages / 5, at most 1.
+    Intersection: chunks found by both search methods / chunks found by at least one. Mean score: the mean over the
+    chunks with a score, each limited to 0 to 1. Diversity: min(1, distinct pages / 5).
     """
     chunks = chunks_of(chunks)
     if not chunks:
@@ -235,7 +241,7 @@ def context_relevance(chunks: Iterable[ChunkLike]) -> Evaluation:
 
 
 def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
-    """Return the ids of the chunks that a method found; a chunk without an id is identified by its place."""
+    """Return the ids of the chunks that a method found. If a chunk has no id, its place identifies it."""
     return {
         (chunk.id is not None, str(place) if chunk.id is None else chunk.id)
         for place, chunk in enumerate(chunks)
@@ -244,7 +250,7 @@ def _ids(chunks: list[Chunk], method: str) -> set[tuple[bool, str]]:
 
 
 def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
-    """Return the cited chunks among the first ten, divided by the number cited or ten, if smaller (spec 4)."""
+    """Return the precision of the ranking: cited chunks among the first ten / min(10, cited chunks)."""
     cited = {source.chunk_number for source in extractions_of(extractions) if source.chunk_number is not None}
     if not cited:
         return no_value(PRECISION, "score", "no extraction cites a chunk")
@@ -253,7 +259,7 @@ def context_precision(extractions: Iterable[ExtractionLike]) -> Evaluation:
 
 
 def as_model(model: type[Model], value: Model | Mapping[str, Any]) -> Model:
-    """Return the value as a model. Raises pydantic's `ValidationError`, a `ValueError`, if it is invalid."""
+    """Return the value as an object of `model`. Raise pydantic's `ValidationError`, a `ValueError`, if invalid."""
     return value if isinstance(value, model) else model.model_validate(dict(value))
 
 
@@ -283,10 +289,10 @@ def no_value(label: str, metric_type: MetricType, reason: str) -> Evaluation:
 
 
 class ItemMetrics:
-    """The evaluations of one item with chunks. If a metric fails, only its value is missing; the item is unaffected."""
+    """The evaluations of one item with chunks. If a metric fails, only its value is missing, and the item goes on."""
 
     def __init__(self, retrieved: Retrieved, extractions: Mapping[str, Sequence[Extraction]]) -> None:
-        """Take `extractions` by field; a single value has one field, with an empty name."""
+        """Compute the recall estimates. `extractions`: by field; a single value has the empty name."""
         self._chunks = retrieved.chunks
         self._extractions = extractions
         chunks, bounds = retrieved.chunks, retrieved.retrieval
@@ -303,7 +309,10 @@ class ItemMetrics:
     def evaluations(
         self, answers: Mapping[str, RecallAnswer], unanswered: str = "", in_doubt: Sequence[str] = ()
     ) -> tuple[Evaluation, ...]:
-        """Return all evaluations; `answers`: a model's on recall, `unanswered`: why a field `in_doubt` has none."""
+        """Return all evaluations.
+
+        `answers`: a model's answers about recall. `unanswered`: why the fields `in_doubt` have no answer.
+        """
         of_item = [_guarded(RELEVANCE, "score", context_relevance, self._chunks), self._warning]
         for field in self._extractions:
             reason = unanswered if field in in_doubt else NOT_ASKED

@@ -1,7 +1,7 @@
-"""Grounding: is the evidence in the chunk, and does it contain the value?
+"""Grounding: is the evidence in the chunk, and does the evidence contain the value?
 
-Texts are compared folded, like quotes; numbers by value, in any notation. The text need not contain the word of a
-boolean or of an enum's value: there, evidence in the chunk is enough.
+Texts are compared folded, like quotes; numbers by value, in any notation. The evidence need not contain the word for a
+boolean, or an enum's value. For these, evidence in the chunk is enough.
 """
 
 import re
@@ -29,7 +29,7 @@ _ENDED = re.compile(r"\w*(?:[.,\u00b7]\d+)*")
 
 
 class Passages:
-    """The chunks of one item, searched for the evidence of one answer; the work is bounded."""
+    """The chunks of one item, which are searched for the evidence of one answer. The work is limited."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._chunks = chunks
@@ -37,9 +37,10 @@ class Passages:
         self._left = COMPARED
 
     def validated(self, extraction: Extraction, *, by_value: bool = True) -> Extraction:
-        """Return the extraction with the verdict on its evidence; without `by_value` the evidence alone must be there.
+        """Return the extraction with the verdict whether the chunk has its evidence, and the evidence its value.
 
-        The value is compared with the chunk's words, not with the model's quotation of them.
+        If `by_value` is False, only the evidence is checked. The value is compared with the chunk's words, not with the
+        model's quotation of them.
         """
         number, evidence = extraction.chunk_number, (extraction.evidence or "").strip()
         if number is None or not 1 <= number <= len(self._chunks) or not evidence:
@@ -60,7 +61,7 @@ class Passages:
         return quote
 
     def _words(self, number: int, quote: Quote) -> str:
-        """Return the chunk's words there, whole: a chunk with "1,250" does not contain "12"."""
+        """Return the chunk's whole words at the place of a quote. So a chunk with "1,250" does not contain "12"."""
         text = self._chunks[number - 1].text
         start, end = quote.start or 0, len(text) if quote.end is None else quote.end
         before, after = text[max(0, start - AROUND) : start], text[end : end + AROUND]
@@ -88,7 +89,10 @@ def says(passage: str, value: Any) -> bool:
 
 
 def numbers_in(passage: str) -> Iterator[Decimal]:
-    """Yield every possible number of a passage: 1,250 is 1250 or 1.25, and 5 % is 5 or 0.05; English words up to 99."""
+    """Yield every number that a passage may contain: "1,250" is 1250 or 1.25, and "5 %" is 5 or 0.05.
+
+    English number words up to 99 count too.
+    """
     folded = FoldedText(passage[:READ]).folded
     for match in _NUMBER.finditer(folded):
         written = match[0].removesuffix(match[1] or "").strip()

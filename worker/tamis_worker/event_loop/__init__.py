@@ -1,1 +1,1 @@
-"""The worker's one event loop, and the bridge to it."""
+"""The worker's one event loop, and the bridge from other threads to the loop."""

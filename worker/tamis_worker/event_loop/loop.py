@@ -1,9 +1,9 @@
-"""The one event loop of a worker process, on its own thread; task bodies wait on it for their result.
+"""The one event loop of a worker process, on its own thread. Bodies of Celery tasks wait for results from the loop.
 
-Repeated work of a worker runs on it as a `Looper`; a mailbox passes items between it and another thread.
+A worker's repeated work runs on the loop as a `Looper`. A mailbox passes items between the loop and another thread.
 
-Code outside a worker has no event loop. `synchronous` is its bridge to a coroutine: one loop of the process, on its own
-thread. All calls share the loop, because an asynchronous client binds its connections to the loop of its first use.
+Synchronous code outside a worker calls coroutines through `synchronous`, which uses one loop on its own thread. All
+calls of the process share this loop, because an asynchronous client binds its connections to one loop.
 """
 
 import asyncio
@@ -41,10 +41,10 @@ WAKEUPS = 4096  # bytes read from a mailbox's socket at once; each is one wake-u
 
 
 async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel tasks, and return when all have ended; their exceptions stay in them.
+    """Cancel tasks, and wait until all have ended. Their exceptions are not raised.
 
-    A cancellation may be lost: before Python 3.12, `asyncio.wait_for`, used by redis-py, swallows one at the moment of
-    its result. So a task that continues is cancelled again.
+    A task that continues is cancelled again. Before Python 3.12, `asyncio.wait_for`, which redis-py uses, swallows a
+    cancellation that arrives together with the awaited result.
     """
     left: Collection[asyncio.Task[Any]] = [task for task in tasks if not task.done()]
     while left:
@@ -66,7 +66,7 @@ class LoopThread:
 
     @property
     def is_here(self) -> bool:
-        """Return True on the loop's own thread, which must not wait for the loop."""
+        """True on the loop's own thread, which must not wait for the loop."""
         return threading.current_thread() is self._thread
 
     def run(self, coroutine: Coroutine[Any, Any, T], *, within: float | None = None) -> T:
@@ -81,15 +81,15 @@ class LoopThread:
             future.cancel()
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Return a future for the result of a coroutine on the loop."""
+        """Run a coroutine on the loop, and return a future for its result. It may be called from any thread."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def call_soon(self, callback: Callable[[], None]) -> None:
-        """Have the loop call a function; callable from any thread."""
+        """Make the loop call a function. It may be called from any thread."""
         self._loop.call_soon_threadsafe(callback)
 
     def stop(self) -> None:
-        """Cancel running tasks, and end the thread."""
+        """Cancel the running tasks, and end the loop's thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
@@ -104,39 +104,39 @@ class LoopThread:
 
 
 async def wait_within(event: asyncio.Event, seconds: float | None) -> None:
-    """Return when an event is set, or after the time; None: wait without limit."""
+    """Wait until an event is set, at most `seconds`; None: without a limit."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
 
 
 class BackgroundTasks:
-    """Tasks with names that end together."""
+    """Named tasks that run until `end`."""
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[Any]] = []
 
     def start(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> None:
-        """Run a coroutine until `end`; on the loop."""
+        """Run a coroutine until `end`. Call it on the loop."""
         self._tasks.append(asyncio.create_task(coroutine, name=name))
 
     @property
     def ended(self) -> list[str]:
-        """Return the names of tasks that ended by themselves; callable from any thread."""
+        """The names of tasks that ended by themselves. It may be read from any thread."""
         return [task.get_name() for task in self._tasks if task.done()]
 
     async def end(self) -> None:
-        """Cancel all tasks, and return when they have ended."""
+        """Cancel all tasks, and wait until they have ended."""
         await end_tasks(*self._tasks)
 
 
 def synchronous(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Return a plain function that waits for the coroutine's result, with the same parameters, result and errors.
+    """Return a plain function that calls a coroutine function, and waits for its result.
 
-    Its name has no "_async". It may be called on any thread; a loop that runs on that thread stops during the call. If
-    the wait is interrupted, the coroutine is cancelled.
+    The plain function has the same parameters, result and errors, and a name without "_async". It blocks an event loop
+    on the caller's thread. If the wait is interrupted, the coroutine is cancelled.
 
-    Raise `RuntimeError` on the bridge's own thread, where it would wait for itself.
+    On the thread of the bridge's loop it raises `RuntimeError`, because it would wait for itself.
     """
 
     @wraps(function)
@@ -158,7 +158,7 @@ def _loop() -> LoopThread:
 
 @cache
 def _loop_of(_: int) -> LoopThread:
-    """Return the loop of one process: a fork does not copy threads."""
+    """Return the loop of a process. A forked process gets a new loop, because a fork does not copy threads."""
     loop = LoopThread()
     loop.start()
     return loop
@@ -166,13 +166,13 @@ def _loop_of(_: int) -> LoopThread:
 
 @dataclass(frozen=True)
 class Looper:
-    """Runs a step every `interval` seconds; a failed step runs again after the next interval.
+    """Runs a step every `interval` seconds. A failed step runs again after the next interval.
 
-    An outage is logged once, until a step succeeds or has another error.
+    If steps fail with the same `TamisError`, only the first failure is logged.
     """
 
-    name: str  # of the step, in the log
-    step: Callable[[], Awaitable[float | None]]  # returns the seconds to the next step; None: the interval
+    name: str  # the step's name in the log
+    step: Callable[[], Awaitable[float | None]]  # returns the seconds until the next step; None: `interval`
     interval: float
 
     async def run(self) -> None:
@@ -192,7 +192,7 @@ class Looper:
 
 
 class Mailbox(Generic[T]):
-    """A queue from one thread to another, which is woken once until it takes the items."""
+    """A queue from one thread to another. `wake` is called for the first item after each `take`."""
 
     def __init__(self, wake: Callable[[], object]) -> None:
         self._wake = wake
@@ -229,13 +229,13 @@ class ThreadMailbox(Mailbox[T]):
         return self._wakeup_reader.fileno()
 
     def take(self) -> list[T]:
-        """Remove and return all items, in order; nothing is readable afterwards."""
+        """Remove and return all items, in order. Afterwards the descriptor is not readable."""
         with suppress(BlockingIOError):
             self._wakeup_reader.recv(WAKEUPS)
         return super().take()
 
     def wait(self, within: float) -> None:
-        """Return when there is an item, or after `within` seconds."""
+        """Wait until there is an item, at most `within` seconds."""
         self._wakeup_reader.settimeout(within)
         with suppress(TimeoutError):
             self._wakeup_reader.recv(1)

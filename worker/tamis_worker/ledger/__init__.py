@@ -1,1 +1,1 @@
-"""The worker's side of the ledger: one statement per file, all on the worker's one event loop."""
+"""The worker's statements in the ledger. All run on the worker's one event loop."""

@@ -13,7 +13,7 @@ LARGEST_COUNT = 2**31 - 1  # the table's largest count
 
 @dataclass(frozen=True)
 class KeptAnswer:
-    """A valid answer, and its tokens at the first time."""
+    """A valid answer, and the tokens of the call that gave it."""
 
     content: str
     model: str
@@ -39,7 +39,7 @@ ON CONFLICT (key) DO UPDATE SET
 
 
 async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | None = None) -> Mapping[str, KeptAnswer]:
-    """Return the answers under these keys, without those older than `days`. Raise `LedgerUnavailable`."""
+    """Return the answers under these keys that are not older than `days`. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         rows = (await connection.execute(_FIND, {"keys": list(keys), "days": days})).all()
     return {
@@ -49,7 +49,7 @@ async def find_answers(engine: AsyncEngine, keys: Sequence[str], days: int | Non
 
 
 async def keep_answers(engine: AsyncEngine, answers: Mapping[str, KeptAnswer]) -> None:
-    """Store answers under their keys, and replace older ones. Raise `LedgerUnavailable`."""
+    """Store answers under their keys, in place of older answers. Raise `LedgerUnavailable`."""
     ordered = sorted(answers.items())  # one order for all workers, so that no two wait for each other
     columns = {
         "keys": [key for key, _ in ordered],

@@ -1,9 +1,8 @@
-"""The terms that all items of a batch share: its operation, model and means. And pauses.
+"""The terms that all items of a batch share: its operation, model and steering. And pauses.
 
-Only the priority can change, so the rest is read once; `BatchConfigCache.follow` receives new priorities.
+Only the priority can change, so the other terms are read once. `BatchConfigCache.follow` receives new priorities.
 
-A worker pauses a batch that cannot continue, and all workers stop it. Running batches are read together with their
-priorities.
+If a batch cannot continue, a worker pauses it in the ledger, and then no worker continues it.
 """
 
 import asyncio
@@ -37,31 +36,28 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class BatchTerms:
-    """The question, model and means of a batch; one object for all items, as its priority may change."""
+    """The terms of a batch. All its items use one object, because the priority may change."""
 
     batch_id: UUID
     operation: Operation
     model: str | None  # None: the worker's own
     use_cache: bool = True
     priority: Priority = Priority.NORMAL
-    budgeted: bool = False  # True: it has a `max_cost`, whose amount may change
+    budgeted: bool = False  # True: the batch has a `max_cost`, whose amount may change
     traceparent: str | None = None  # of the trace of its submission; None: no trace
-    steering: Steering = NO_STEERING  # the batch's, which overrides the worker's
+    steering: Steering = NO_STEERING  # the batch's options for calls, before the worker's
 
 
 @dataclass(eq=False)
 class BatchConfigCache:
-    """A cache of the latest batches' terms.
-
-    `steering` is the worker's own.
-    """
+    """A cache of the latest batches' terms. `steering`: the worker's own options for calls."""
 
     engine: AsyncEngine
     steering: Steering = NO_STEERING
     _known: dict[UUID, BatchTerms] = field(init=False, default_factory=dict)
 
     async def of(self, batch_id: UUID) -> BatchTerms:
-        """Return the terms of a batch in the ledger; wait while that is unreachable. Raise `InvalidParameters`."""
+        """Return the terms of a batch. While the ledger is unreachable, wait. Raise `InvalidParameters`."""
         if (existing := self._known.get(batch_id)) is not None:
             return existing
         while True:
@@ -77,7 +73,7 @@ class BatchConfigCache:
         return terms
 
     def follow(self, priorities: Mapping[UUID, Priority]) -> Collection[UUID]:
-        """Set the batches' present priorities; return the batches with a changed one."""
+        """Set the batches' present priorities, and return the batches whose priority has changed."""
         changed = []
         for batch_id, priority in priorities.items():
             terms = self._known.get(batch_id)
@@ -106,9 +102,9 @@ class BatchConfigCache:
 
 
 async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, redact: Callable[[str], str] = str) -> bool:
-    """Pause a running batch; return False if it does not run, and change nothing. Raise `LedgerUnavailable`.
+    """Pause a running batch, and return True. If the batch does not run, return False. Raise `LedgerUnavailable`.
 
-    `redact` removes secrets from the message: an endpoint may repeat its request.
+    `redact` removes secrets from the message, because an endpoint may repeat the request in its message.
     """
     shown = pause.model_copy(update={"message": pause.message and redact(pause.message)})
     statement = (
@@ -122,10 +118,7 @@ async def pause_batch(engine: AsyncEngine, batch_id: UUID, pause: Pause, *, reda
 
 
 async def running_batches(engine: AsyncEngine, batch_ids: Collection[UUID]) -> Mapping[UUID, Priority]:
-    """Return the running batches with their priorities; the others are paused, ended or gone.
-
-    Raise `LedgerUnavailable`.
-    """
+    """Return the running batches among `batch_ids`, with their priorities. Raise `LedgerUnavailable`."""
     c = batches.c
     statement = select(c.id, c.priority).where(c.id.in_(batch_ids), c.state == BatchStatus.RUNNING)
     async with transaction(engine) as connection:

@@ -1,8 +1,8 @@
-"""Items that end without an outcome: those cancelled while they wait, and returned claims.
+"""Cancelled items, and claims that a worker returns without an outcome.
 
-Only single items are cancelled here, while their batch continues; the producer cancels whole batches. A worker returns
-a claim if it stops, or if the batch stops running, before there is a result. The cost of such an item stays in its
-bill: a row in `results` of round 0, which no batch uses. The bill of the item's end is added to it.
+Single items are cancelled here while their batch continues. The producer cancels whole batches. If a worker or batch
+stops before an item has a result, the worker returns the claim. The cost of the calls so far stays in the item's bill:
+a row in `results` with round 0, which no batch uses. Later costs of the item are added to that row.
 """
 
 import json
@@ -92,14 +92,14 @@ ON CONFLICT DO NOTHING
 
 
 async def cancel_items(engine: AsyncEngine, keys: Sequence[ItemKey]) -> Sequence[bool]:
-    """Cancel the waiting items; return for each in order True if it was cancelled. Raise `LedgerUnavailable`."""
+    """Cancel the items that wait. Return, in their order, whether each was cancelled. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         cancelled = item_keys(await connection.execute(_ITEMS, item_arrays(keys)))
     return [key in cancelled for key in keys]
 
 
 async def cancel_waiting(engine: AsyncEngine, batch_ids: Collection[UUID]) -> int:
-    """Cancel all waiting items of batches that continue; return their number. Raise `LedgerUnavailable`."""
+    """Cancel all waiting items of these batches, and return their number. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         return len((await connection.execute(_BATCHES, {"batch_ids": list(batch_ids)})).all())
 
@@ -111,16 +111,17 @@ async def give_back(
     transcripts: Sequence[CallsOfClaim | None] = (),
     cancelled: Sequence[bool] = (),
 ) -> Sequence[bool]:
-    """Make the items pending again, as if never claimed; items of cancelled batches become cancelled.
+    """Make the items pending again, as if never claimed. Items of cancelled batches become cancelled.
 
-    Return for each claim in order True if its item needs a new message: items of paused batches get one at the resume.
+    Return, in the order of the claims, whether each item needs a new message now. Items of paused batches do not: they
+    get a message when the batch is resumed.
 
     Args:
-        engine: of the ledger.
-        claims: to return. For claims that another worker has taken over, nothing is recorded: they count as lost.
-        paid: for each claim in order, its bill; empty: nothing was paid.
-        transcripts: for each claim in order, the answered calls.
-        cancelled: for each claim in order, True if its item ends although the batch continues; empty: none ends.
+        engine: the ledger.
+        claims: the claims to return. If another worker has taken over a claim, nothing is recorded for it.
+        paid: the bill of each claim; empty: nothing was paid.
+        transcripts: the answered calls of each claim.
+        cancelled: for each claim, True if its item ends although the batch continues; empty: no item ends.
 
     Raises:
         LedgerUnavailable: Postgres does not answer.

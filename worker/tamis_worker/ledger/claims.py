@@ -1,9 +1,9 @@
 """Claims: a worker's fenced right to evaluate an item.
 
-A claim raises the item's fence; only a result under the current fence is accepted. A claim is valid while its worker's
-lease is, so one heartbeat per worker keeps all its claims alive.
+A claim raises the item's fence number, and only a result under the current number is accepted. A claim is valid while
+its worker's lease is valid, so one heartbeat per worker keeps all its claims alive.
 
-`HeldClaims` are the claims that a process knows to hold. Claiming, evaluation and the lease all use it.
+`HeldClaims` are the claims whose items a process evaluates. Claiming, evaluation and the lease all use this set.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
@@ -39,13 +39,13 @@ class Claim:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Return the claim as the columns that identify it in a row of JSON."""
+        """The columns that identify the claim in a row of JSON."""
         return {"batch_id": str(self.key.batch_id), "idx": self.key.index, "fence": self.fence}
 
 
 @dataclass(frozen=True)
 class ClaimRefusal:
-    """No claim: the item is finished, validly claimed, or its batch does not run."""
+    """The refusal of a claim: the item is finished, validly claimed, or its batch does not run."""
 
     cancelled: bool  # True: the item is cancelled; False: any other reason
 
@@ -90,10 +90,10 @@ async def claim(
     worker: str,
     in_doubt: Collection[ItemKey] = (),
 ) -> Sequence[Claim | None]:
-    """Return a claim for each key in order; None if the item is finished or validly claimed.
+    """Return, in the order of the keys, a claim for each; None if it is refused (see `ClaimRefusal`).
 
-    A repeated key (two deliveries of one message) is granted once. The worker may hold `in_doubt` without knowing it:
-    these keys are granted as if they were free. Raise `LedgerUnavailable`.
+    A repeated key (two deliveries of one message) is granted once. The keys in `in_doubt` may already be claimed for
+    this worker, after a lost reply. They are granted like free keys. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         rows = await connection.execute(
@@ -117,13 +117,13 @@ _CANCELLED = text(f"{_ASKED} WHERE i.state = 'cancelled'")
 
 
 async def lost(engine: AsyncEngine, keys: Collection[ItemKey], *, worker: str) -> Collection[ItemKey]:
-    """Return the items that the worker no longer holds. Raise `LedgerUnavailable`."""
+    """Return the items among `keys` that are no longer claimed for this worker. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         return list(item_keys(await connection.execute(_LOST, item_arrays(keys) | {"worker": worker})))
 
 
 async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collection[ItemKey]:
-    """Return the cancelled items; without items there is no query. Raise `LedgerUnavailable`."""
+    """Return the items among `keys` that are cancelled. Raise `LedgerUnavailable`."""
     if not keys:
         return ()
     async with transaction(engine) as connection:
@@ -131,7 +131,7 @@ async def cancelled(engine: AsyncEngine, keys: Collection[ItemKey]) -> Collectio
 
 
 def item_arrays(keys: Collection[ItemKey]) -> dict[str, object]:
-    """Return the items as the two arrays of a statement, in order."""
+    """Return the items as two parameters of a statement: arrays of batch ids and of indexes."""
     return {"batch_ids": [key.batch_id for key in keys], "indexes": [key.index for key in keys]}
 
 
@@ -141,7 +141,7 @@ def item_keys(rows: Iterable[Row[Any]]) -> set[ItemKey]:
 
 
 class HeldClaims(set[ItemKey]):
-    """The items that are claimed and being evaluated in this process; one per worker, on its loop."""
+    """The items that are claimed and being evaluated in this process. Use the set on the worker's loop only."""
 
     @contextmanager
     def hold(self, key: ItemKey) -> Iterator[None]:
@@ -157,10 +157,10 @@ class HeldClaims(set[ItemKey]):
 class Claims:
     """The claims of one worker, safe against lost replies.
 
-    If the connection fails during a claim, a living worker may hold an item without knowing it, and no worker would
-    ever take it over. So the next call asks again for items in doubt.
+    If the connection fails during a claim, the ledger may have granted the claim without the worker's knowledge. As the
+    worker lives, no other worker would ever take over the item. So the next call requests such items again.
 
-    `held`: the items that the worker knows to hold.
+    `held`: the items that the worker evaluates.
     """
 
     engine: AsyncEngine
@@ -170,7 +170,7 @@ class Claims:
     _in_doubt: set[ItemKey] = field(init=False, default_factory=set)
 
     async def claim(self, keys: Sequence[ItemKey]) -> Sequence[Claim | ClaimRefusal]:
-        """Return a claim or a refusal for each key in order; see `claim`.
+        """Return, in the order of the keys, a claim or a refusal for each. See `claim`.
 
         After `LedgerUnavailable`, call it again with the same keys.
         """

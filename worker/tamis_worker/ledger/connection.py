@@ -1,6 +1,6 @@
-"""The worker's use of SQLAlchemy: an asynchronous engine, with translated errors.
+"""The worker's connections to Postgres, with translated errors.
 
-It also makes texts of a model storable in Postgres, and names Postgres's refusals.
+The module also makes texts of a model storable in Postgres, and names Postgres's refusals.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngine:
-    """Return an engine for the worker's loop; it connects on first use.
+    """Return an engine for the worker's loop. It connects on first use.
 
-    With `single_statements` every statement is its own transaction, see `connect_without_transactions`.
+    If `single_statements` is True, every statement is its own transaction, see `connect_without_transactions`.
     """
     if single_statements:
         return connect_without_transactions(database_url, replace(WORKER, most=WORKER.kept))
@@ -47,10 +47,10 @@ def connect(database_url: str, *, single_statements: bool = False) -> AsyncEngin
 
 @dataclass(frozen=True)
 class LedgerEngines:
-    """A worker's two pools of connections to the ledger; they connect on first use."""
+    """A worker's two pools of connections to the ledger. They connect on first use."""
 
     transactions: AsyncEngine
-    statements: AsyncEngine  # each is its own transaction
+    statements: AsyncEngine  # each statement is its own transaction
 
     @classmethod
     def of(cls, database_url: str) -> Self:
@@ -65,7 +65,7 @@ class LedgerEngines:
 
 @asynccontextmanager
 async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """Run one transaction. Raise `LedgerUnavailable` if Postgres is unreachable; it may have been committed.
+    """Run one transaction. Raise `LedgerUnavailable` if Postgres does not answer; a commit may have happened before.
 
     `tamis_schemas.ledger.outages` lists the errors that count as unreachable.
     """
@@ -83,9 +83,9 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
 
 
 def _hang_up(connection: AsyncConnection) -> None:
-    """End a connection whose server is silent, so that the driver, which would wait for ever, sees its loss.
+    """End the connection to a silent server, so that the driver notices and stops waiting.
 
-    Cancelling the driver instead would wait for the same server.
+    Cancelling the driver's statement would wait for the same server.
     """
     driver = connection.sync_connection.connection.driver_connection if connection.sync_connection else None
     if driver is None or driver.closed:
@@ -96,7 +96,7 @@ def _hang_up(connection: AsyncConnection) -> None:
 
 
 def storable(value: Any) -> Any:
-    """Return the value with U+FFFD instead of NUL and of halves of surrogate pairs, in all of its texts."""
+    """Return the value with U+FFFD in place of each NUL and each half of a surrogate pair, in all of its texts."""
     match value:
         case str():
             return value if _can_be_stored(value) else UNSTORABLE.sub("\ufffd", value)
@@ -109,7 +109,7 @@ def storable(value: Any) -> Any:
 
 
 def refusal_words(error: BaseException) -> str:
-    """Return the name of an error: `numeric value out of range`.
+    """Return the kind of an error in words, such as `numeric value out of range`.
 
     Postgres's messages are omitted, because they quote data: a number, a row, the text of an answer.
     """
@@ -119,7 +119,7 @@ def refusal_words(error: BaseException) -> str:
 
 
 def _can_be_stored(text: str) -> bool:
-    """Return True for nearly every text, in an eighth of a pattern search's time."""
+    """Return True if Postgres can store a text. A pattern search would take eight times as long."""
     if "\0" in text:
         return False
     if not text.isascii():

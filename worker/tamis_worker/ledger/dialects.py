@@ -1,4 +1,4 @@
-"""Dialects: the form of request that an endpoint accepts per model; for all workers, over restarts.
+"""The request format of each endpoint and model, stored for all workers and across restarts.
 
 Times are the database's. Each statement concerns one row, and is its own transaction.
 """
@@ -47,10 +47,10 @@ WHERE endpoint = :endpoint AND model = :model AND probe_worker = :holder
 
 
 class LedgerDialects:
-    """The store of all workers: see `DialectStore`. For an engine of single statements."""
+    """The store that all workers share, see `DialectStore`. It needs an engine of single statements."""
 
     def __init__(self, engine: AsyncEngine, endpoint: str) -> None:
-        """`endpoint`: its name from `endpoint_name`."""
+        """Prepare the store of one endpoint. `endpoint`: its name from `endpoint_name`."""
         self._engine = engine
         self._endpoint = storable(endpoint)
 

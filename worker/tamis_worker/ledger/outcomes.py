@@ -1,6 +1,6 @@
-"""Outcomes: the end of an item, accepted only under the fence of its claim.
+"""Outcomes: the end of an item, accepted only under the fence number of its claim.
 
-The transcript of its calls is written with it, and never read here.
+The transcript of the item's calls is written with its outcome, and never read here.
 """
 
 import json
@@ -28,7 +28,7 @@ class CallsOfClaim:
     """The calls of one claim, in the form of `tamis_schemas.answers.transcript`."""
 
     calls: Sequence[Mapping[str, Any]]
-    prompts: Mapping[str, str] = field(default_factory=dict)  # by sha256: the texts that the calls refer to
+    prompts: Mapping[str, str] = field(default_factory=dict)  # the texts that the calls refer to, by sha256
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class TranscribedClaim:
 
 
 class KnownPrompts:
-    """The committed common texts of batches that this process knows: they need not be sent again."""
+    """The prompts' texts that are known to be in the ledger, so they need not be sent again."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], None] = {}
 
     def new(self, claims: Iterable[TranscribedClaim]) -> dict[tuple[UUID, str], str]:
-        """Return the texts of these claims that may be missing in the ledger, in one order for all workers."""
+        """Return the texts of these claims that the ledger may lack. They are sorted, so that no workers deadlock."""
         new = {
             (entry.claim.key.batch_id, sha256): text
             for entry in claims
@@ -56,7 +56,7 @@ class KnownPrompts:
         return dict(sorted(new.items()))
 
     def committed(self, texts: Iterable[tuple[UUID, str]], batches: Iterable[UUID]) -> None:
-        """Record texts as committed, for the batches with an accepted outcome."""
+        """Record the texts of these batches as committed. Texts of other batches are ignored."""
         accepted = set(batches)
         if len(self._known) > MOST_KNOWN:
             self._known.clear()
@@ -70,7 +70,7 @@ def transcript_rows(claims: Sequence[TranscribedClaim]) -> str:
 
 
 def prompt_rows(texts: Mapping[tuple[UUID, str], str]) -> str:
-    """Return common texts as JSON for a statement."""
+    """Return texts that calls refer to as JSON for a statement."""
     rows = [{"batch_id": str(batch_id), "sha256": sha256, "text": text} for (batch_id, sha256), text in texts.items()]
     return json.dumps(rows, ensure_ascii=False)
 
@@ -87,7 +87,7 @@ class ClaimOutcome:
 
     @property
     def status(self) -> ItemStatus:
-        """Return decided or failed."""
+        """The state of the item: decided or failed."""
         return ItemStatus.DECIDED if isinstance(self.ended, Decided) else ItemStatus.FAILED
 
 
@@ -168,10 +168,11 @@ RETURNING batch_id, idx
 async def record(
     engine: AsyncEngine, outcomes: Sequence[ClaimOutcome], known: KnownPrompts | None = None
 ) -> Sequence[bool]:
-    """Return for each outcome in order True if it was accepted; False under a stale fence, which is no error.
+    """Write outcomes, and return, in their order, whether each was accepted.
 
-    `known` are the common texts that need not be sent; None: all are sent. If a reply is lost and the outcome is
-    written again, the second result is False: the first row stays. Raise `LedgerUnavailable`.
+    An outcome is not accepted if a newer claim has raised the fence number, which is no error. If a reply is lost and
+    the outcome written again, the second result is False: the first row stays. `known`: the texts that need not be
+    sent; None: send all. Raise `LedgerUnavailable`.
     """
     known = known or KnownPrompts()
     transcribed = [TranscribedClaim(o.claim, o.transcript) for o in outcomes if o.transcript is not None]
@@ -189,9 +190,9 @@ async def record(
 
 
 def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:
-    """Return the outcomes to record instead of a refused one: a failure of the item, with its bill.
+    """Return two outcomes to record instead of an outcome that the ledger refused.
 
-    Use the second one if the ledger refuses the bill too.
+    Both fail the item. The first keeps the bill. Use the second if the ledger refuses the bill too.
     """
     why = f"the ledger cannot hold this outcome: {why}"
     failed = replace(outcome, ended=Failure(ErrorKind.INTERNAL, why), cut={}, transcript=None)
@@ -238,7 +239,7 @@ def _row(outcome: ClaimOutcome) -> dict[str, Any]:
 
 
 def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
-    """Return the details of a value, with the verdicts of a panel's models under `panel`; for a failure only these."""
+    """Return the details of a value, with the verdicts of a panel under `panel`. A failure has only the verdicts."""
     written = None if detail is None else detail.model_dump(mode="json")
     if panel is not None:
         written = {**(written or {}), "panel": panel.model_dump(mode="json")}
@@ -246,7 +247,7 @@ def _detail(detail: BaseModel | None, panel: PanelResult | None) -> Any:
 
 
 def _evaluations(outcome: ClaimOutcome) -> list[dict[str, Any]]:
-    """Return one row per metric and field; of duplicates, the last."""
+    """Return one row for each metric and field: the last, if there are several."""
     if not isinstance(outcome.ended, Decided):
         return []
     rows = {}

@@ -1,13 +1,13 @@
-"""The leases of workers, and the traces of dead workers and lost messages in the ledger.
+"""The leases of workers, and the effects of dead workers and lost messages in the ledger.
 
-Redis delivers each queue in order. A message is lost (or stuck with a dead worker) if its item is still pending in one
-of two cases: its queue is empty, or an item published later was claimed a while ago.
+Redis delivers each queue in order. If an item is pending and its queue is empty, its message is lost, or stuck with a
+dead worker. The same is true if an item that was published later was claimed a while ago.
 
-A worker's claims are valid while it renews its lease. With each renewal it reports its state. An expired lease proves a
-death only if the judging worker could have seen a renewal. While the ledger is unreachable no worker can renew. The
-first to return would consider all others dead, and pay for their items again. So a worker judges others only after
-renewing for a whole lease without a gap of more than two thirds of one. In that time every living worker has renewed,
-or had two thirds of a lease to renew before the gap.
+A worker's claims are valid while it renews its lease. Each renewal reports the worker's state. If a lease has expired,
+its worker is dead, unless the ledger was unreachable, so that no worker could renew. The first worker to return would
+then consider all others dead, and pay for their items again. So a worker judges others only after it has renewed its
+own lease for a lease's length, without a gap of over two thirds of it. In that time every living worker has renewed, or
+had two thirds of a lease to renew before the gap.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -43,7 +43,7 @@ _END = text("DELETE FROM workers WHERE id = :worker")
 
 
 async def renew_lease(engine: AsyncEngine, report: WorkerReport, *, lease: float) -> None:
-    """Renew the lease for another `lease` seconds by the database's clock. Raise `LedgerUnavailable`."""
+    """Renew the worker's lease for `lease` seconds from now, by the database's clock. Raise `LedgerUnavailable`."""
     async with transaction(engine) as connection:
         await connection.execute(
             _RENEW, report.model_dump(exclude={"running_for"}) | {"lease": lease, "gap": GAP * lease}
@@ -68,7 +68,7 @@ class LostItem:
 
 @dataclass(frozen=True)
 class OpenShard:
-    """A dispatched shard whose items are all terminal, but which is not closed."""
+    """A dispatched shard that is not closed, although all its items have ended."""
 
     batch_id: UUID
     round: int
@@ -82,7 +82,7 @@ SELECT EXISTS (SELECT FROM workers me WHERE me.id = :worker AND now() BETWEEN me
 
 
 async def may_judge(connection: AsyncConnection, worker: str) -> bool:
-    """Return True if a worker may consider others with an expired lease dead; see the top of this file."""
+    """Return True if a worker may consider workers with an expired lease dead. See the top of this file."""
     return bool((await connection.execute(_MAY_JUDGE, {"worker": worker})).scalar_one())
 
 
@@ -93,13 +93,13 @@ ON CONFLICT (kind) DO UPDATE SET total = repairs.total + EXCLUDED.total, last_at
 
 
 async def count(connection: AsyncConnection, repaired: Mapping[str, int]) -> None:
-    """Add to the totals of all repairs, by kind."""
+    """Add numbers of repairs to the totals of their kinds."""
     kinds = sorted(kind for kind, n in repaired.items() if n)
     await connection.execute(_COUNT, {"kinds": kinds, "counts": [repaired[kind] for kind in kinds]})
 
 
 async def try_lock(connection: AsyncConnection) -> bool:
-    """Return True if this transaction may sweep; the lock ends with the transaction."""
+    """Return True if this transaction gets the lock for repairs. The lock ends with the transaction."""
     statement = text("SELECT pg_try_advisory_xact_lock(:lock)")
     return bool((await connection.execute(statement, {"lock": SWEEP_LOCK})).scalar_one())
 
@@ -217,15 +217,16 @@ ORDER BY b.finished_at
 
 
 async def give_up_poison(connection: AsyncConnection, *, max_claims: int) -> int:
-    """Fail the items that were claimed `max_claims` times without a result; return their number."""
+    """Fail the items that were claimed `max_claims` times without a result, and return their number."""
     await connection.execute(_FORGET_WORKERS)
     return len((await connection.execute(_GIVE_UP, {"max_claims": max_claims})).all())
 
 
 async def release_dead(connection: AsyncConnection) -> Sequence[LostItem]:
-    """Release the claims of workers with an expired lease; return the items of running batches, which need messages.
+    """Release the claims of workers with an expired lease, and return the items that need new messages.
 
-    Items of paused batches stay pending for the resume; items of cancelled batches become cancelled.
+    These are the items of running batches. Items of paused batches stay pending until the resume, and items of
+    cancelled batches become cancelled.
     """
     rows = (await connection.execute(_RELEASE_DEAD)).all()
     await connection.execute(_CANCEL_RELEASED)
@@ -235,7 +236,10 @@ async def release_dead(connection: AsyncConnection) -> Sequence[LostItem]:
 async def find_lost(
     connection: AsyncConnection, *, grace: float, empty: Collection[wire.ItemQueue]
 ) -> Sequence[LostItem]:
-    """Return pending items whose message is lost, marked as published now. See the top of this file for the rule."""
+    """Return the pending items whose messages are lost, and mark the items as published now.
+
+    The top of this file has the rule. `grace`: seconds that a message may take. `empty`: the empty queues.
+    """
     rows = await connection.execute(
         _LOST, {"grace": grace, "priorities": [q.priority.value for q in empty], "lanes": [q.lane for q in empty]}
     )
@@ -243,21 +247,24 @@ async def find_lost(
 
 
 async def find_unclosed(connection: AsyncConnection, *, grace: float) -> Sequence[OpenShard]:
-    """Return open shards whose items are all terminal."""
+    """Return the shards still open `grace` seconds after their dispatch, although all their items have ended."""
     rows = await connection.execute(_UNCLOSED, {"grace": grace})
     return [OpenShard(r.batch_id, r.round, r.shard, r.traceparent) for r in rows]
 
 
 async def find_unfinished(connection: AsyncConnection) -> Sequence[UUID]:
-    """Return cancelled batches without open items or summary."""
+    """Return the cancelled batches that have no summary, although all their items have ended."""
     return (await connection.execute(_UNFINISHED)).scalars().all()
 
 
 async def find_undispatched(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
-    """Return batches with waiting shards although their window has room."""
+    """Return the batches with waiting shards and fewer dispatched shards than their window allows."""
     return (await connection.execute(_UNDISPATCHED, {"grace": grace})).scalars().all()
 
 
 async def find_unadvanced(connection: AsyncConnection, *, grace: float) -> Sequence[UUID]:
-    """Return completed batches of reviews without a next stage, if the review is not marked as finished."""
+    """Return the completed batches after which no later stage has begun, although their review is not finished.
+
+    `grace`: seconds since the batch's end.
+    """
     return (await connection.execute(_UNADVANCED, {"grace": grace})).scalars().all()

@@ -1,6 +1,6 @@
-"""Closing shards and batches: completion is a fact in the ledger, however often it is established.
+"""The closing of shards and batches. To close a shard or batch again changes nothing.
 
-Closing a batch writes its summary; SQL computes all its numbers from the ledger.
+Closing a batch writes its summary. SQL computes all numbers of the summary from the ledger.
 """
 
 import logging
@@ -43,15 +43,15 @@ QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 class Closing(StrEnum):
     """The result of the attempt to close a shard."""
 
-    OPEN = "open"  # some of its items are undecided
-    CLOSED = "closed"  # the batch has more shards
-    COMPLETED = "completed"  # it was the last shard, or the batch is cancelled: the summary is written
+    OPEN = "open"  # some items have not ended
+    CLOSED = "closed"  # the shard is closed, or of an earlier round; the batch has open shards
+    COMPLETED = "completed"  # the batch has no open shard, or is cancelled; its summary is written
 
 
 async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: int) -> Closing:
-    """Close a shard whose items are all terminal; with the last one, write the summary and complete the batch.
+    """Close a shard if all its items have ended. If it is the last shard, write the summary and complete the batch.
 
-    Idempotent, also for simultaneous calls. Raise `LedgerUnavailable`.
+    The function is idempotent, also for simultaneous calls. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         # One closing of a batch at a time: otherwise two last shards could each see the other one open.
@@ -89,9 +89,9 @@ async def close_shard(engine: AsyncEngine, batch_id: UUID, round_: int, shard: i
 
 
 async def close_cancelled(engine: AsyncEngine, batch_id: UUID) -> bool:
-    """Write the summary of a cancelled batch whose items are all terminal; return True if this call wrote it.
+    """Write the summary of a cancelled batch if all its items have ended. Return True if this call wrote it.
 
-    Idempotent, as `close_shard`. Raise `LedgerUnavailable`.
+    The function is idempotent. Raise `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         batch = (
@@ -103,7 +103,7 @@ async def close_cancelled(engine: AsyncEngine, batch_id: UUID) -> bool:
 
 
 async def _finish_cancelled(connection: AsyncConnection, batch: Row[Any]) -> bool:
-    """Return True if a cancelled batch, whose row is locked, is finished; False while calls are in flight."""
+    """Finish a cancelled batch, whose row is locked. Return False while it has items that have not ended."""
     if batch.finished_at is not None:
         return True
     if await _has_open_items(connection, batch.id, 0, batch.n_items):
@@ -143,7 +143,7 @@ async def _has_open_items(connection: AsyncConnection, batch_id: UUID, first: in
 
 
 async def summarise(connection: AsyncConnection, batch_id: UUID) -> Summary:
-    """Return the summary of a batch whose items are all terminal; reads only."""
+    """Return the summary of a batch whose items have all ended. Nothing is written."""
     return await connection.run_sync(_summary, batch_id)
 
 
@@ -178,7 +178,7 @@ def _summary(connection: Connection, batch_id: UUID) -> Summary:
 
 
 def _failed() -> ColumnElement[bool]:
-    """Return the condition for a failed item's result. An item cancelled before a retry keeps that row."""
+    """Return the condition for a failed item's result. An item cancelled before a retry keeps a failure's row."""
     same = (items.c.batch_id == results.c.batch_id) & (items.c.idx == results.c.idx)
     return exists().where(same, items.c.state == ItemStatus.FAILED)
 
@@ -205,7 +205,7 @@ def _confidence(connection: Connection, batch_id: UUID) -> ConfidenceDistributio
 
 
 def _metrics(connection: Connection, batch_id: UUID) -> dict[str, MetricFigures]:
-    """Return the figures of each metric, with the reasons for missing values."""
+    """Return the figures of each metric, with the number of missing values for each reason."""
     c = evaluations.c
     statement = (
         select(

@@ -1,4 +1,4 @@
-"""Spending: the reserved and actual cost of a batch's calls, within its budget, in one row per batch.
+"""Spending: the reserved and actual cost of a batch's calls, in one row per batch.
 
 Reservations are granted under the row's lock, so all workers together never reserve more than the remaining budget.
 """
@@ -18,17 +18,17 @@ from .connection import transaction
 
 @dataclass(frozen=True, slots=True)
 class BudgetChange:
-    """The change of a batch's spending by one call: a reservation before it, a settlement after it."""
+    """The change of a batch's spending by one call: a reservation before the call, or a settlement after it."""
 
     batch_id: UUID
-    reserve: Decimal = Decimal(0)  # dollars; requested, granted or not
-    release: Decimal = Decimal(0)  # of an earlier reservation
-    spend: Decimal = Decimal(0)
+    reserve: Decimal = Decimal(0)  # dollars to reserve
+    release: Decimal = Decimal(0)  # dollars of an earlier reservation to release
+    spend: Decimal = Decimal(0)  # dollars that the call cost
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A batch's spending after a group of changes, and whether this reservation was granted."""
+    """A batch's spending after a group of changes, and whether the reservation of this change was granted."""
 
     granted: bool
     max_cost: Decimal
@@ -72,16 +72,16 @@ _ENDED = text("SELECT pg_xact_status(CAST(:transaction AS xid8))")
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A group that may have been committed: the reply to its commit is missing."""
+    """A group of changes that may have been committed: the reply to the commit is missing."""
 
     transaction: str
     states: Sequence[BudgetState]
 
 
 class Spending:
-    """Writes changes, each exactly once: a group whose commit is in doubt is looked up before it is written again.
+    """Writes each change exactly once. If a commit is in doubt, its transaction is looked up before another write.
 
-    For one group at a time; after `LedgerUnavailable` the next call must have the same group.
+    Write one group at a time. After `LedgerUnavailable` the next call must have the same group.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -89,7 +89,7 @@ class Spending:
         self._doubt: _Doubt | None = None
 
     async def change(self, changes: Sequence[BudgetChange]) -> Sequence[BudgetState]:
-        """Write changes; return the state of each change's batch afterwards, in order. Raise `LedgerUnavailable`."""
+        """Write changes. Return, in their order, the state of each change's batch. Raise `LedgerUnavailable`."""
         if self._doubt is not None:
             doubt, ended = self._doubt, await self._ended(self._doubt.transaction)
             if ended == "in progress":

@@ -1,1 +1,1 @@
-"""The limiter: requests and tokens of a minute, shared by all worker processes."""
+"""The limiter of requests and tokens per minute, which all worker processes share."""

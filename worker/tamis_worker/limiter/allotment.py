@@ -1,13 +1,14 @@
 """The share of one process in the shared limit: slots, permits and tokens.
 
-Pure: it knows neither Redis nor the loop. Time is an argument, in seconds of a monotonic clock. `take` begins a call if
-possible, and `give` ends it. `request_at` is the time of the next request to Redis, `next_request` builds it, and
+A slot is the right to have a call in flight. A permit is the right to begin a call from the permit's due time on, with
+tokens for the call.
+
+The module does no I/O. Time is an argument, in seconds of a monotonic clock. `take` begins a call if possible, and
+`give` ends the call. `request_at` returns the time of the next request to Redis, `next_request` builds the request, and
 `apply_reply` applies the reply.
 
-The process keeps a slot from call to call, so the next call costs no round trip. It returns slots that were unused for
-a while. It requests permits ahead of need for waiting calls. If the last reply is older than `FRESH`, no grant is used.
-
-A permit is the right to begin a call from its due time on, with tokens for it.
+A slot passes from one call to the next without a round trip. The process returns slots that were unused for a second.
+It requests permits in advance. If Redis has not replied for longer than `FRESH`, slots and permits are not used.
 """
 
 import math
@@ -38,7 +39,7 @@ class _GrantedPermit:
 
 
 class Permits:
-    """Permits, used in their order. The tokens of all due permits are one balance, for any call."""
+    """The permits of a process, in the order of their use. The tokens of all due permits are one sum, for any call."""
 
     def __init__(self) -> None:
         self._upcoming: deque[_GrantedPermit] = deque()  # the earliest first
@@ -51,22 +52,22 @@ class Permits:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all permits, with those left over from earlier permits."""
+        """Tokens of all permits, and unused tokens of earlier permits."""
         return self.token_balance + self._upcoming_tokens
 
     @property
     def next_due(self) -> float | None:
-        """The due time of the next permit that is not due yet."""
+        """The due time of the next permit that is not due yet; None if there is no such permit."""
         return self._upcoming[0].due if self._upcoming else None
 
     def last_until(self, head: int) -> float:
-        """Return until when the permits serve the waiting calls, if the next call needs `head` tokens."""
+        """Return the time when more permits must be requested; -inf: at once, as the next call needs `head` tokens."""
         if not self._upcoming or self.tokens < head:
             return -math.inf
         return self._upcoming[-1].due - LEAD
 
     def grant(self, due_times: Iterable[float], first: int, each: int) -> None:
-        """Add new permits; the first has `first` tokens, every other `each`."""
+        """Add permits with these due times: the first with `first` tokens, every other with `each` tokens."""
         before, tokens = len(self._upcoming), first
         for due in due_times:
             self._upcoming.append(_GrantedPermit(due, tokens))
@@ -76,7 +77,7 @@ class Permits:
             self._upcoming = deque(sorted(self._upcoming, key=attrgetter("due")))
 
     def use(self, estimate: int, now: float) -> bool:
-        """Use a due permit and `estimate` tokens, if available."""
+        """Use a due permit and `estimate` tokens. Return False if the permit or the tokens are missing."""
         self.mature(now)
         if not self._due_permits or self.token_balance < estimate:
             return False
@@ -85,7 +86,7 @@ class Permits:
         return True
 
     def mature(self, now: float) -> None:
-        """Mark permits as due, and drop those overdue by `GRACE`; their tokens stay."""
+        """Mark permits as due, and drop permits that are overdue by more than `GRACE`. Their tokens stay available."""
         upcoming, due_permits = self._upcoming, self._due_permits
         while upcoming and upcoming[0].due <= now:
             permit = upcoming.popleft()
@@ -96,7 +97,7 @@ class Permits:
             due_permits.popleft()
 
     def void(self) -> None:
-        """Drop all permits; their tokens stay."""
+        """Drop all permits. Their tokens stay available."""
         self.token_balance += self._upcoming_tokens
         self._upcoming_tokens = 0
         self._upcoming.clear()
@@ -107,17 +108,17 @@ class Permits:
 class Demand:
     """The calls that wait in a process."""
 
-    waiting: int = 0
+    waiting: int = 0  # number of calls
     head: int = 0  # tokens that the next call needs
-    mean: int = 0  # tokens per call, on average
-    weight: int = 1  # of their batches
+    mean: int = 0  # average tokens of a call
+    weight: int = 1  # sum of the weights of their batches
 
 
 NO_DEMAND = Demand()
 
 
 class LocalAllotment:
-    """The share of one process in one limit. If the process is silent, Redis keeps the share for `lease` seconds."""
+    """The share of one process in one limit. If the process sends no request, Redis ends its share after `lease` s."""
 
     def __init__(self, lease: float) -> None:
         self._lease = lease
@@ -154,7 +155,7 @@ class LocalAllotment:
     # Calls
 
     def take(self, estimate: int, now: float) -> bool:
-        """Begin a call of about `estimate` tokens, if it may begin now."""
+        """Begin a call of about `estimate` tokens. Return False if it may not begin now."""
         if self.in_flight >= self.slots or self._halted(now):
             return False
         if self._paced:
@@ -169,7 +170,7 @@ class LocalAllotment:
         return True
 
     def give(self, estimate: int, used: int | None) -> None:
-        """End a call; `used` is None if the call failed or its tokens are unknown."""
+        """End a call that used `used` tokens; None: the call failed, or its tokens are unknown."""
         self.in_flight -= 1
         self._ended += 1
         if used is not None:
@@ -203,7 +204,7 @@ class LocalAllotment:
         self._dirty = True
 
     def block(self, until: float) -> None:
-        """Block all calls until `until`. Never shortens a block."""
+        """Block all calls until the time `until`. An existing block is never shortened."""
         self._own_blocked_until = max(self._own_blocked_until, until)
         self._blocked_until = max(self._blocked_until, until)
         self._dirty = True
@@ -224,11 +225,11 @@ class LocalAllotment:
     # When to send the next request
 
     def mark_dirty(self) -> None:
-        """Send the next request soon, because other processes should know the change."""
+        """Make the next request due soon, because other processes should know the change."""
         self._dirty = True
 
     def next_permit(self, now: float) -> float | None:
-        """Return the due time of the next usable permit, or None if a call needs more than a permit."""
+        """Return the due time of the next permit; None if there is none, or a call could not begin with it."""
         if self.in_flight >= self.slots or self._halted(now):
             return None
         return self._permits.next_due
@@ -238,7 +239,7 @@ class LocalAllotment:
         return self._congested or now >= self._fresh_until or now < self._blocked_until
 
     def request_at(self, now: float, demand: Demand) -> float:
-        """Return when to send the next request if no event comes first."""
+        """Return the time of the next request to Redis, unless an event makes it due earlier."""
         if self._dirty:
             return self._sent_at + GATHER
         soonest = self._sent_at + self._lease / 3
@@ -257,7 +258,7 @@ class LocalAllotment:
         return max(soonest, self._sent_at + GATHER)
 
     def _needed_at(self, now: float, idle: int, head: int) -> float:
-        """Return when to request more for the waiting calls."""
+        """Return the time at which the waiting calls need more slots or permits; inf: not by a request."""
         permits = max(self._permits_at, self._permits.last_until(head)) if self._paced else -math.inf
         if idle > 0:
             return permits if self._paced or now >= self._fresh_until else math.inf
@@ -268,7 +269,7 @@ class LocalAllotment:
     # Requests and replies
 
     def next_request(self, name: str, now: float, demand: Demand, limits: Limits) -> LimiterRequest:
-        """Build the next request. Each report is sent once; see `request_lost` for one without a reply."""
+        """Build the next request. It reports each event once. If no reply comes, call `request_lost`."""
         permits = self._permits
         permits.mature(now)
         if now < self._blocked_until:
@@ -316,13 +317,13 @@ class LocalAllotment:
         return request
 
     def request_lost(self, request: LimiterRequest) -> None:
-        """Report again if a request may be lost. A repeated debt is safe; a repeated refund is not."""
+        """Report a lost request's events again, except unused tokens: counted twice, they allow too many calls."""
         self._settle += max(0, request.settle)
         self._congested = self._congested or request.congested
         self._dirty = True
 
     def apply_reply(self, request: LimiterRequest, reply: LimiterReply, asked_at: float, now: float) -> None:
-        """Apply a reply. `asked_at`: when this try was sent; `now`: when its reply arrived."""
+        """Apply the reply to a request that was sent, the last time, at `asked_at`. The reply arrived at `now`."""
         self.slots += reply.more
         self._keep = reply.keep
         self._contended = reply.contended
@@ -357,7 +358,7 @@ class LocalAllotment:
             self._poll = min(2 * self._poll, LAST_POLL)
 
     def shared_state(self, now: float) -> SharedLimitState:
-        """Return the shared state of the last reply, brought up to `now`, for a server that lost it."""
+        """Return the shared state at the time `now`, computed from the last reply, for a Redis that lost its data."""
         shared, since = self._shared, now - self._replied_at
         if not shared.epoch:
             return shared
@@ -367,12 +368,12 @@ class LocalAllotment:
         return replace(shared, requests=requests, tokens=tokens)
 
     def release_all(self, name: str) -> LimiterRequest:
-        """Build the last request, which returns everything."""
+        """Build the last request, which returns all slots and unused tokens."""
         self._permits.void()
         return LimiterRequest(name=name, lease=0.0, settle=self._settle - self._permits.token_balance)
 
     def _measure(self, now: float) -> None:
-        """Measure how many calls begin and end per second; the average forgets within about a second."""
+        """Measure how many calls begin and end per second, as an average over about a second."""
         since = min(10.0, now - self._sent_at)
         kept = math.exp(-since)
         self._ends = kept * self._ends + (1 - kept) * self._ended / max(since, GATHER)

@@ -1,9 +1,9 @@
-"""The order of the waiting calls of a process: batches in turn, by the weight of their priority.
+"""The order of the waiting calls of a process: weighted fair queueing between batches, by the weight of their priority.
 
-Weighted fair queueing. Each batch has a clock, which a grant advances by 1 / weight; the batch with the earliest clock
-is served next. A batch that joins or returns starts at the queue's clock or later, so no batch saves up turns. While k
-batches wait, batch i gets weight_i / sum of weights of the grants. Between two turns of a batch of weight w, another
-batch of weight v has at most ceil(v / w) + 1 grants.
+Each batch has a clock, and each grant to the batch advances the clock by 1 / weight. The batch with the earliest clock
+is served next. The clock of a batch that joins or returns starts at the queue's clock or later, so no batch can save
+grants for later. While the same batches wait, batch i gets weight_i / (sum of all weights) of the grants. Between two
+grants to a batch of weight w, another batch of weight v gets at most ceil(v / w) + 1 grants.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class _Batch(Generic[T]):
 
 
 class FairQueue(Generic[T]):
-    """The queue: first come, first served in a batch; by weight between batches. Calls take about a microsecond."""
+    """The queue. Within a batch, calls are served in the order of their arrival; between batches, by weight."""
 
     def __init__(self) -> None:
         self._batches: dict[Hashable, _Batch[T]] = {}
@@ -54,7 +54,7 @@ class FairQueue(Generic[T]):
 
     @property
     def mean(self) -> int:
-        """The average estimate of the waiting calls in tokens, rounded up."""
+        """The average estimate of the waiting calls, in tokens, rounded up."""
         return -(-self._tokens // self._waiting) if self._waiting else 0
 
     def join(self, waiter: Waiter[T], batch: Hashable, weight: int) -> None:
@@ -78,7 +78,7 @@ class FairQueue(Generic[T]):
         self._tokens += waiter.estimate
 
     def reweigh(self, batch: Hashable, weight: int) -> None:
-        """Change the weight of a batch; its next turn is not later than the new weight requires."""
+        """Change the weight of a batch. A higher weight applies to its next grant already."""
         entry = self._batches.get(batch)
         if entry is None or entry.weight == weight:
             return
@@ -108,7 +108,7 @@ class FairQueue(Generic[T]):
         return None
 
     def serve(self) -> None:
-        """Remove the next waiter; there must be one, see `head`."""
+        """Remove the next waiter. There must be a waiter: call `head` first."""
         _, _, batch = heappop(self._heap)
         waiter = batch.waiters.popleft()
         self._clock = batch.clock
@@ -139,7 +139,7 @@ class FairQueue(Generic[T]):
         return remaining
 
     def _forget(self) -> None:
-        """Forget batches that do not wait, first those whose clock is not ahead: a new clock would equal theirs."""
+        """Forget batches without waiting calls, if possible only those whose clock is not ahead: they lose nothing."""
         for name in [
             name for name, batch in self._batches.items() if not batch.queued and batch.clock <= self._clock
         ] or [name for name, batch in self._batches.items() if not batch.queued]:

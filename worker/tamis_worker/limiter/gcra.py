@@ -1,47 +1,48 @@
 """The formulas that space permits so that no window of a minute exceeds the limit.
 
-The limiter is a GCRA (generic cell rate algorithm). Per limit it keeps one time, the *theoretical arrival time* TAT, up
-to which earlier use is paid for. It does not accept or refuse; it grants permits with due times. A permit of `cost` is
-due at
+The limiter is a GCRA (generic cell rate algorithm). For each limit it keeps one time, the *theoretical arrival time*
+TAT: until then, the limit is used up by earlier permits. The limiter does not accept or refuse calls. It grants permits
+with due times. A permit that costs `cost` seconds is due at
 
     due = max(now, TAT + min(cost, burst) - burst)        and then        TAT = max(TAT, due) + cost
 
-and is granted if it is due within `AHEAD`. So permits worth up to `burst` of time may come at once, and the rest
-follows at `interval`. A process that holds permits need not ask in between, and loses nothing by that.
+and is granted if it is due within `AHEAD`. So permits of up to `burst` seconds may be due at once, and every later one
+follows after its cost. While a process holds permits, it need not ask Redis.
 
-Redis computes the formulas: these in `gcra.lua`, concurrency in `aimd.lua`, the use of others in `usage.lua`.
+Redis computes these formulas in `gcra.lua`, concurrency in `aimd.lua`, and the use by others in `usage.lua`.
 
-**Requests.** A request costs one interval T; the burst is b requests. Let n requests be due at t1 <= ... <= tn. Every
-grant adds T to a TAT that is at least t1: before the n-th, TAT >= t1 + (n - 1) T, and its due time is at least TAT + T
-- b T. So n <= b + (tn - t1) / T.
+**Requests.** A request costs one interval T, and the burst is b requests. Let n requests be due at t1 <= ... <= tn.
+Every grant adds T to a TAT that is at least t1. So before the n-th grant TAT >= t1 + (n - 1) T, and the due time is
+tn >= TAT + T - b T. It follows that n <= b + (tn - t1) / T.
 
-**Lateness.** A call reaches the endpoint a little after it is due: its process may use the permit up to `GRACE` late,
-and Redis, event loops and networks add delays. If no call is more than `LATE` later than the most punctual call, calls
-that arrive within one half-open window W = 60 s are due within less than W + LATE. With T = (W + LATE) / (rpm - b + 1)
-that makes n < rpm + 1: at most `rpm`.
+**Lateness.** A call reaches the endpoint a little after it is due. Its process may use the permit up to `GRACE` late,
+and Redis, event loops and networks add delays. Assume that no call is more than `LATE` later than the most punctual
+call. Then calls that arrive within one half-open window W = 60 s are due within less than W + LATE. With
+T = (W + LATE) / (rpm - b + 1) it follows that n < rpm + 1, so at most `rpm` calls arrive.
 
-**Tokens.** A permit costs its estimate times T; the burst is B tokens. By the same proof, the estimates granted in one
-window sum up to less than `tpm` with T = (W + LATE) / (tpm - B). An estimate larger than B is granted once all before
-it is paid for, so a window may exceed the limit by the excess over B of one such estimate. Unused tokens of a permit
-return when it is settled: tokens in flight at the beginning of a window may return within it.
+**Tokens.** A permit costs its estimate times T, and the burst is B tokens. By the same proof, the estimates granted in
+one window sum up to less than `tpm` with T = (W + LATE) / (tpm - B). An estimate larger than B is granted when all
+earlier permits are paid for. So a window may exceed the limit by (estimate - B) of one such permit. A permit's unused
+tokens return when its call ends. So tokens that were in flight when a window began may return within that window.
 
-**Cost.** A greedy caller gets (rpm - b + 1) W / (W + LATE) a minute. With b = 0.5 % of the limit and LATE = 0.6 s that
-is 0.995 x 60 / 60.6 = 98.5 % of the limit, of requests as of tokens: 0.5 % for the burst, 1 % for lateness. The burst
-must only cover the permits missed between two requests to Redis: none, if processes ask before their permits run out.
+**Cost.** Processes that always have calls waiting get (rpm - b + 1) W / (W + LATE) requests a minute. With b = 0.5 % of
+the limit and LATE = 0.6 s that is 0.995 x 60 / 60.6 = 98.5 % of the limit. The burst costs 0.5 % and lateness 1 %, for
+requests and tokens alike. The burst must only cover the permits that are missed between two requests to Redis. None are
+missed if processes ask before their permits run out.
 
-**Concurrency (AIMD).** The settings give the ceiling C. When the endpoint reports overload (429, 503), calls in flight
-are halved, at most once per `CUT_WINDOW` and never while all are blocked. They grow again with every second in which
-calls succeed: by C / 10 up to 95 % of their level before the trouble, above that by a twentieth of that level. So after
-a storm that reduced them to 1, nearly all of C is back in 10 s, and 90 % of a rate limit that needs half of C in less
-than 5 s. If the endpoint bears fewer calls than C, they probe upwards slowly.
+**Concurrency (AIMD).** The settings give the ceiling C. When the endpoint reports overload (429, 503), the limit on
+calls in flight is halved, at most once per `CUT_WINDOW`, and not while calls are blocked. It grows again while calls
+succeed. Let L be the level before the overload: the limit grows by C / 10 a second up to 95 % of L, and by L / 20
+above. So if overload reduced the limit to 1, nearly all of C is back in 10 s. If a rate limit needs half of C, 90 % of
+that rate are back in less than 5 s. If the endpoint accepts fewer calls than C, the limit rises slowly.
 
-**Others who use the same key.** The endpoint counts `limit - remaining` as used. In a window of a minute, fixed or
-sliding, that is at most the use of the last 60 s; in a bucket that refills steadily, at most the use less the refill.
-If it exceeds the use that the grants of all workers explain, others have used the rest, `foreign`. Only then is the
-limit lowered, to limit - FOREIGN_FACTOR x foreign; a `remaining` that is small through our own use costs nothing. A
-bucket is recognised by its `reset`: it is full again after taken / limit minutes. Of n others' calls a minute in a
-bucket, n / FOREIGN_FACTOR are missing in the long run: there, our use, their use and the refill are in balance. In a
-fixed window, the use since its beginning counts, and others are assumed to continue as before.
+**Others who use the same key.** The endpoint counts `limit - remaining` as used. In a fixed or sliding window of a
+minute, that is at most the use of the last 60 s. In a bucket that refills steadily, it is at most the use less the
+refill. If it exceeds the use that the grants of all workers explain, others have used the difference, `foreign`. Only
+then is the limit lowered, to limit - FOREIGN_FACTOR x foreign. A bucket is recognised by its `reset`: it is full again
+after taken / limit minutes. If others make n calls a minute in a bucket, the limit is lowered by n / FOREIGN_FACTOR in
+the long run. Then our use, their use and the refill are in balance. In a fixed window, the use since its beginning
+counts, and others are assumed to continue at the same rate.
 """
 
 WINDOW = 60_000_000  # microseconds

@@ -1,13 +1,14 @@
 """The rate limit that all worker processes share: requests and tokens per minute, and calls in flight.
 
-A Lua script on Redis decides by the clock of the server (`script`, `limiter.lua`); `gcra` proves that the limit holds.
-Per process, endpoint and model one coroutine, the pump, exchanges messages with it. The process uses its grants without
-Redis, call by call (`allotment`); waiting calls get them by the priority of their batches (`fair_queue`).
+A Lua script on Redis decides, by the clock of the server (`script`, `limiter.lua`). `gcra` proves that the limit holds.
+For each endpoint and model, a process has one coroutine, the pump, which exchanges messages with the script. The
+process begins calls with its permits, without asking Redis for each (`allotment`). Waiting calls get the permits by the
+priority of their batches (`fair_queue`).
 
-If a permit cannot be granted, the caller waits. While Redis is down, only existing grants are used, which last less
-than a second; the pump retries by itself.
+If a permit cannot be granted, the caller waits. While Redis is down, only permits from earlier replies are used, which
+last less than a second. The pump retries by itself.
 
-Each model has its own limiter, made at its first call: models never throttle each other.
+Each model has its own limiter, made at its first call, so models never slow each other down.
 """
 
 import asyncio
@@ -45,15 +46,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Permit:
-    """The right to make one call; return it with `Limiter.release`."""
+    """The right to make one call. After the call, return the permit with `Limiter.release`."""
 
     estimate: int  # tokens reserved
 
 
 class Limiter:
-    """The limiter of one process, endpoint and model; open from `start` to `close`, on one event loop.
+    """The limiter of one process, endpoint and model. It is open from `start` to `close`, on one event loop.
 
-    `holder` must be unique to the process. A process that is silent for `lease` seconds loses its share.
+    `holder` must be unique to the process. A process that sends no request for `lease` seconds loses its share.
+    Properties may be read from any thread.
     """
 
     def __init__(self, redis: "Redis", key: str, limits: Limits, *, holder: str, lease: float = 15.0) -> None:
@@ -78,13 +80,13 @@ class Limiter:
         self._asked_at = -math.inf
 
     async def start(self) -> None:
-        """Begin to hold the lease and to serve."""
+        """Open the limiter: begin to exchange messages with Redis."""
         self._clock = asyncio.get_running_loop().time
         self._open = True
         self._pump = asyncio.create_task(self._run(), name=f"limiter {self._keys[0]}")
 
     async def close(self) -> None:
-        """Return all grants and cancel the waiting calls. Without Redis, the lease expires by itself."""
+        """Return all slots and permits, and cancel the waiting calls. If Redis is down, the lease expires by itself."""
         if self._pump is None or not self._open:
             return
         self._open = False
@@ -108,8 +110,8 @@ class Limiter:
     async def acquire(self, estimate: int, *, batch: Hashable = None, priority: Priority = Priority.NORMAL) -> Permit:
         """Wait for a permit for one call of about `estimate` tokens, without a time limit, and return it.
 
-        Within a batch, calls are served in the order of their requests; between batches by priority, so that no batch
-        waits for the end of another. May be cancelled at any time. Raises `RuntimeError` if the limiter is not open.
+        Within a batch, calls are served in order. Between batches, calls are served by priority, and no batch waits for
+        the end of another. The wait may be cancelled. Raises `RuntimeError` if the limiter is not open.
         """
         if not self._open:
             raise RuntimeError("the limiter is not open: nothing can be granted")
@@ -131,15 +133,15 @@ class Limiter:
             raise
 
     def reweigh(self, batch: Hashable, priority: Priority) -> None:
-        """Change the priority of a batch's waiting calls; later calls bring their own."""
+        """Change the priority of a batch's waiting calls. Later calls pass their own priority to `acquire`."""
         self._queue.reweigh(batch, priority.weight)
         self._attend()
 
     async def release(self, permit: Permit, used: int | None) -> None:
-        """Return a permit, with the tokens that the call used; None if unknown: the estimate counts.
+        """Return a permit after a call that used `used` tokens; None: unknown, so the estimate counts.
 
-        Pass None for a failed call too: a count shows that the endpoint can bear more. Does not wait for Redis. A
-        second release of a permit changes nothing.
+        Pass None for a failed call too, because a number counts as a success. The method does not wait for Redis. A
+        second release changes nothing.
         """
         if permit not in self._in_flight:
             return
@@ -148,7 +150,7 @@ class Limiter:
         self._serve()
 
     def void(self, permit: Permit) -> None:
-        """Return an unused permit: there was no call."""
+        """Return a permit without a call. Its tokens are free again."""
         if permit not in self._in_flight:
             return
         self._in_flight.remove(permit)
@@ -156,20 +158,23 @@ class Limiter:
         self._serve()
 
     def observe(self, rate: RateHeaders, age: float = 0.0) -> None:
-        """Apply the limits that an answer reports, for all processes; its call began `age` seconds ago."""
+        """Apply the limits that an answer reports, for all processes. The call began `age` seconds ago."""
         self._allotment.observe(rate, age)
         self._attend()
 
     def congested(self) -> None:
-        """Halve the calls in flight of all processes, at most once a second, because the endpoint is overloaded.
+        """Halve the limit on calls in flight of all processes, at most once a second: the endpoint is overloaded.
 
-        Call it before the permit is released, so that no other call takes its place.
+        Call this before you release the failed call's permit, or another call could begin in its place.
         """
         self._allotment.congested()
         self._attend()
 
     async def block(self, seconds: float) -> None:
-        """Block all calls under this key for `seconds`; return when Redis knows. Never shortens a block."""
+        """Block all calls to this endpoint and model for `seconds`, and wait until Redis has recorded the block.
+
+        An existing block is never shortened.
+        """
         if not self._open or seconds <= 0:
             return
         self._allotment.block(self._clock() + seconds)
@@ -180,29 +185,29 @@ class Limiter:
 
     @property
     def blocked(self) -> float:
-        """Seconds until this endpoint allows calls, as far as this process knows."""
+        """Seconds until calls are no longer blocked, as far as this process knows."""
         return self._allotment.blocked(self._clock()) if self._open else 0.0
 
     @property
     def in_flight(self) -> int:
-        """Calls of this process; safe from any thread."""
+        """Number of this process's calls in flight."""
         return len(self._in_flight)
 
     @property
     def waiting(self) -> int:
-        """Calls of this process that wait for a permit; safe from any thread."""
+        """Number of this process's calls that wait for a permit."""
         return len(self._queue)
 
     @property
     def concurrency(self) -> int:
-        """Calls that all processes together may have in flight now; safe from any thread."""
+        """Number of calls that all processes together may have in flight now."""
         return self._allotment.concurrency or self.limits.concurrency
 
     @property
     def share_of_requests(self) -> float | None:
-        """The share of the limit per minute that all processes were granted in the last minute; None without a limit.
+        """The share of the requests per minute that all processes used in the last minute; None if there is no limit.
 
-        From the last reply of Redis; safe from any thread.
+        The number is from the last reply of Redis.
         """
         shared = self._allotment.requests
         limits = [limit for limit in (shared.limit, self.limits.rpm) if limit]
@@ -210,7 +215,7 @@ class Limiter:
 
     @property
     def ended(self) -> bool:
-        """True if the pump ended although the limiter was not closed; safe from any thread."""
+        """True if the pump ended although the limiter was not closed."""
         return self._open and self._pump is not None and self._pump.done()
 
     # Waiting calls
@@ -271,7 +276,7 @@ class Limiter:
         self._planned = -math.inf  # until the reply arrives, a wake-up has no effect
 
     async def _exchange(self) -> None:
-        """Make one round trip: report, request, and apply the grants."""
+        """Make one round trip to Redis: send reports and wishes, then apply the reply."""
         request = self._allotment.next_request(next(self._names), self._clock(), self._demand(), self.limits)
         blocks, self._blocks_to_send = self._blocks_to_send, []
         try:
@@ -285,7 +290,7 @@ class Limiter:
         self._serve()
 
     async def _reply_to(self, request: LimiterRequest) -> LimiterReply:
-        """Return the script's reply, even if Redis is down for long."""
+        """Return the script's reply. While Redis is down, repeat the request without a time limit."""
         pause = FIRST_RETRY
         while True:
             self._asked_at = self._clock()
@@ -317,7 +322,10 @@ class Limiter:
 
 @dataclass(eq=False)
 class Limiters:
-    """The limiters of one worker process and endpoint."""
+    """The limiters of one worker process and endpoint.
+
+    `known`, `blocked` and `ended` may be called from any thread.
+    """
 
     redis: "Redis"
     endpoint: str
@@ -338,16 +346,16 @@ class Limiters:
         return limiter
 
     def known(self) -> dict[str, Limiter]:
-        """Return the existing limiters by model; safe from any thread."""
+        """Return the existing limiters by model."""
         return dict(self._limiters)
 
     def blocked(self) -> dict[str, float]:
-        """Return the blocked models and their remaining seconds; safe from any thread."""
+        """Return the blocked models, each with the remaining seconds."""
         blocked = {model: limiter.blocked for model, limiter in list(self._limiters.items())}
         return {model: seconds for model, seconds in blocked.items() if seconds > 0}
 
     def ended(self) -> list[str]:
-        """Return the models whose limiter ended by itself; safe from any thread."""
+        """Return the models whose limiter ended by itself."""
         return [model for model, limiter in list(self._limiters.items()) if limiter.ended]
 
     def reweigh(self, batch: Hashable, priority: Priority) -> None:

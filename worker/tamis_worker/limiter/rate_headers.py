@@ -2,11 +2,11 @@
 
 | header | meaning |
 |---|---|
-| `x-ratelimit-limit-requests`, `-tokens` | size of a window |
-| `x-ratelimit-remaining-requests`, `-tokens` | the rest of it |
-| `x-ratelimit-reset-requests`, `-tokens` | time until it is full: `17ms`, `6.5s`, `1m30s`, `2h0m5s`, plain seconds |
+| `x-ratelimit-limit-requests`, `-tokens` | limit of a window |
+| `x-ratelimit-remaining-requests`, `-tokens` | remaining part of the limit |
+| `x-ratelimit-reset-requests`, `-tokens` | time until all is free: `17ms`, `6.5s`, `1m30s`, `2h0m5s`, plain seconds |
 
-Unreadable values become None; similar headers with other counts are ignored.
+Unreadable values become None. Similar headers for other quantities are ignored.
 """
 
 import re
@@ -36,7 +36,7 @@ class RateHeaders:
 
 
 def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
-    """Read the headers; None without a limit. Names match in any case if `headers` ignores case."""
+    """Return the limits in the headers; None if there are none. `headers` must ignore case, or have small letters."""
     get = headers.get
     limit_requests, remaining_requests = get("x-ratelimit-limit-requests"), get("x-ratelimit-remaining-requests")
     limit_tokens, remaining_tokens = get("x-ratelimit-limit-tokens"), get("x-ratelimit-remaining-tokens")
@@ -53,7 +53,7 @@ def read_rate_headers(headers: Mapping[str, str]) -> RateHeaders | None:
 
 
 def duration(text: str | None) -> float | None:
-    """Return the seconds of a duration in the format of these headers; None if it is invalid."""
+    """Return the seconds of a duration in the format of these headers; None if the text is no such duration."""
     if not text or not text.isascii():
         return None
     number, unit = (text[:-2], 0.001) if text.endswith("ms") else (text.removesuffix("s"), 1.0)

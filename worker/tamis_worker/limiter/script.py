@@ -1,10 +1,10 @@
-"""The script that grants permits, the requests that a process sends to it, and the replies.
+"""The script that grants permits, the requests that a process sends to the script, and the replies.
 
 `limiter.lua` decides in one atomic step on Redis, by the clock of the server. Its formulas are only in `gcra.lua`,
 `aimd.lua` and `usage.lua`.
 
-Between two requests a process observes the limits that the endpoint reports, and sends on only the news. Reading an
-answer's limits takes about a microsecond; most contain no news.
+Between two requests a process observes the limits that the endpoint reports, and forwards only changes to the script.
+Reading an answer's limits takes about a microsecond, and most answers contain no change.
 """
 
 import math
@@ -74,9 +74,9 @@ SCRIPT = ARITHMETIC + _part("limiter.lua")
 class Limits:
     """The limits of one model at one endpoint, for all processes together. None: no limit of that kind."""
 
-    rpm: int | None
-    tpm: int | None
-    concurrency: int
+    rpm: int | None  # requests per minute
+    tpm: int | None  # tokens per minute
+    concurrency: int  # calls in flight
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,9 @@ class LimitReport:
     """New information from an endpoint about a limit. Times are in seconds."""
 
     limit: int = 0  # per minute; 0: nothing new
-    taken: int = 0  # limit - remaining, if more than our own use; 0: nothing new
+    taken: int = 0  # limit - remaining, if that is more than our own use; 0: nothing new
     lasts: float = 0.0  # until the reset
-    ago: float = 0.0  # when the call of that answer began; the answer may describe any moment since
+    ago: float = 0.0  # since the call began; the answer may describe any moment since then
     windowed: bool = False  # the endpoint counts by windows of a minute, not in a bucket that refills
 
 
@@ -105,51 +105,51 @@ class LimitReports:
 class SharedLimit:
     """The state of one limit that all processes share."""
 
-    lead: float = 0.0  # seconds of the theoretical arrival time ahead of now: already paid for
-    limit: int = 0  # the endpoint's; 0: unknown
-    granted: int = 0  # in the last minute, to all processes
+    lead: float = 0.0  # seconds from now to the theoretical arrival time (see `gcra`)
+    limit: int = 0  # the endpoint's limit; 0: unknown
+    granted: int = 0  # requests or tokens granted to all processes in the last minute
     windowed: bool = False  # see `LimitReport`
     bucket: int = 0  # if the endpoint uses a bucket: tokens or requests that our calls took from it
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLimitState:
-    """The state of both limits, from a reply; also sent, for a server that lost it."""
+    """The state of both limits, from a reply. Requests send it back, for a Redis that lost its data."""
 
-    epoch: int = 0  # of the server's keys; a new epoch means that they were wiped
-    cap: int = 0  # on calls in flight; 0: none
+    epoch: int = 0  # identifies the script's keys in Redis; a new epoch means that they were wiped
+    cap: int = 0  # limit on calls in flight; 0: none
     requests: SharedLimit = field(default=SharedLimit())
     tokens: SharedLimit = field(default=SharedLimit())
 
 
 @dataclass(frozen=True, slots=True)
 class LimiterRequest:
-    """A report and a request of a process. Sent again unchanged if no reply comes: the script recognises the name.
+    """A report and a request of a process.
 
-    A *slot* is the right to have a call in flight, kept from call to call. A *permit* is the right to begin a call at
-    its due time, with its tokens.
+    If no reply comes, the process sends the same request again. The script recognises a repetition by the name. See
+    `allotment` for slots and permits.
     """
 
     name: str
     lease: float  # seconds; 0: the process leaves
-    slots: int = 0  # held
-    want: int = 0  # more slots that could be used
-    weight: int = 1  # of the waiting batches
-    ask: int = 0  # permits
-    first: int = 0  # tokens of the first
-    each: int = 0  # tokens of every other
-    extra: int = 0  # permits ahead of demand, if there are plenty
-    room: int = 0  # permits that the held slots can use
-    lack: int = 0  # slots that the held permits can use; negative: spare slots
-    settle: int = 0  # tokens used beyond the reservation; negative: to return
-    unpaced_requests: int = 0  # begun without a permit, while no rate is limited
-    unpaced_tokens: int = 0
-    succeeded: int = 0  # calls
+    slots: int = 0  # slots that the process has
+    want: int = 0  # further slots that waiting calls could use
+    weight: int = 1  # sum of the weights of the waiting batches
+    ask: int = 0  # permits requested
+    first: int = 0  # tokens of the first permit
+    each: int = 0  # tokens of every further permit
+    extra: int = 0  # permits beyond the waiting calls, if there are plenty
+    room: int = 0  # further permits that the slots can use
+    lack: int = 0  # further slots that the permits can use; negative: spare slots
+    settle: int = 0  # tokens used beyond the reservation; negative: tokens to return
+    unpaced_requests: int = 0  # calls begun without a permit, while no rate is limited
+    unpaced_tokens: int = 0  # estimated tokens of these calls
+    succeeded: int = 0  # number of calls
     congested: bool = False  # the endpoint reported overload
     reports: LimitReports = field(default=LimitReports())
 
     def arguments(self, holder: str, limits: Limits, block: float, shared: SharedLimitState) -> list[str | int]:
-        """Return the arguments of the script; `block` seconds without grants for all processes."""
+        """Return the arguments of the script. `block`: seconds until any process may get a permit."""
         return [
             holder,
             self.name,
@@ -170,10 +170,10 @@ class LimiterRequest:
 
 @dataclass(frozen=True, slots=True)
 class LimiterReply:
-    """The grants of the script. Times are seconds from now."""
+    """The reply of the script: slots and permits. Times are seconds from now."""
 
-    more: int  # slots, beyond those held
-    keep: int | None  # slots that may be used again when a call ends; None: all
+    more: int  # additional slots
+    keep: int | None  # number of slots that may be used again when a call ends; None: all
     contended: bool  # other processes wait for slots, and none is free
     paced: bool  # a rate is limited, so calls need permits
     wait: float | None  # until it makes sense to request more permits; None: any time
@@ -184,7 +184,7 @@ class LimiterReply:
 
     @classmethod
     def read(cls, numbers: Sequence[int]) -> "LimiterReply":
-        """Read the numbers that the script returns."""
+        """Return the reply that the script returned as numbers."""
         more, keep, contended, paced, wait, blocked, concurrency, epoch, cap = numbers[:9]
         requests, tokens = (
             SharedLimit(lead / MICROSECONDS, limit, granted, bool(windowed), bucket)
@@ -216,7 +216,7 @@ def _state_numbers(state: SharedLimit) -> tuple[int, ...]:
 
 
 class ObservedLimits:
-    """The limits that one process observes. The state that all processes share is an argument."""
+    """The limits that one process observes. Methods get the state that all processes share as arguments."""
 
     def __init__(self) -> None:
         self._requests = self._tokens = NO_REPORT
@@ -241,14 +241,14 @@ class ObservedLimits:
             )
 
     def lowers(self, requests: SharedLimit, tokens: SharedLimit) -> bool:
-        """Return whether an observed limit is lower than the shared one."""
+        """Return whether an observed limit is lower than the shared limit of its kind."""
         return any(
             0 < report.limit < (shared.limit or float("inf"))
             for report, shared in ((self._requests, requests), (self._tokens, tokens))
         )
 
     def take_reports(self, now: float, requests: SharedLimit, tokens: SharedLimit) -> LimitReports:
-        """Return the reports that are due, each once."""
+        """Return the reports since the last call. Once a minute, they repeat limits that answers confirmed."""
         reports = LimitReports(self._requests, self._tokens)
         if self._confirmed and now >= self._confirmed_at + CONFIRM:
             self._confirmed, self._confirmed_at = False, now

@@ -1,4 +1,4 @@
-"""The expected number of tokens of a call, learned from earlier calls: a characters rule that corrects itself."""
+"""The expected number of tokens of a call, from the characters of its prompt and the tokens of earlier calls."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -19,29 +19,29 @@ class _Learned:
 
 
 def believable(tokens: int, characters: int, max_tokens: int) -> bool:
-    """Return whether a call can have used so many tokens. An impossible count must not delay other calls."""
+    """Return whether a call can have used so many tokens. Impossible counts are ignored, so they delay no calls."""
     return tokens <= TOKENS_OF_CHARACTER * characters + max_tokens + THOUGHTS
 
 
 class TokenEstimates:
     """The estimates of one process, per operation and model, because prompts and answers differ between them.
 
-    Averages, not upper bounds: the limiter settles the difference afterwards, and over many calls it balances out. The
-    first calls count in full; from the fiftieth on, the average moves by a fiftieth of each difference.
+    An estimate is an average, not an upper limit. After the call, the limiter corrects the difference, and over many
+    calls the differences balance out. Call n moves the average by 1 / min(n, 50) of the difference.
     """
 
     def __init__(self) -> None:
         self._learned: defaultdict[tuple[str, str], _Learned] = defaultdict(_Learned)
 
     def of(self, operation_name: str, model: str, characters: int, max_tokens: int) -> int:
-        """Estimate the tokens of a prompt of `characters` and its answer of at most `max_tokens`."""
+        """Return the expected tokens of a prompt of `characters` and its answer of at most `max_tokens`."""
         learned = self._learned.get((operation_name, model)) or _UNKNOWN
         return round(characters * learned.ratio + min(learned.completion, max_tokens))
 
     def learn(
         self, operation_name: str, model: str, characters: int, prompt_tokens: int, completion_tokens: int
     ) -> None:
-        """Learn from a call. Ignored if the endpoint reported no counts."""
+        """Correct the estimates by a call. If the endpoint reported no tokens, nothing changes."""
         if characters <= 0 or prompt_tokens <= 0:
             return
         learned = self._learned[operation_name, model]

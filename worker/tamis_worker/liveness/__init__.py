@@ -1,1 +1,1 @@
-"""Liveness: whether a worker works, reported to its watchdog, the ledger and probes."""
+"""Liveness: a worker's reports of whether it works, to its watchdog, the ledger and probes."""

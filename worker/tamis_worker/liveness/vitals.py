@@ -1,8 +1,7 @@
-"""The vital signs of a worker process, for its watchdog and for people; and its lease.
+"""The vital signs of a worker process, for its watchdog and for people, and the worker's lease.
 
 While the worker lives, it renews its lease in the ledger, with a report of its state. The report also goes to Redis, so
-it can be read while the ledger is unavailable. Each is written independently: if one server does not answer, the other
-is still updated.
+that people can read it while the ledger is unavailable. If a server does not answer, the other still gets the report.
 """
 
 import asyncio
@@ -51,9 +50,9 @@ class _Doing:
 
 @dataclass(eq=False)
 class Vitals:
-    """The signs of one worker process. Unless stated otherwise, they are safe from any thread.
+    """The vital signs of one worker process. Its methods, except `pulse`, may be called from any thread.
 
-    `answer_within`: seconds for the broker to count the waiting messages.
+    `answer_within`: seconds that the broker has to count the waiting messages.
     """
 
     worker_id: str
@@ -76,17 +75,17 @@ class Vitals:
         self._doing_since = self._born
 
     async def pulse(self) -> None:
-        """Count the loop's turns until cancelled."""
+        """Count four times a second until cancelled, to show that the event loop runs. Await it on the loop."""
         while True:
             self._turns += 1
             await asyncio.sleep(PULSE)
 
     def stop(self) -> None:
-        """Record that the process was asked to stop; only the first time counts."""
+        """Record that the process was asked to stop. Only the first time counts."""
         self._stopping = self._stopping or time.monotonic()
 
     def observe(self) -> Observation:
-        """Return the observation for the watchdog. Asks the broker, for a few seconds at most."""
+        """Return the observation for the watchdog. It waits at most `answer_within` seconds for the broker."""
         waiting = self._waiting()
         now = time.monotonic()
         ended = self.background.ended
@@ -126,7 +125,7 @@ class Vitals:
         )
 
     def _now_doing(self) -> tuple[_Doing, float | None]:
-        """Return the present state and its beginning; None: it began with its first report."""
+        """Return the present state, and the time when it began; None: with the first report of the state."""
         if self._stopping is not None:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self.backpressure.trouble) is not None:
@@ -146,12 +145,12 @@ class Vitals:
 
 @dataclass(eq=False)
 class LeaseKeeper:
-    """The lease of one worker process, and the report that goes with it; on the worker's loop.
+    """The lease of one worker process, and the report in each renewal. Use it on the worker's loop.
 
-    `redis`: the broker's; None if the broker is not Redis. `lease`: in seconds.
+    `redis`: the broker's Redis; None if the broker is not Redis. `lease`: the length of the lease in seconds.
 
-    `on_expired` is awaited when an expired lease is renewed: other workers may have taken the items. It may raise
-    `LedgerUnavailable`; then it is awaited again.
+    `on_expired` is awaited when an expired lease is renewed, because other workers may have taken the items. If it
+    raises `LedgerUnavailable`, it is awaited again.
     """
 
     engine: AsyncEngine
@@ -168,10 +167,10 @@ class LeaseKeeper:
         await recovery.renew_lease(self.engine, self.report(), lease=self.lease)
 
     async def renew(self) -> None:
-        """Renew the lease until cancelled, at once after `changed`.
+        """Renew the lease three times per lease, and at once after `changed`, until cancelled.
 
-        A cut network gives no error. If a renewal takes longer than the lease, other workers consider this worker dead,
-        so it begins no more work.
+        A cut network gives no error. If a renewal takes longer than the lease, other workers consider this worker dead.
+        Until a renewal succeeds, it begins no more work.
         """
         interval = self.lease / BEATS
         pause = interval
@@ -199,7 +198,7 @@ class LeaseKeeper:
                 overdue.cancel()
 
     async def publish(self) -> None:
-        """Publish the worker's report in Redis, until cancelled."""
+        """Write the worker's report to Redis, three times per lease, until cancelled."""
         if self.redis is None:
             await asyncio.Event().wait()  # a background task does not end by itself
             return

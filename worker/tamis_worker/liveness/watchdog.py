@@ -1,11 +1,11 @@
-"""The watchdog: ends a worker process that lives but does no work, so that its supervisor starts a new one.
+"""The watchdog: ends a worker process that lives but does no work, so that its supervisor starts a new process.
 
-It judges by progress, because a process may answer every ping and yet consume nothing, or have a blocked event loop. So
-it checks that waiting messages are taken, that the loop turns, and that no permanent task has ended. It has its own
-thread, which neither the loop nor the consumer can block.
+The watchdog judges by progress, because a process may answer every ping and yet take no messages, or have a blocked
+event loop. So it checks that waiting messages are taken, that the loop runs, and that no permanent task has ended. Its
+own thread cannot be blocked by the loop or the consumer.
 
-The watchdog writes a file that shows that its worker works; probes and supervisors read it. Its time is the machine's
-monotonic clock: the reader runs on the same machine.
+The watchdog writes a file that shows that its worker works. Probes and supervisors read the file on the same machine,
+so its time is the machine's monotonic clock.
 """
 
 import json
@@ -33,11 +33,11 @@ class Observation:
     """One look at the process. `at` is in seconds of a monotonic clock."""
 
     at: float
-    waiting: int | None  # messages in its queues; None: the broker did not answer
-    taken: int  # messages so far
-    in_flight: int  # messages that it holds
-    holding_back: bool  # it takes no messages on purpose, while a server is in trouble
-    turns: int  # of the event loop so far
+    waiting: int | None  # messages in the queues; None: the broker did not answer
+    taken: int  # messages taken so far
+    in_flight: int  # messages that the process holds
+    holding_back: bool  # the process takes no messages on purpose, because a server is in trouble
+    turns: int  # counts of the event loop so far, see `Vitals.pulse`
     writing: float = 0.0  # s of the longest write to the ledger in progress
     ended: tuple[str, ...] = ()  # permanent tasks that have ended
     stopping: float | None = None  # s since the request to stop
@@ -47,11 +47,11 @@ class Observation:
 class WatchdogBounds:
     """The limits of the watchdog, in seconds."""
 
-    stalled_after: float  # without a message, or without a turn of the loop
-    concurrency: int  # messages that it may hold
-    write_within: float  # one write to the ledger
-    stop_within: float
-    farewell: float  # from a stall to the end of the process, for calls in flight to finish
+    stalled_after: float  # longest time without taking a message, or without a count of the loop
+    concurrency: int  # messages that the process may hold; a number, not seconds
+    write_within: float  # longest write to the ledger
+    stop_within: float  # longest time from the request to stop to the end of the process
+    farewell: float  # time after a stall for calls in flight to finish
 
     @property
     def look_every(self) -> float:
@@ -59,10 +59,10 @@ class WatchdogBounds:
 
 
 def stalled(seen: Sequence[Observation], bounds: WatchdogBounds) -> str | None:
-    """Return the fault of the process, in words that follow its name; None if there is none or it is unknown.
+    """Return the fault of the process, in words that follow "this worker"; None if no fault is known.
 
-    `seen` are the looks so far, in order. If the gap between two looks is too long, the whole process was suspended:
-    earlier looks do not count.
+    `seen`: the observations so far, in order. If the gap between two of them is too long, the whole process was
+    suspended, and earlier observations do not count.
     """
     now = seen[-1]
     if now.stopping is not None:
@@ -88,7 +88,7 @@ def _could_take(look: Observation, bounds: WatchdogBounds) -> bool:
 
 
 def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
-    """Return the latest looks without a gap of more than `gap` seconds."""
+    """Return the latest observations, back to the first gap of more than `gap` seconds."""
     for place in range(len(seen) - 1, 0, -1):
         if seen[place].at - seen[place - 1].at > gap:
             return seen[place:]
@@ -96,7 +96,7 @@ def _unbroken(seen: Sequence[Observation], gap: float) -> Sequence[Observation]:
 
 
 def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool]) -> float:
-    """Return for how many seconds up to now a condition held at every look."""
+    """Return for how many seconds, up to the last observation, a condition held at every observation."""
     since = looks[-1].at
     for look in reversed(looks):
         if not holds(look):
@@ -106,7 +106,10 @@ def _lasting(looks: Sequence[Observation], holds: Callable[[Observation], bool])
 
 
 class Watchdog(threading.Thread):
-    """The thread that looks from `start` to `end`. Once it has a `verdict`, the process ends with `EXIT_STALLED`."""
+    """The thread that observes the process from `start` to `end`.
+
+    Once the watchdog has a `verdict`, the process ends with `EXIT_STALLED`.
+    """
 
     def __init__(
         self,
@@ -119,10 +122,10 @@ class Watchdog(threading.Thread):
     ) -> None:
         """
         Args:
-            observe: looks at the process; may take a few seconds.
-            tell: called after each look, with the verdict.
+            observe: returns an observation of the process; may take a few seconds.
+            tell: called after each observation, with the verdict.
             stop: begins a soft shutdown of the process, which calls `end`.
-            leave: ends the process at once.
+            leave: ends the process at once, with this exit code.
         """
         super().__init__(name="tamis watchdog", daemon=True)
         self.verdict: str | None = None
@@ -142,7 +145,7 @@ class Watchdog(threading.Thread):
                 log.exception("the watchdog could not look")
 
     def look(self, observation: Observation) -> None:
-        """Judge after another look; end a stalled process."""
+        """Judge the process after another observation, and end a stalled process."""
         recent = [look for look in self._seen if observation.at - look.at <= 2 * self._bounds.stalled_after]
         self._seen = [*recent, observation]
         self.verdict = stalled(self._seen, self._bounds)
@@ -154,7 +157,7 @@ class Watchdog(threading.Thread):
             self._bring_to_an_end(observation)
 
     def end(self) -> None:
-        """Stop looking."""
+        """Stop observing the process."""
         self._ended.set()
 
     def _bring_to_an_end(self, observation: Observation) -> None:
@@ -181,13 +184,13 @@ def _stacks() -> str:
 
 @dataclass(frozen=True)
 class AliveFile:
-    """The latest observation of a worker's watchdog."""
+    """The file that shows whether a worker works: its watchdog's latest observation."""
 
     pid: int
     at: float  # s, `time.monotonic`
     state: str
-    reason: str | None = None  # of a state other than working
-    stalled: str | None = None  # why the worker ended itself
+    reason: str | None = None  # why the state is another than working
+    stalled: str | None = None  # why the watchdog ended the worker
 
     def write(self, path: Path) -> None:
         """Write the file atomically."""
@@ -197,7 +200,7 @@ class AliveFile:
 
     @classmethod
     def read(cls, path: Path) -> Self | None:
-        """Return the content of the file; None if it is missing or not an alive file."""
+        """Return the content of the file; None if the file is missing or has another form."""
         try:
             return cls(**json.loads(path.read_text("utf-8")))
         except (OSError, ValueError, TypeError):
@@ -213,9 +216,10 @@ class WorkerHealth:
 
 
 def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> WorkerHealth:
-    """Return the health that a worker's file shows `now` seconds after the machine's start.
+    """Return a worker's health from its file. `now` is a time of the machine's monotonic clock.
 
-    A worker that waits for a server in trouble is healthy: a restart would not help.
+    If the file is older than `within` seconds, the worker is unhealthy. A worker that waits for a server in trouble is
+    healthy: a restart would not help.
     """
     if file is None:
         return WorkerHealth(False, "no worker writes this file: start one with `tamis worker --alive-file FILE`")
@@ -230,5 +234,5 @@ def health_of(file: AliveFile | None, now: float, *, within: float = FRESH) -> W
 
 
 def health_at(path: Path, *, within: float = FRESH) -> WorkerHealth:
-    """Return the health that the file shows now."""
+    """Return the health of a worker now, from the file at `path`."""
     return health_of(AliveFile.read(path), time.monotonic(), within=within)

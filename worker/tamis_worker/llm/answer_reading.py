@@ -1,10 +1,10 @@
 """The reading of an answer in the shape of its schema, without guessing.
 
-Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. A value with only
-one possible meaning is read as that, and noted. Other values stay, and the operation refuses them. A requested text
-stays, and no value becomes another: 85 is no confidence, 1 is no boolean.
+Models without a strict mode answer `"0.9"` for 0.9, `Not_Met` for "not met", `[{...}]` for `{...}`. Such a value is
+replaced if it has only one possible meaning, and a note says so. All other values stay, and the operation refuses them:
+85 does not become a confidence, nor 1 a boolean. A text stays if the schema asks for text.
 
-The schema's keywords here: type, properties, additionalProperties, items, enum, anyOf. The caller must resolve
+The keywords of a schema here are type, properties, additionalProperties, items, enum, anyOf. The caller must resolve
 references first.
 """
 
@@ -40,7 +40,7 @@ _BASE_FORMS = {"included": "include", "excluded": "exclude"}
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """The value of an answer, and its harmless deviations: short texts, which shorten each text that they quote."""
+    """The value of an answer, and notes of its harmless deviations. The notes are short texts."""
 
     value: object
     deviations: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class _Reading:
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
 
     def unwrapped(self, value: object, schema: Schema) -> object:
-        """Return the object itself if a string, an array of one or a single object wraps it."""
+        """Return the object without its wrapper: a string, an array of one element, or an object with one field."""
         if isinstance(value, str) and value.lstrip().startswith("{"):
             with suppress(Malformed):
                 value = read_json(value)
@@ -86,13 +86,13 @@ class _Reading:
         return value
 
     def _holds_objects(self, name: str, schema: Schema) -> bool:
-        """Return True if the schema has this name and allows an object there: then it is no wrapper."""
+        """Return True if the schema has a property of this name that may be an object, so the name is no wrapper's."""
         properties = _properties(schema)
         meant = self._texts(properties).get(_folded(name), ())
         return any(properties[key].get("type") not in _SCALARS for key in meant)
 
     def of(self, value: object, schema: Schema, place: tuple[str | int, ...]) -> object:
-        """Return a value in the shape of its schema; unchanged if that is impossible."""
+        """Return a value in the shape of its schema, or the value unchanged if that is impossible."""
         if isinstance(value, str):
             return self._of_text(value, schema, place)
         if not isinstance(value, dict | list):
@@ -113,7 +113,7 @@ class _Reading:
         return read
 
     def _meant_by(self, text: str, schema: Schema) -> object:
-        """Return the only value of a schema that a text can mean; else, or if the text itself is valid, the text."""
+        """Return the only value of a schema that a text can mean; the text itself if it is valid or ambiguous."""
         if "enum" in schema:
             return text if text in schema["enum"] else self._listed(text, schema["enum"])
         kind = schema.get("type")
@@ -150,7 +150,7 @@ class _Reading:
     def _renamed(
         self, value: dict[str, Any], properties: Schema, *, closed: bool, place: tuple[str | int, ...]
     ) -> dict[str, Any]:
-        """Return the object under the schema's names; without other names if the schema is closed."""
+        """Return the object with its keys spelled as in the schema. If `closed`, other keys are dropped."""
         meant, answered = self._texts(properties), _by_fold(value)
         renamed: dict[str, Any] = {}
         for name, part in value.items():
@@ -174,7 +174,7 @@ class _Reading:
         return read if any(new is not old for new, old in zip(read, value, strict=True)) else value
 
     def _texts(self, listed: Iterable[Any]) -> dict[str, list[str]]:
-        """Return a schema's texts by their folded form; each list is folded once."""
+        """Return the texts of a schema's list, grouped by their form after `_folded`."""
         by_fold = self._by_fold.get(id(listed))
         if by_fold is None:
             by_fold = self._by_fold[id(listed)] = _by_fold(text for text in listed if isinstance(text, str))
@@ -193,7 +193,7 @@ def _properties(schema: Schema) -> Schema:
 
 
 def _plain(text: str, kind: str) -> int | float | bool | None:
-    """Return the number or boolean that is the whole text; None if there is none."""
+    """Return the number or boolean that a text spells; None if the text has anything else."""
     bare = text.strip()
     if kind == "boolean":
         return _TRUTHS.get(bare.lower()) if len(bare) <= len("false") else None
@@ -210,7 +210,7 @@ def _equal(left: object, right: object) -> bool:
 
 
 def _only(meant: list[Any], otherwise: str) -> object:
-    """Return the value if all values are equal; `otherwise` if they differ, or there is none."""
+    """Return the value that all of `meant` equal; `otherwise` if they differ, or the list is empty."""
     return meant[0] if meant and all(_equal(value, meant[0]) for value in meant) else otherwise
 
 
@@ -220,7 +220,7 @@ def _flat(branches: list[Schema]) -> list[Schema]:
 
 
 def _folded(text: str) -> str:
-    """Return the text without case and outer space; between words, `_`, `-` and space become one space."""
+    """Return the text in lower case without outer space, with one space for each `_`, `-` or space between words."""
     return _BETWEEN_WORDS.sub(" ", text.strip().casefold())
 
 

@@ -1,7 +1,7 @@
 """The API key of calls: fixed, read from a file that another program rewrites, or printed by a command.
 
-One task renews an expiring key for all calls of the process, shortly before it expires and after a refusal. Without a
-new key, calls use the old one, and the endpoint decides.
+One task renews an expiring key for all calls of the process: shortly before the key expires, and after the endpoint
+refused it. If there is no new key, calls use the old key, and the endpoint accepts or refuses it.
 
 A command that prints a key runs without a shell and within a time limit. No message contains its output.
 """
@@ -32,7 +32,7 @@ from tamis_schemas import ConfigurationError
 NO_KEY = "none"  # for endpoints without keys: the package requires one
 LOOK_EVERY = 1.0  # s between two reads of a file
 TTL = 3000.0  # s; tokens of Entra ID and Google live for one hour
-EARLY = 30.0  # s before its end that a key is renewed; a tenth of a short life
+EARLY = 30.0  # s before its end that a key is renewed; at most a tenth of its life
 SHORTEST_LIFE = 1.0  # s; a command whose keys expire at once does not run for every call
 REST = 5.0  # s without a further try after a renewal without a new key
 
@@ -56,7 +56,7 @@ class KeySource(Protocol):
         """Return the key for a call. Raise `NoKey`."""
 
     async def instead_of(self, refused: str) -> str | None:
-        """Return another key after a refusal of this one; None if there is none."""
+        """Return another key after the endpoint refused this key; None if there is no other key."""
 
 
 class FixedKey:
@@ -81,7 +81,7 @@ class RenewedKey:
     def __init__(
         self, key: str, *, rest: float, learn: Callable[[str], object] | None, clock: Callable[[], float]
     ) -> None:
-        """`key`: the first key; empty if there is none yet. `rest`: see `REST`. `learn`: see `key_source`."""
+        """Begin with `key`, which is empty if there is none yet. `rest`: see `REST`. `learn`: see `key_source`."""
         self._key = key
         self._rest = rest
         self._learn = learn
@@ -102,7 +102,7 @@ class RenewedKey:
         return self._key
 
     async def instead_of(self, refused: str) -> str | None:
-        """Return another key than the refused one, from an earlier renewal or a new one; None if there is none."""
+        """Return a key other than the refused key, renewing it if necessary; None if there is no other key."""
         if self._key == refused:
             await self._renewed()
         return self._key if self._key != refused else None
@@ -112,7 +112,7 @@ class RenewedKey:
         raise NotImplementedError
 
     def _begin(self) -> "asyncio.Task[None] | None":
-        """Return the running renewal, or start one; None shortly after one without a new key."""
+        """Return the running renewal, or start a renewal; None if a recent renewal gave no new key."""
         if self._task is None and self._clock() >= self._rests_until:
             self._task = asyncio.create_task(self._renew(), name="renewal of the API key")
         return self._task
@@ -158,7 +158,7 @@ class FileKey(RenewedKey):
         learn: Callable[[str], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`key`: the file's content at the start; if that is empty, the endpoint may need no key."""
+        """Begin with `key`, the file's content at the start. It may be empty, because some endpoints need no key."""
         super().__init__(_checked(key or NO_KEY), rest=0.0, learn=learn, clock=clock)
         self._path = path
         self._over_at = clock() + LOOK_EVERY
@@ -186,7 +186,7 @@ class CommandKey(RenewedKey):
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`command`: runs without a shell. `ttl`: longest life of a key in seconds."""
+        """Split `command` into words; it runs without a shell. A key is used for at most `ttl` seconds."""
         super().__init__("", rest=REST, learn=learn, clock=clock)
         self._command = words_of(command)
         self._ttl = ttl
@@ -208,12 +208,12 @@ class CommandKey(RenewedKey):
 def key_source(
     key: str, *, file: Path | None = None, command: str | None = None, ttl: float = TTL, learn: Callable[[str], object]
 ) -> KeySource:
-    """Return the source of a worker's keys, by its settings.
+    """Return the source of keys that a worker's settings describe: a file, a command, or a fixed key.
 
     Args:
         key: the key at the start; empty: none.
-        file: the source of `key`.
-        command: prints keys if `key` is empty.
+        file: the file that `key` was read from.
+        command: prints keys, if `key` is empty.
         ttl: see `CommandKey`.
         learn: receives each new key before its first use, so that no log shows it.
 
@@ -289,7 +289,7 @@ def _output(process: "Popen[bytes]", within: float) -> bytes:
 
 
 def reason(error: Exception) -> str:
-    """Return the system's text for an error, or its type: its message may contain the command's output."""
+    """Return the system's text for an error, or its type. Its message may contain the command's output."""
     return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
 
 
@@ -303,10 +303,10 @@ class PrintedKey:
 
 
 def read_key(text: str) -> PrintedKey | None:
-    """Return the key in a text: its only line, or the token in a JSON object; None if no header can hold it.
+    """Return the key in a text: its only line, or the token in a JSON object; None if no header can hold the key.
 
-    Reads JSON as `az account get-access-token`, `gcloud config config-helper --format=json` and OAuth write it. Its
-    expiry counts only with a zone, or in seconds.
+    The JSON may be that of `az account get-access-token`, `gcloud config config-helper --format=json` or OAuth. An
+    expiry in JSON must be in seconds, or have a zone.
     """
     printed: dict[str, Any] = {}
     if text.lstrip()[:1] == "{":
@@ -331,9 +331,9 @@ def is_sendable(key: str) -> bool:
 
 
 def expiry_of(key: str) -> float | None:
-    """Return the `exp` of a JSON Web Token, in seconds since 1970; None if the key has none.
+    """Return the expiry (`exp`) of a JSON Web Token, in seconds since 1970; None if the key has no expiry.
 
-    The signature is not checked: the time is for messages, and for the next renewal.
+    The signature is not checked, because the time only serves messages and the next renewal.
     """
     parts = key.split(".")
     if len(parts) != 3:

@@ -9,10 +9,10 @@
 | 409, other 5xx, a body that is not JSON | server |
 | other 4xx | invalid_request |
 
-An error that every other call would meet too is marked `everyone`: authentication, model_not_found, and a permission
-that is about money.
+An error that every other call would meet too is marked `everyone`: authentication, model_not_found, and a `permission`
+error that concerns the account's money.
 
-Gateways wrap the error objects of endpoints, so messages, codes and names of all layers are read.
+Gateways wrap the error objects of endpoints in their own, so the messages and codes of all layers are read.
 """
 
 import json
@@ -106,7 +106,7 @@ LARGEST_INNER = 10_000  # characters of an error in JSON text
 
 
 def of_exception(error: Exception, *, api_key: str) -> CallError:
-    """Return the error of an exception of the `openai` package or its transport; without the key."""
+    """Return the error for an exception of the `openai` package or its transport. Its message omits the API key."""
     if isinstance(error, openai.APIStatusError):
         headers = error.response.headers
         return of_answer(error.status_code, error.body, text=error.message, headers=headers, api_key=api_key)
@@ -122,7 +122,10 @@ def of_exception(error: Exception, *, api_key: str) -> CallError:
 
 
 def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, str], api_key: str) -> CallError:
-    """Return the error of an error answer; `error` is its error object, `text` replaces a missing message."""
+    """Return the error for an HTTP answer that reports an error.
+
+    `error`: its error object. `text`: the message if that object has none.
+    """
     refusal = refusal_of(status, error, text)
     names = (refusal.code, *(text_in(layer, "type") for layer in layers_of(error)))
     kind = _kind(refusal, names)
@@ -145,7 +148,7 @@ def of_answer(status: int, error: object, *, text: str, headers: Mapping[str, st
 
 
 def of_redirect(status: int, origin: str) -> CallError:
-    """Return the error for a redirection to another origin, which must not get prompt and key."""
+    """Return the error for a redirection to another origin. That origin must not get the prompt and the key."""
     message = (
         f"{status}: the endpoint points to {printable_line(origin)[: MAX_MESSAGE // 2]}, where neither prompt nor key "
         "was sent; put TAMIS_LLM_BASE_URL right"
@@ -156,7 +159,7 @@ def of_redirect(status: int, origin: str) -> CallError:
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """Return the seconds to wait from `retry-after-ms` or Retry-After (seconds, or an HTTP date); None without both.
 
-    A date is relative to the answer's own Date, so that no two clocks are compared; without Date, to `now`.
+    From an HTTP date, the answer's Date is subtracted, so that only the endpoint's clock counts; without Date, `now`.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -181,9 +184,9 @@ def cleaned(message: str, api_key: str) -> str:
 
 
 def refusal_of(status: int, error: object, text: str) -> ParameterRefusal:
-    """Return an error answer in OpenAI's fields; missing fields are None.
+    """Return the fields of an error answer under OpenAI's names; missing fields are None.
 
-    If an error wraps another one, as a gateway's does, the message contains both.
+    If an error wraps another error, as a gateway's does, the message contains the messages of both.
     """
     layers = list(layers_of(error))
     words = dict.fromkeys(filter(None, map(_words, layers)))
@@ -197,7 +200,7 @@ def refusal_of(status: int, error: object, text: str) -> ParameterRefusal:
 
 
 def layers_of(error: object, depth: int = LAYERS) -> Iterator[object]:
-    """Yield an error, and the errors in its message or metadata, as objects or JSON text."""
+    """Yield an error, then the errors nested in its message or metadata, to `depth` levels. JSON text is parsed."""
     error = _parsed(error)
     if isinstance(error, Mapping) and "message" not in error and error.get("error"):
         error = _parsed(error["error"])
@@ -254,7 +257,7 @@ def _tells_of_no_capacity(status: int, texts: Iterable[str | None]) -> bool:
 def _is_timeout(error: BaseException) -> bool:
     """Return True if the error was a time-out.
 
-    Over aiohttp the package reports every broken connection as a time-out; only its cause distinguishes them.
+    Over aiohttp, the `openai` package reports every broken connection as a time-out; only its cause differs.
     """
     chain = _chain(error)
     if any(isinstance(link, TimeoutError) for link in chain):

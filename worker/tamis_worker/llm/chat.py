@@ -1,6 +1,7 @@
-"""A question to a model, and its reply: an answer or an error, both values.
+"""A question to a model, and the reply: an answer or an error, which is a value, not an exception.
 
-The rungs are the ways to give an endpoint the answer's shape, from the most binding to the least.
+A request format (`Rung`) is a way to give an endpoint the answer's shape. The formats are ordered from the most binding
+to the least binding.
 """
 
 from collections.abc import Mapping
@@ -17,13 +18,13 @@ Schema: TypeAlias = dict[str, Any]  # a JSON schema: any JSON value under any ke
 
 
 class Rung(StrEnum):
-    """The way to give an endpoint the answer's shape."""
+    """The request format: the way to give an endpoint the answer's shape."""
 
-    BOUNDED = "bounded"  # a strict schema with every bound, long: a number from 0 to 1 is an enum of hundredths
+    BOUNDED = "bounded"  # a strict schema with every limit, long: a number from 0 to 1 is an enum of hundredths
     STRICT = "strict"  # a strict schema in the short form that all strict modes take
     JSON_OBJECT = "json_object"  # JSON mode; the schema is in the messages
-    TEXT = "text"  # the schema in the messages, nothing else
-    REMINDED = "reminded"  # as before, and the prompt ends with a reminder of the JSON object
+    TEXT = "text"  # no format parameter; the schema is in the messages
+    REMINDED = "reminded"  # like TEXT, but the prompt ends with a reminder to answer with one JSON object
 
 
 START = Rung.STRICT  # the short form: only servers that compile grammars need the long one
@@ -34,12 +35,12 @@ _ORDER = {rung: place for place, rung in enumerate(Rung)}
 
 
 def is_below(rung: Rung, other: Rung) -> bool:
-    """Return True if `rung` binds less than `other`."""
+    """Return True if the request format `rung` is less binding than `other`."""
     return _ORDER[rung] > _ORDER[other]
 
 
 def lower(one: Rung, other: Rung) -> Rung:
-    """Return the rung that binds less."""
+    """Return the less binding of two request formats."""
     return other if is_below(other, one) else one
 
 
@@ -53,37 +54,37 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A question to a model, and the shape its answer must have."""
+    """A question to a model, and the shape that the answer must have."""
 
     model: str
     messages: tuple[Message, ...]
     schema_name: str  # letters, digits, `_`, `-` only, at most 64: endpoints refuse other names
-    schema: Schema  # of an object
+    schema: Schema  # of the answer, which is an object
     temperature: float | None  # None: not sent
     max_tokens: int  # of the answer
     # Further parameters of the body, which are omitted after a refusal: reasoning_effort, service_tier,
     # prompt_cache_key, a provider's own fields.
     options: Mapping[str, Any] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)  # of HTTP, beside the usual ones
+    headers: Mapping[str, str] = field(default_factory=dict)  # HTTP headers, added to the usual headers
     timeout: float | None = None  # seconds for the whole call; None: the worker's setting
-    decision: DecisionField | None = None  # of the answer; None: it decides no inclusion
+    decision: DecisionField | None = None  # the answer's field with its decision; None: the answer decides no inclusion
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """The text of a model's answer: neither cut off nor empty; it may not be JSON."""
+    """A model's answer: its text is neither cut off nor empty, but it may not be JSON."""
 
     content: str
-    model: str  # the endpoint's name of it
+    model: str  # the endpoint's name of the model
     usage: Usage
     finish_reason: str
     latency_ms: int
     rate: RateHeaders | None = None  # the endpoint's rate limits
-    tier: str | None = None  # of the bill, the endpoint's name of it
-    rung: Rung | None = None  # of the request
+    tier: str | None = None  # the service tier of the bill, as the endpoint names it
+    rung: Rung | None = None  # the format of the request
     thoughts: int = 0  # characters of reasoning beside the answer
     tokens: object = field(default=None, repr=False, compare=False)  # `logprobs.content`, unchanged
-    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request, as sent
+    body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # the request's body, as sent
 
 
 class Obstacle(StrEnum):
@@ -104,12 +105,12 @@ class CallError:
     retry_after: float | None = None  # seconds, from the endpoint
     usage: Usage = field(default_factory=Usage)  # tokens that were paid nevertheless
     latency_ms: int = 0
-    everyone: bool = False  # True: every call would meet it, because key, quota or model is refused
+    everyone: bool = False  # True: every call would fail so, because the key, quota or model is refused
     sent: bool = True  # False: there was no connection, so nothing was paid
     rate: RateHeaders | None = None  # the endpoint's rate limits
-    tier: str | None = None  # of the bill for an unusable answer
-    no_capacity: bool = False  # True: the tier has no room now, nothing was paid, no limit was met
-    rung: Rung | None = None  # of the request
+    tier: str | None = None  # the service tier of the bill, for an unusable answer
+    no_capacity: bool = False  # True: the service tier has no capacity now; nothing was paid, no limit was reached
+    rung: Rung | None = None  # the format of the request
     obstacle: Obstacle | None = None
     content: str = ""  # text of an answer that was cut off
     body: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # of the request; None: not sent

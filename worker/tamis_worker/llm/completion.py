@@ -4,7 +4,7 @@
 |---|---|
 | a completion | an answer, or the reason why it is unusable; both with usage and tier |
 | `{"error": ...}` | that error, with the upstream's own text |
-| a stream, though none was requested | assembled from its deltas, then read as above |
+| a stream, though none was requested | its pieces are joined to a completion, then read as above |
 | HTML, anything else | an error of the endpoint with the page's title or the body's beginning |
 
 A stream consists of server-sent events, which hold the pieces of a completion.
@@ -47,12 +47,12 @@ TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; 
 
 
 def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Reply:
-    """Return the reply in a body with status 200, without latency and rate.
+    """Return the reply in a body with status 200. Its latency and rate limits are not set.
 
     Args:
-        body: complete.
-        content_type: the header.
-        api_key: the key of the request; removed from every message.
+        body: the whole body.
+        content_type: the Content-Type header.
+        api_key: the key of the request, which is removed from every message.
     """
     try:
         text = body.decode("utf-8-sig", "replace").strip()
@@ -76,7 +76,7 @@ def read_completion(body: bytes, *, content_type: str = "", api_key: str) -> Rep
 
 
 def read_usage(counts: object) -> Usage:
-    """Return the paid tokens; 0 for a missing or implausible count."""
+    """Return the paid tokens from a completion's `usage`; 0 for a missing or implausible count."""
     if not isinstance(counts, dict):
         return Usage()
     prompt, completion = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
@@ -92,20 +92,18 @@ def read_usage(counts: object) -> Usage:
 
 
 def is_stream(text: str, content_type: str = "") -> bool:
-    """Return True if a body is a stream; some endpoints send one unasked, some under another type."""
+    """Return True if a body is a stream of events, by its content type or its first characters."""
     declared = "event-stream" in content_type.lower() and not text.startswith(("{", "["))
     return declared or text.startswith(("data:", "event:", "id:", ":"))
 
 
 def assembled(text: str, load: Callable[[str], object]) -> dict[str, Any]:
-    """Return the completion that a stream spells; of several choices the first.
+    """Return the completion whose pieces a stream contains. If it has several choices, only the first is read.
 
-    Args:
-        text: of the stream.
-        load: reads the JSON of one event.
+    `load` reads the JSON of one event.
 
     Raises:
-        ValueError: an event is no JSON object, or the stream ends before the answer does.
+        ValueError: an event is no JSON object, or the stream ends before the answer is complete.
     """
     completion = _Completion()
     for event in _events(text):
@@ -185,7 +183,7 @@ def _events(text: str) -> Iterator[str]:
 
 
 def _first_piece(choices: object) -> Mapping[str, Any] | None:
-    """Return the first choice, by its index: the chunks of several choices are mixed."""
+    """Return the choice with index 0, or None. A stream mixes the pieces of several choices."""
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, Mapping) and choice.get("index", 0) in (0, None):
             return choice
@@ -226,7 +224,7 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
 
 
 def _of_error(error: object, usage: Usage, tier: str | None, api_key: str) -> CallError:
-    """Return the error inside an answer of status 200, as gateways send it; its code may be a status."""
+    """Return the error inside an answer of status 200, as gateways send it. A code from 400 to 599 is its status."""
     fields = error if isinstance(error, dict) else {"message": str(error)}
     code = str(fields.get("code") or fields.get("status"))
     status = int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else 500
@@ -280,7 +278,7 @@ def _tool_calls(message: Mapping[str, Any]) -> list[str]:
 
 
 def _tokens(logprobs: object) -> object:
-    """Return the tokens with their probabilities, unread; None if the endpoint sends none."""
+    """Return the tokens with their probabilities, as the endpoint sent them; None if there are none."""
     return logprobs.get("content") if isinstance(logprobs, dict) else None
 
 
@@ -290,7 +288,7 @@ def _thinks(message: Mapping[str, Any]) -> bool:
 
 
 def _thought_characters(message: Mapping[str, Any]) -> int:
-    """Return the length of the thoughts beside an answer; some endpoints send them under two names."""
+    """Return the characters of the thoughts beside an answer. Thoughts under two names are counted once."""
     return max((len(text) for name in _THOUGHTS if isinstance(text := message.get(name), str)), default=0)
 
 
@@ -304,7 +302,7 @@ def _first_count(counts: object, names: tuple[str, ...]) -> int:
 
 
 def _count(counts: object, name: str) -> int:
-    """Return a number of tokens; 0 for null, and for counts that are missing or not whole."""
+    """Return a number of tokens, `MOST_TOKENS` at most; 0 if it is missing, null, negative or not whole."""
     count = counts.get(name) if isinstance(counts, dict) else None
     if isinstance(count, bool) or not isinstance(count, int | float) or not count > 0:  # not > 0: NaN too
         return 0
@@ -326,7 +324,7 @@ _plain = json.JSONDecoder().decode
 
 
 def _load(text: str) -> object:
-    """Return the value of a JSON text. `parse_int` is only the fallback: it costs a call per integer."""
+    """Return the value of a JSON text. An integer that Python refuses to read becomes infinite."""
     try:
         return _plain(text)
     except json.JSONDecodeError:

@@ -1,33 +1,36 @@
-"""The form of request that an endpoint accepts for a model, learned from its refusals and its answers.
+"""The form of request that an endpoint accepts for a model, learned from the endpoint's refusals and answers.
 
-The first request has everything: a strict schema, `max_tokens`, the temperature, the options. Each refusal removes one
-of these, and none adds any, so retries end. Refusals cost nothing.
+The first request has everything: a strict schema, `max_tokens`, the temperature, the options. Each refusal removes or
+replaces one part, and none comes back, so the retries end. A refused request costs nothing.
 
 Our schemas use type, object, properties, required, additionalProperties, enum, maxLength, minimum, maximum, array.
-Endpoints treat them differently:
+Endpoints treat these keywords differently, so there are two forms of a schema:
 
-| dialect | for | change |
+| form | for | change |
 |---|---|---|
 | portable | all strict modes; tried first | everything outside the common subset is dropped |
 | bounded | servers that compile the schema into a grammar (llama.cpp) | a number from 0 to 1 becomes an enum |
 
-Dropped bounds still apply: every answer is validated against the schema itself.
+A dropped limit still applies: every answer is validated against the original schema.
 
-An answer shows whether the model followed the requested shape, and so moves the model's rung:
+An answer shows whether the model followed the requested shape. It may change the model's request format (`Rung`):
 
 | answer | adherence | consequence |
 |---|---|---|
-| usable | usable | the rung is proven |
-| follows the schema, but the operation refuses it | followed | the repair only |
-| has the shape, with a value out of bounds | out of bounds | from strict to bounded |
-| has another shape, is no JSON, or is empty | other shape | one rung down |
+| usable | usable | the format is proven |
+| follows the schema, but the operation refuses it | followed | the format stays; the model is asked once more |
+| has the shape, but a value beyond its limits | out of bounds | from strict to bounded |
+| has another shape, is no JSON, or is empty | other shape | the next less binding format |
 
-An answer that was cut off, refused by the model or filtered does not count. A proven rung survives single glitches, but
-more than 1 % of answers out of bounds lead to the long form, which loosens nothing. An unproven rung falls with its
-first bad answer. The third bad answer leads to the lowest rung: at most three answers are wasted.
+An answer that was cut off, filtered, or a refusal by the model does not count. The last two kinds in the table are bad
+answers. An unproven format is replaced at the first bad answer, and the third bad answer leads to the least binding
+format. So at most three answers are wasted.
 
-An empty answer counts as another shape: servers that cannot write under a schema send it, and, as vendors document,
-JSON modes. On a proven rung it does not count.
+A proven format survives single bad answers. But if more than 1 % of its answers are out of bounds, `bounded` replaces
+`strict`.
+
+An empty answer counts as another shape: servers that cannot write under a schema send it, and, according to vendors,
+JSON modes. It does not count if the format is proven.
 """
 
 import json
@@ -84,7 +87,7 @@ PORTABLE = frozenset({"type", "properties", "required", "additionalProperties", 
 
 MAX_WASTED = 3  # unusable answers in a row that lead to the lowest rung
 GLITCHES = 0.05  # share of a proven rung's answers that may be bad
-STRAYS = 0.01  # share that may be out of bounds that the model did not see
+STRAYS = 0.01  # share of answers that may exceed limits that the model did not see
 FEW = 5  # bad answers; fewer may be odd records only
 _Judge = linear(Draft202012Validator)  # a caller's pattern may be hostile
 # The rung after an answer of another shape.
@@ -100,14 +103,14 @@ AFTER_OTHER_SHAPE = {
 class Dialect:
     """The form of request that an endpoint accepts for a model."""
 
-    rung: Rung = Rung.BOUNDED  # the highest rung that was not refused
-    budget: str = OLDER_BUDGET
+    rung: Rung = Rung.BOUNDED  # the most binding request format that was not refused
+    budget: str = OLDER_BUDGET  # name of the parameter that limits the answer's tokens
     left_out: frozenset[str] = frozenset()  # parameters that the endpoint refuses
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterRefusal:
-    """An error answer with the refused parameter, if named."""
+    """An error answer with the name of the refused parameter, if the endpoint gives it."""
 
     status: int
     message: str
@@ -143,9 +146,9 @@ def body(request: ChatRequest, dialect: Dialect) -> dict[str, Any]:
 def after_refusal(
     dialect: Dialect, refusal: ParameterRefusal, optional: Iterable[str] = ("temperature",)
 ) -> Dialect | None:
-    """Return the dialect without the refused part; None if the refusal concerns something else.
+    """Return the dialect without the refused part; None if the endpoint refuses something else than a part of it.
 
-    `optional` are the names of the parameters that the request can omit.
+    `optional`: the names of the parameters that the request can omit.
     """
     about = f"{refusal.param or ''} {refusal.message}"
     requested = set(OF_TOKENS).intersection(optional) - dialect.left_out
@@ -165,20 +168,20 @@ def after_refusal(
 
 
 def bounded(schema: Schema) -> Schema:
-    """Return the schema with every bound in a form that grammars obey: a number from 0 to 1 becomes an enum."""
+    """Return the schema with every limit in a form that grammars obey: a number from 0 to 1 becomes an enum."""
     return _mapped(schema, _as_enum)
 
 
 def portable(schema: Schema) -> Schema:
-    """Return the schema in the common subset of strict modes; it allows everything that the schema allows, and more.
+    """Return the schema without the keywords that some strict modes refuse, so it limits values less.
 
-    Every object is closed and requires all of its properties: strict modes refuse anything else.
+    Every object is closed and requires all of its properties, because strict modes refuse anything else.
     """
     return _mapped(schema, _as_subset)
 
 
 def instruction(schema: Schema) -> str:
-    """Return the schema as a sentence, for models whose endpoint accepts no schema."""
+    """Return an instruction for the prompt that contains the schema, for endpoints that accept no schema."""
     return (
         "Answer with one JSON object and nothing else: no code fence, no text before or after it. "
         f"The object must match this JSON schema:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
@@ -202,7 +205,7 @@ def _as_subset(schema: Schema) -> Schema:
 
 
 def _mapped(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
-    """Return the schema with a change in it and in every schema inside; the original stays unchanged."""
+    """Return a copy of the schema after `change` was applied to it and to every schema inside."""
     changed = dict(change(schema))
     for keyword in ("properties", "$defs"):
         if keyword in changed:
@@ -230,17 +233,17 @@ class Adherence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RungState:
-    """The rung of an endpoint and a model, after the answers to all workers."""
+    """The request format of a model at an endpoint, after the answers to all workers."""
 
     rung: Rung = START
-    proven: bool = False  # an answer on this rung, or on one below after refusals, was usable
-    unusable: int = 0  # unusable answers in a row without a usable one on this rung; from 0 on the lowest
-    due: bool = field(default=False, compare=False)  # below the start for a day: the endpoint may have improved
+    proven: bool = False  # an answer in this format was usable, or in a less binding format after a refusal
+    unusable: int = 0  # unusable answers in a row since the last usable answer; restarts at the least binding format
+    due: bool = field(default=False, compare=False)  # less binding than the start for a day: try the start format again
 
 
 @dataclass(slots=True)
 class AnswerCounts:
-    """Counts of the answers on a rung, in one process."""
+    """Counts of the answers in one request format, in one process."""
 
     answers: int = 0
     bad: int = 0
@@ -251,9 +254,9 @@ class AnswerCounts:
         self.bad += adherence in (Adherence.OUT_OF_BOUNDS, Adherence.OTHER_SHAPE)
 
     def beyond_tolerance(self, adherence: Adherence) -> bool:
-        """Return True if a working rung would have fewer bad answers: several, and more than 5 %.
+        """Return True if there are too many bad answers for a format that works: at least 5, and more than 5 % of all.
 
-        For answers out of bounds, more than 1 % is enough: the long form costs some tokens, and loosens nothing.
+        After an answer out of bounds, more than 1 % is enough: the next format only costs some tokens.
         """
         if adherence is Adherence.OUT_OF_BOUNDS:
             return self.bad > STRAYS * self.answers
@@ -261,16 +264,19 @@ class AnswerCounts:
 
 
 def adherence_of(value: Any, schema: Schema) -> Adherence:
-    """Return the adherence of an answer that its operation refused: the decoded value, or a `Malformed`."""
+    """Return how far an answer that its operation refused followed the schema.
+
+    `value`: the decoded answer, or the `Malformed` that was raised instead.
+    """
     if isinstance(value, Malformed) or not _Judge(portable(schema)).is_valid(value):
         return Adherence.OTHER_SHAPE
     return Adherence.FOLLOWED if _Judge(schema).is_valid(value) else Adherence.OUT_OF_BOUNDS
 
 
 def after_answer(state: RungState, asked_on: Rung, adherence: Adherence, *, beyond_tolerance: bool) -> RungState:
-    """Return the state after an answer to a call on a rung.
+    """Return the state after an answer to a call in the request format `asked_on`.
 
-    `beyond_tolerance`: the rung, even if proven, has had too many bad answers.
+    `beyond_tolerance`: the format has had too many bad answers, even for a proven format.
     """
     if is_below(state.rung, asked_on):  # the call began before the rung fell, or is a trial of a higher rung
         climbs = state.due and adherence is Adherence.USABLE
@@ -291,7 +297,7 @@ def after_answer(state: RungState, asked_on: Rung, adherence: Adherence, *, beyo
 
 
 def _down(rung: Rung, asked_on: Rung, adherence: Adherence) -> Rung | None:
-    """Return the rung after a bad answer; None: the rung stays."""
+    """Return the request format after a bad answer; None if it stays."""
     if adherence is Adherence.OUT_OF_BOUNDS:
         return Rung.BOUNDED if rung is asked_on is Rung.STRICT else None
     return AFTER_OTHER_SHAPE.get(asked_on) if adherence is Adherence.OTHER_SHAPE else None

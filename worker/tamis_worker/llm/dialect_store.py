@@ -1,6 +1,7 @@
-"""The store in which workers keep the rung state of each model of one endpoint.
+"""The store of the request format of each model of one endpoint.
 
-`tamis_worker.ledger.dialects` stores it in the ledger; the store here is for one process. Both keep the same contract.
+The store in `tamis_worker.ledger.dialects` uses the ledger, the store here the memory of one process. Both keep the
+same contract.
 """
 
 import time
@@ -12,43 +13,42 @@ from urllib.parse import urlsplit, urlunsplit
 from .chat import START, is_below
 from .dialect import RungState
 
-LEASE = 30.0  # s that one call may find out alone; others wait no longer, even for a slow endpoint
-CLIMB_AFTER = 24 * 3600.0  # s until a rung below the start is tried again
+LEASE = 30.0  # s that one call may try a format alone; other calls wait no longer, even for a slow endpoint
+CLIMB_AFTER = 24 * 3600.0  # s until a model with a less binding format is asked in the first format again
 
 
 @dataclass(frozen=True, slots=True)
 class Leased:
-    """The state of a rung, and whether the call may find out more: no other call does so now."""
+    """The state of a model's request format, and whether the call got the lease to try the format alone."""
 
     state: RungState
     granted: bool
 
 
 class DialectStore(Protocol):
-    """The store's interface. Methods raise `LedgerUnavailable` if it does not answer."""
+    """The store's interface. Methods raise `LedgerUnavailable` if the store does not answer."""
 
     async def look(self, model: str) -> RungState | None:
-        """Return the state of a model's rung; None if unknown."""
+        """Return the state of a model's request format; None if no state is stored."""
 
     async def lease(self, model: str, holder: str) -> Leased:
-        """Request the lease of the one call that finds out.
+        """Request the lease for the one call that tries a model's request format.
 
-        It is granted if no other call holds it, and there is something to find out: the rung is not proven, or is due
-        for another trial.
+        The lease is granted if no other call holds it, and the format is not proven or the start format is due again.
         """
 
     async def exchange(self, model: str, seen: RungState, then: RungState) -> RungState:
         """Replace `seen` by `then`, if `seen` is still stored; return the stored state.
 
-        The day until the rung is tried again restarts.
+        A replacement restarts the day after which the start format is tried again.
         """
 
     async def release(self, model: str, holder: str) -> None:
-        """Release the lease, if this holder has it."""
+        """Release the lease if `holder` holds it."""
 
 
 def endpoint_name(base_url: str) -> str:
-    """Return an endpoint's name in the ledger: its base URL without user, password and query, which may be secrets."""
+    """Return an endpoint's name in the ledger: its base URL without user, password and query, which may be secret."""
     parts = urlsplit(base_url)
     host = parts.netloc.rpartition("@")[2].lower()
     return urlunsplit((parts.scheme.lower(), host, parts.path.rstrip("/"), "", ""))
@@ -64,7 +64,7 @@ class _Row:
 
 @dataclass
 class MemoryDialects:
-    """The store of one process; lost with it. Times are from `clock`, in seconds."""
+    """A store in the memory of one process. Times are from `clock`, in seconds."""
 
     clock: Callable[[], float] = time.monotonic
     lease_for: float = LEASE

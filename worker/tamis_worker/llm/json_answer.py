@@ -1,8 +1,9 @@
 """The JSON object of a model's answer.
 
 An object is the answer only if it is alone: by itself, in a single code fence, or after a closed thought. An object
-among other words may be a quotation of the record, a draft, or revoked by the next sentence. It is `Malformed`, and the
-model is asked once more. Unambiguous mistakes in the object are accepted: trailing commas, line breaks in strings.
+among other words may be a quotation of the record, a draft, or revoked by the next sentence. Such an answer is
+`Malformed`, and the model is asked once more. Unambiguous mistakes in the object are accepted: trailing commas, line
+breaks in strings.
 """
 
 import json
@@ -36,11 +37,11 @@ _ENDS = (_END, "<|return|>")
 
 
 class Malformed(ValueError):
-    """The content holds no JSON value that can be the answer; the message gives the reason in a few words."""
+    """The error of an answer without a JSON value that can be its result. The message says why in a few words."""
 
 
 def without_thoughts(text: str) -> str:
-    """Return the text after its leading thoughts, stripped; the whole text if it has none.
+    """Return the text after the thoughts at its beginning; the whole text if there are none.
 
     Raises:
         Malformed: a thought is not closed, or no text follows it.
@@ -59,7 +60,7 @@ def without_thoughts(text: str) -> str:
 
 
 def _behind_thought_that_the_template_opened(text: str) -> int:
-    """Return the position after the text's first tag, if that is a closing tag on a line of its own; else 0."""
+    """Return the position after the text's first tag if that is a closing tag on a line of its own; else 0."""
     tag = _TAG.search(text)
     if tag is None or tag[0][1] != "/":
         return 0
@@ -70,7 +71,7 @@ def _behind_thought_that_the_template_opened(text: str) -> int:
 
 
 def _final_channel(text: str) -> str:
-    """Return the message of the final channel, which is the last channel."""
+    """Return the message of the `final` channel, in the format of gpt-oss. Raise `Malformed` if there is none."""
     place = 0
     while channel := _CHANNEL.match(text, place):
         begins = channel.end()
@@ -105,11 +106,11 @@ _STRING_OR_TRAILING_COMMA = re.compile(rf"({_STRING})|(?<=[\w\"\]}}])\s*,(?=\s*[
 
 
 def read_json(content: str) -> object:
-    """Return the JSON value of an answer, of any type: an operation refuses values other than objects.
+    """Return the JSON value of an answer. It may be of any type: operations refuse values other than objects.
 
     Raises:
-        Malformed: there is no single value, or it is cut off. Also for NaN, Infinity, a name twice in an object, half
-            of a surrogate pair, and NUL (which Postgres cannot store).
+        Malformed: there is no single value, it is cut off, or it contains NaN, Infinity, a repeated name, half a
+            surrogate pair, or NUL (which Postgres cannot store).
     """
     if len(content) > MAX_CHARACTERS:
         raise Malformed(f"longer than {MAX_CHARACTERS} characters")
@@ -141,7 +142,7 @@ def _value(text: str) -> object:
 
 
 def _without_fence(text: str) -> str:
-    """Return the inside of the code fence that is the whole text; the text itself without a fence."""
+    """Return the inside of the code fence around the text; the text itself if there is no fence. Raise `Malformed`."""
     if not text.startswith("```"):
         return text
     fenced = _FENCED.fullmatch(text)
@@ -171,7 +172,7 @@ def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _end_of_value(text: str) -> int | None:
-    """Return the position after the brace that closes the first one, ignoring strings; None if it is not closed."""
+    """Return the position after the first value's closing brace or bracket; None if the value is not closed."""
     depth = 0
     for token in _STRING_OR_BRACE.finditer(text):
         if token[0] in ("{", "["):

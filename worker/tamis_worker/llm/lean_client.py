@@ -1,12 +1,12 @@
-"""The `openai` package by its cheapest path: its connections, headers and errors, without the rest.
+"""Calls with the `openai` package at the lowest cost in CPU.
 
-The lean client keeps the package's URL, headers, transport and exceptions. It skips work that the package repeats for
-every request: options and their copies, URL, headers, types of the answer. The public path, `post(...,
-cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to another origin;
-the package does, with the prompt and the key.
+The lean client uses the package's connections, headers and exceptions. It skips work that the package repeats for every
+request: copying the options, building the URL and headers, typing the answer. The public path, `post(...,
+cast_to=object)`, costs twice as much (docs/performance.md). The lean client follows no redirection to another origin.
+The package would follow it, and send the prompt and the key there.
 
-It uses private parts of the package. `CONDITIONS` has the behaviour that a call needs from each. Every new client
-checks them; if one fails, it uses the public path.
+The lean client uses private parts of the package. `CONDITIONS` has the behaviour that a call needs from each part. A
+new client checks all conditions, and uses the public path if a condition fails.
 """
 
 import json
@@ -42,11 +42,11 @@ class RequestTemplate:
 
 
 class AnswerTooLarge(Exception):
-    """An answer has more bytes than the limit; the rest was not read."""
+    """The error of an answer with more bytes than the limit. The rest was not read."""
 
 
 class Redirected(Exception):
-    """The endpoint redirects to another origin; nothing was sent there."""
+    """The error of a redirection to another origin. Nothing was sent there."""
 
     def __init__(self, status: int, target: httpx2.URL) -> None:
         self.status = status
@@ -56,7 +56,7 @@ class Redirected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """A successful answer, read completely."""
+    """A successful answer with its complete content."""
 
     headers: httpx2.Headers
     content: bytes
@@ -77,7 +77,7 @@ class LeanClient(openai.AsyncOpenAI):
     def __init__(
         self, *, base_url: str, api_key: str, timeout: httpx2.Timeout, http: httpx2.AsyncClient, max_bytes: int
     ) -> None:
-        """At most `max_bytes` of an answer are read, because endpoints may ignore the token budget."""
+        """Prepare the client. At most `max_bytes` of an answer are read: endpoints may ignore the limit of tokens."""
         super().__init__(base_url=base_url, api_key=api_key, max_retries=0, timeout=timeout, http_client=http)
         self._http = http
         self._max_bytes = max_bytes
@@ -98,17 +98,19 @@ class LeanClient(openai.AsyncOpenAI):
         headers: Mapping[str, str] | None = None,
         silence: float | None = None,
     ) -> HttpAnswer:
-        """Return the answer to one request; of an error the first 64,000 bytes (all of it on the public path).
+        """Return the answer to one request.
+
+        An error answer is raised, with its first 64,000 bytes (on the public path: with all bytes).
 
         Args:
-            body: as JSON.
-            api_key: to send; None: the previous key.
-            headers: added to the usual ones; those in `OWN_HEADERS` are ignored.
-            silence: longest seconds between two pieces of the answer, instead of the client's setting.
+            body: sent as JSON.
+            api_key: the key to send; None: the previous key.
+            headers: added to the usual headers; the names in `OWN_HEADERS` are ignored.
+            silence: most seconds between two pieces of the answer; None: the client's setting.
 
         Raises:
             AnswerTooLarge: the answer has more than `max_bytes`.
-            Redirected: the endpoint redirects to another host, or to another request.
+            Redirected: the endpoint redirects to another origin, redirects twice, or asks for a GET.
             openai.APIStatusError: the endpoint answered 4xx or 5xx.
             openai.APITimeoutError, openai.APIConnectionError: there was no answer.
             UnicodeEncodeError: a text holds half of a surrogate pair.
@@ -134,7 +136,7 @@ class LeanClient(openai.AsyncOpenAI):
             raise
 
     async def _sent(self, question: _Question, url: httpx2.URL) -> HttpAnswer:
-        """Return the answer of one server; a redirection raises `APIStatusError` too."""
+        """Return the answer from one URL. Raise `APIStatusError` for a redirection too."""
         if self._template is None:
             response = await self._publicly(question, url)
         else:
@@ -182,14 +184,14 @@ class LeanClient(openai.AsyncOpenAI):
         return stream.response
 
     def _same_server(self, response: httpx2.Response) -> httpx2.URL:
-        """Return the target of a redirection on the same server. Raise `Redirected` for all others."""
+        """Return the target of a redirection on the same server. Raise `Redirected` for all other redirections."""
         target = _target(response)
         if response.status_code not in SAME_REQUEST or target.userinfo or _origin(target) != _origin(self._endpoint):
             raise Redirected(response.status_code, target)
         return target
 
     async def _read(self, response: httpx2.Response) -> bytes:
-        """Return an answer up to the limit. Return its connection to the pool, or close it if more bytes follow."""
+        """Return the bytes of an answer, up to the limit. Raise `AnswerTooLarge` if a successful answer has more."""
         limit = self._max_bytes if response.is_success else ERROR_BYTES
         parts: list[bytes] = []
         size = 0
@@ -216,25 +218,25 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 def request_template(client: openai.AsyncOpenAI) -> RequestTemplate:
-    """Return the headers and time-outs that the package would send; it has no public function for them."""
+    """Return the headers and time-outs of the package's requests. The package has no public function for them."""
     request = _example(client)
     request.headers.pop("content-length", None)
     return RequestTemplate(request.headers, request.extensions)
 
 
 def status_error(client: openai.AsyncOpenAI, response: httpx2.Response) -> openai.APIStatusError:
-    """Return the error that the package raises for an answer, which must be read."""
+    """Return the error that the package raises for an answer. The answer's content must have been read."""
     return client._make_status_error_from_response(response)
 
 
 def broken_conditions(client: openai.AsyncOpenAI) -> tuple[str, ...]:
-    """Return the names of the parts that have changed."""
+    """Return the names of the package's private parts that do not behave as needed."""
     return tuple(name for name, holds in CONDITIONS.items() if not _holds(holds, client))
 
 
 @cache
 def warn_of(broken: tuple[str, ...]) -> None:
-    """Log, once in a process, that calls cost more than necessary."""
+    """Log, once in a process, that private parts have changed, so that calls cost more CPU."""
     log.warning(
         "this release of openai (%s) has no %s as known here: calls take its public path, which costs more CPU each",
         openai.__version__,

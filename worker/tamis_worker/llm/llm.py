@@ -1,4 +1,4 @@
-"""The interface to the `openai` package: a question in, a reply out, errors as values."""
+"""The client of an endpoint: it asks a question and returns the reply. Errors are replies too, not exceptions."""
 
 import asyncio
 from collections.abc import Mapping
@@ -49,8 +49,8 @@ SHOWN = 200  # characters of one answer in messages about its model
 class LearnResult:
     """The effect of an answer on the next call."""
 
-    ask_again: bool = False  # True: repeat the question; the next call asks in another form
-    hopeless: str | None = None  # reason why the model is useless to the batch, with one of its answers
+    ask_again: bool = False  # True: repeat the question, because the next call has another request format
+    hopeless: str | None = None  # reason why the model is useless to the batch, with an example of its answers
 
 
 NO_CHANGE = LearnResult()
@@ -58,18 +58,17 @@ NO_CHANGE = LearnResult()
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The reply to one HTTP request, and the refusal in it."""
+    """The reply to one HTTP request, and the endpoint's refusal of the request, if any."""
 
     reply: Reply
     refusal: ParameterRefusal | None = None  # set if the request itself was refused, and nothing was paid
 
 
 class LlmClient:
-    """One endpoint, with one pool of connections; one per process, in one event loop.
+    """The client of one endpoint, with one pool of connections. A process has one client, in one event loop.
 
-    The client learns from refusals, per model and schema, the form of request that the endpoint accepts (see
-    `dialect`). So a refused schema does not loosen the answers to others. Lessons from answers hold for the model and
-    for all workers (see `shared_dialects`).
+    From refusals, the client learns the form of request that the endpoint accepts for each model and schema (see
+    `dialect`). From answers, it learns the request format of the model, for all workers (see `shared_dialects`).
     """
 
     def __init__(
@@ -87,11 +86,11 @@ class LlmClient:
 
         Args:
             base_url: up to and including `/v1`.
-            api_key: empty if the endpoint needs none; or the source of keys that expire.
-            timeout: seconds of a whole call.
-            connections: calls in flight at once; further calls wait for a connection within their own time.
-            max_answer_bytes: of one HTTP answer; longer answers are not read on, and the call fails.
-            dialects: lessons from answers, shared by all clients of the endpoint; None: there is no other client.
+            api_key: the key, or the source of keys that expire; empty if the endpoint needs no key.
+            timeout: most seconds of a whole call.
+            connections: most calls in flight; further calls wait for a connection, and the wait counts as their time.
+            max_answer_bytes: most bytes of an HTTP answer; the call fails if the answer has more.
+            dialects: request formats, shared by all clients of the endpoint; None: there is no other client.
             compiles_grammars: True if the endpoint is known to compile schemas into grammars; else its answers show it.
 
         Raises:
@@ -117,9 +116,9 @@ class LlmClient:
         await self._client.close()
 
     async def models(self, *, within: float, headers: Mapping[str, str] | None = None) -> ModelList | CallError:
-        """Return the models that the endpoint lists, or the error; the call costs nothing.
+        """Return the models that the endpoint lists, or the error. The call costs nothing.
 
-        `within` are seconds; `headers` are sent beside the usual ones.
+        `within`: most seconds of the call. `headers`: added to the usual headers.
         """
         try:
             key = await self._keys.current()
@@ -132,22 +131,22 @@ class LlmClient:
             return of_exception(error, api_key=key)
 
     def dialect_of(self, request: ChatRequest) -> Dialect:
-        """Return the present dialect for such a request."""
+        """Return the present form of such a request."""
         accepted = self._accepted.get((request.model, request.schema_name), Dialect())
         return replace(accepted, rung=lower(accepted.rung, self._dialects.rung_state(request.model).rung))
 
     def dialect_turn(self, request: ChatRequest) -> DialectTurn:
-        """Return the turn to make a call: wait for it before the call's permit, and leave it after `learn`.
+        """Return the admission of a call. Wait for it before the limiter's permit, and leave its context after `learn`.
 
-        Until an answer of the model is usable, all workers together make one call at a time. The others wait without a
-        permit: with permits, all would start at once afterwards, above the limit of one window.
+        Until an answer of the model is usable, all workers together make one call at a time. The other calls wait
+        without permits: with permits, all would start at once afterwards, and exceed the limit of a minute.
         """
         return self._dialects.turn(request.model, request.schema_name)
 
     async def ask(self, request: ChatRequest) -> Reply:
-        """Return the reply to a request, after at most one paid call, and the unpaid ones that meet refusals.
+        """Return the reply to a request. Refused requests, which cost nothing, are repeated in another form.
 
-        Failures of endpoint and network are values; only cancellation raises.
+        At most one call is paid. Failures of endpoint and network are returned; only cancellation raises.
         """
         about = request.model, request.schema_name
         if self._compiles_grammars:
@@ -168,10 +167,11 @@ class LlmClient:
                 self._accepted[about] = replace(following, rung=rung)
 
     async def learn(self, request: ChatRequest, reply: Reply, *, usable: bool) -> LearnResult:
-        """Record for all workers what a reply shows about the form of requests; `usable`: the operation accepted it.
+        """Record for all workers whether the request's format worked, and return the effect on the next call.
 
-        A reply that was cut off, refused or filtered shows nothing. But after a cut-off reply, a server that compiles
-        grammars gets every bound. An empty answer counts only until one answer was usable.
+        `usable`: the operation accepted the reply. A reply that was cut off, filtered or a refusal shows nothing. But
+        after a cut-off reply, a server that compiles grammars gets every limit of the schema. An empty answer counts
+        only until an answer of the model is usable.
         """
         model, asked_on = request.model, reply.rung
         if asked_on is None:
@@ -203,20 +203,20 @@ class LlmClient:
         return LearnResult(ask_again=bad and self.dialect_of(request).rung is not asked_on)
 
     async def _without_key(self, content: str) -> str:
-        """Return the beginning of a content for messages, without the key."""
+        """Return the beginning of an answer's text without the API key, for messages."""
         key = ""
         with suppress(NoKey):
             key = await self._keys.current()
         return cleaned(content, key)[:SHOWN]
 
     async def _bound_for_grammars(self, model: str) -> None:
-        """Send every bound to a server that compiles grammars: only the grammar limits its model."""
+        """Choose the format with every limit if the server compiles grammars: only the grammar limits its model."""
         state = self._dialects.rung_state(model)
         if self._compiles_grammars and state.rung is Rung.STRICT:
             await self._dialects.change(model, replace(state, rung=Rung.BOUNDED))
 
     def _step_down(self, request: ChatRequest, asked_on: Rung) -> None:
-        """Lower the rung for this schema only: other schemas get good answers on the higher rung."""
+        """Choose a less binding format for this schema only, if it had too many bad answers."""
         lower_rung = AFTER_OTHER_SHAPE.get(asked_on)
         counts = self._dialects.answer_counts(request.model, asked_on)
         if lower_rung is not None and counts.beyond_tolerance(Adherence.OTHER_SHAPE):
@@ -224,7 +224,7 @@ class LlmClient:
             self._accepted[about] = replace(self._accepted[about], rung=lower_rung)
 
     async def _call(self, request: ChatRequest, dialect: Dialect) -> _Outcome:
-        """Make one request; a second one if the key was refused and another key exists."""
+        """Make one request. If the key is refused and another key exists, repeat the request with that key."""
         try:
             key = await self._keys.current()
         except NoKey as error:
@@ -277,7 +277,7 @@ def _no_key(error: NoKey) -> CallError:
 
 
 def _outcome(reply: Reply) -> _Outcome:
-    """Return the outcome of a 200; gateways refuse requests inside it."""
+    """Return the outcome of a reply with status 200. A gateway may report a refusal inside it."""
     if isinstance(reply, CallError) and (reply.kind is ErrorKind.INVALID_REQUEST or reply.status == FORBIDDEN):
         return _Outcome(reply, ParameterRefusal(reply.status or 400, reply.message))
     return _Outcome(reply)

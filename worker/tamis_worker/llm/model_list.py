@@ -12,10 +12,10 @@ ModelList: TypeAlias = tuple[str, ...]
 
 
 async def listed_models(client: openai.AsyncOpenAI, headers: Mapping[str, str]) -> ModelList:
-    """Return the names from `/models`, in its order; `headers` override the client's own.
+    """Return the names that the endpoint lists at `/models`, in its order. `headers` override the client's headers.
 
     Raises:
-        ValueError: the answer is no such list, or too long.
+        ValueError: the answer is no list of models, or too long.
         openai.OpenAIError: the endpoint answered 4xx or 5xx, or not at all.
     """
     body = b""

@@ -1,15 +1,15 @@
-"""Options that let an endpoint read the common beginning of many prompts once. Pure; none changes an answer.
+"""Options that let an endpoint process the common beginning of many prompts only once. They do not change answers.
 
 The common beginning of a batch's prompts is the schema of the answer and the system message.
 
 | parameter | place | for |
 |---|---|---|
-| prompt_cache_key | the body | endpoints of many machines with a cache each: same key, same machine |
-| prompt_cache_options | the body | OpenAI from gpt-5.6 on, where writing costs 1.25 x: only marked text is kept |
-| prompt_cache_breakpoint | the system message | the same; only text that ends at a mark is read |
-| cache_control | the system message | Anthropic's models behind a gateway (OpenRouter, LiteLLM) |
+| prompt_cache_key | the body | endpoints of several machines: requests with the same key use the same cache |
+| prompt_cache_options | the body | OpenAI from gpt-5.6 on, where writing costs 1.25 x: only marked text is cached |
+| prompt_cache_breakpoint | the system message | OpenAI from gpt-5.6 on: marks the end of the text to cache |
+| cache_control | the system message | Anthropic's models behind a gateway (OpenRouter, LiteLLM): marks the end too |
 
-All are options of a request: after an endpoint refuses one by name, requests omit it.
+If an endpoint refuses a parameter by name, later requests omit it.
 """
 
 import hashlib
@@ -43,10 +43,7 @@ class Breakpoint(StrEnum):
 def cache_options(
     model: str, messages: Sequence[Message], schema: Schema, breakpoint_: Breakpoint | None
 ) -> dict[str, Any]:
-    """Return the options of a request: key and mark if its beginning may be long enough.
-
-    Without a breakpoint no mark is set.
-    """
+    """Return the options of a request: a key, and the mark of `breakpoint_`, if its beginning may be long enough."""
     only_marked = {OPTIONS: {"mode": "explicit"}} if breakpoint_ is Breakpoint.OPENAI else {}
     if not messages or messages[0].role != "system":
         return only_marked
@@ -62,9 +59,9 @@ def cache_options(
 
 
 def marked(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of a request with its marks on the system message, which becomes a list of one part.
+    """Return the body of a request with its marks moved to the system message, which becomes a list of one part.
 
-    A body without marks stays; without a leading system message, marks are dropped.
+    A body without marks is returned unchanged. Without a leading system message, the marks are dropped.
     """
     marks = {name: body[name] for name in MARKS if name in body}
     if not marks:
@@ -76,7 +73,7 @@ def marked(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def characters_in_common(messages: Sequence[Message], schema: Schema) -> int:
-    """Return the length of the beginning that prompts of different records share: system message and schema."""
+    """Return the characters that the prompts of different records have in common: system message and schema."""
     return len(json.dumps(schema)) + sum(len(message.content) for message in messages[:1] if message.role == "system")
 
 
@@ -87,5 +84,5 @@ def _may_reach_the_minimum(messages: Sequence[Message], schema: Schema) -> bool:
 
 @lru_cache(maxsize=64)  # a worker has few batches at a time, of thousands of records each
 def _key(model: str, beginning: str) -> str:
-    """Return one key for all schemas after a system message: they share a machine, which caches each."""
+    """Return the cache key of a model and a system message. It is the same for all schemas of the answer."""
     return hashlib.sha256(f"{model}\0{beginning}".encode("utf-8", "replace")).hexdigest()[:KEY_LENGTH]

@@ -1,10 +1,10 @@
-"""The rung of each model in one process, and the gate before an unproven rung.
+"""The request format of each model in one process, and the wait of calls until a format is proven.
 
-Until an answer on a model's rung is usable, all workers together make one call at a time: it holds a lease of the
-store. The first usable answer opens the gate for all. From then on a call costs one look into a dict; lessons of other
-workers arrive within seconds.
+Until an answer in a model's request format is usable, all workers together make one call to the model at a time. That
+call holds a lease in the store. The first usable answer admits all calls. From then on, admitting a call costs one look
+into a dict. Changes by other workers arrive within seconds.
 
-Calls never wait for a failed store: the process continues with its own knowledge.
+If the store fails, calls do not wait: the process continues with the formats that it knows.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class _ModelDialect:
 
     @property
     def settled(self) -> bool:
-        """Return True if calls need not wait for another call's finding."""
+        """Return True if calls need not wait until another call has tried the format."""
         return self.rung_state.proven or self.open
 
     def apply(self, rung_state: RungState) -> None:
@@ -72,14 +72,14 @@ class _ModelDialect:
 
 
 class SharedDialects:
-    """The rungs of one endpoint's models; one per worker process, on one event loop."""
+    """The request formats of one endpoint's models in a worker process, on one event loop."""
 
     def __init__(
         self, store: DialectStore | None = None, *, worker: str | None = None, hopeless_after: int = 20
     ) -> None:
-        """Prepare the rungs. All workers share `store`; None: the process learns alone. `worker`: its unique name.
+        """Prepare the formats. All workers share `store`; None: the process learns alone. `worker`: its unique name.
 
-        A model is hopeless after `hopeless_after` unusable answers in a row on the lowest rung.
+        A model is hopeless after `hopeless_after` unusable answers in a row, in the least binding format.
         """
         self._store = BoundedStore(store or MemoryDialects())
         self._worker = worker or secrets.token_hex(4)
@@ -92,11 +92,11 @@ class SharedDialects:
         await self._store.close()
 
     def rung_state(self, model: str) -> RungState:
-        """Return the rung of a model, and whether it is proven."""
+        """Return a model's request format, and whether it is proven."""
         return self._models[model].rung_state
 
     def next_rung(self, model: str) -> Rung:
-        """Return the rung of the next call: the learned rung, or the first rung if due for another trial."""
+        """Return the format of the next call: the learned format, or the start format if that is due again."""
         dialect = self._models[model]
         if dialect.climbs:
             dialect.climbs = False
@@ -104,19 +104,22 @@ class SharedDialects:
         return dialect.rung_state.rung
 
     def turn(self, model: str, shape: str = "") -> "DialectTurn":
-        """Return the turn to make one call: wait for it, then leave it; `shape`: its schema's name."""
+        """Return the admission of one call. Await its `wait`, and leave its context after the call.
+
+        `shape`: the name of the call's schema.
+        """
         return DialectTurn(self, self._models[model], model, shape)
 
     def answer_counts(self, model: str, rung: Rung) -> AnswerCounts:
-        """Return this process's counts of answers on a rung."""
+        """Return this process's counts of a model's answers in one format."""
         return self._models[model].counts.setdefault(rung, AnswerCounts())
 
     async def record_answer(
         self, model: str, asked_on: Rung, adherence: Adherence, *, shape: str = "", repair: bool = False
     ) -> RungState:
-        """Record for all workers the consequence of an answer; return the state of the model's rung.
+        """Record for all workers the consequence of an answer, and return the state of the model's format.
 
-        A `repair` concerns a record that has been counted: a record that no model answers well is one glitch.
+        `repair`: the answer is to a second question about a record, so it is not counted again.
         """
         dialect = self._models[model]
         if adherence in (Adherence.USABLE, Adherence.FOLLOWED):
@@ -147,21 +150,21 @@ class SharedDialects:
         return state
 
     async def hopeless(self, model: str) -> int | None:
-        """Return the number of unusable answers if the model is hopeless, and restart the count; else None."""
+        """Return the number of unusable answers, and restart the count, if the model is hopeless; else return None."""
         state = self.rung_state(model)
         if state.rung is not LOWEST or state.proven or state.unusable < self._hopeless_after:
             return None
         return state.unusable if await self.change(model, replace(state, unusable=0)) else None
 
     async def change(self, model: str, then: RungState) -> bool:
-        """Replace the state by another; False if another worker was first."""
+        """Replace the stored state by `then`. Return False if another worker changed it first."""
         dialect = self._models[model]
         dialect.apply(await self._store.exchange(model, dialect.rung_state, then))
         dialect.wake()
         return dialect.rung_state == then
 
     async def _wait(self, dialect: _ModelDialect, model: str) -> str | None:
-        """Return when a call may start; with the holder's name if it is the call that finds out."""
+        """Wait until a call may start. Return its name as holder of the lease if it must try the format, else None."""
         if dialect.read_at == -math.inf:
             await self._read(dialect, model)
         if dialect.settled:
@@ -188,7 +191,7 @@ class SharedDialects:
         return f"{self._worker}/{next(self._calls)}"
 
     async def _start_anew(self, dialect: _ModelDialect, model: str) -> None:
-        """Reset, after a day, a rung that never gave a usable answer."""
+        """Return to the start format after a day without a usable answer."""
         if dialect.rung_state.due and not dialect.rung_state.proven:
             dialect.apply(await self._store.exchange(model, dialect.rung_state, RungState()))
 
@@ -197,7 +200,7 @@ class SharedDialects:
         self._store.release(model, holder).add_done_callback(lambda _: dialect.wake())
 
     def _refresh_if_stale(self, dialect: _ModelDialect, model: str) -> None:
-        """Read other workers' lessons, during calls."""
+        """Begin to read the state again if it is old. Calls do not wait for it."""
         if dialect.reading or asyncio.get_running_loop().time() - dialect.read_at < FRESH:
             return
         dialect.reading = True
@@ -222,7 +225,7 @@ class SharedDialects:
 
 @dataclass(eq=False, slots=True)
 class DialectTurn:
-    """The turn to make one call; leaving its context admits the waiting calls."""
+    """The admission of one call. Leaving its context admits the calls that wait for this call's answer."""
 
     dialects: SharedDialects
     dialect: _ModelDialect
@@ -241,7 +244,10 @@ class DialectTurn:
             self.dialects._leave(self.dialect, self.model, self._holder)
 
     async def wait(self) -> None:
-        """Return when the call may start; at once if the model's rung is proven, and its schema was followed."""
+        """Wait until the call may start.
+
+        It may start at once if the model's format is proven and the model has followed its schema.
+        """
         if self.dialect.settled:
             self.dialects._refresh_if_stale(self.dialect, self.model)
         else:
@@ -250,11 +256,11 @@ class DialectTurn:
             await self._wait_for_the_first()
 
     def _is_new(self) -> bool:
-        """Return True if no answer here has shown that the model keeps this schema's bounds."""
+        """Return True if, in the start format, no answer here has shown that the model keeps this schema's limits."""
         return self.dialect.rung_state.rung is START and self.shape not in self.dialect.followed
 
     async def _wait_for_the_first(self) -> None:
-        """Let one call of this process run first: else all calls in flight would be wasted on one finding."""
+        """Wait for the first call with this schema, at most 30 seconds: if the format fails, only one call is lost."""
         first = self.dialect.first.setdefault(self.shape, asyncio.Lock())
         with suppress(TimeoutError):
             async with asyncio.timeout(LEASE):
@@ -266,7 +272,7 @@ class DialectTurn:
 
 
 class BoundedStore:
-    """A store whose statements are awaited for a few seconds; cancelling the wait does not cancel the statement."""
+    """A store with a time limit: callers wait at most 5 seconds. Cancelling the wait does not cancel the statement."""
 
     def __init__(self, store: DialectStore) -> None:
         self._store = store
@@ -283,11 +289,11 @@ class BoundedStore:
         await asyncio.gather(*self._statements, return_exceptions=True)
 
     async def look(self, model: str) -> RungState | None:
-        """Return the state of a model; None: none is stored, or the store is unreachable."""
+        """Return the state of a model; None if no state is stored, or the store is unreachable."""
         return await self._result(self.start(self._store.look(model)))
 
     async def lease(self, model: str, holder: str) -> Leased | None:
-        """Request the lease; None: the store is unreachable. A cancelled wait releases the lease afterwards."""
+        """Request the lease. Return None if the store is unreachable. A cancelled wait releases the lease later."""
         asking = self.start(self._store.lease(model, holder))
         try:
             return await self._result(asking)

@@ -1,18 +1,18 @@
 """The probability of inclusion, from the probabilities of an answer's tokens. Pure.
 
-With `logprobs`, an endpoint sends for each token of its answer the natural logarithm of its probability, and the
-likeliest alternatives. The decision is one value in the answer's JSON. Where the tokens of two values differ (`inc` or
-`ex`, `true` or ` false`), the alternatives show the other possible decisions:
+With `logprobs`, an endpoint sends the natural logarithm of each token's probability, and the likeliest alternatives to
+the token. The decision is one value in the answer's JSON. Where the tokens of two values differ (`inc` or `ex`, `true`
+or ` false`), the alternatives show the other possible decisions:
 
-    P(v) = sum over the alternatives that begin the value v of their probability
+    P(v) = sum of the probabilities of all alternatives with which the value v can begin
     probability = (P(include) + P(uncertain) / 2) / (P(include) + P(exclude) + P(uncertain))
 
-An uncertain answer counts half: it favours neither side. So the probability rises if the model moves from exclude to
-uncertain, or from uncertain to include.
+An uncertain answer counts half, because it favours neither side. So the probability rises if the model moves from
+exclude to uncertain, or from uncertain to include.
 
-A value that no alternative begins is less likely than each listed one. If more than 0.05 remains open so, the
-probability is unknown. It is unknown too if the tokens do not spell the answer, or are without probabilities. Odd data
-gives None, never an error, because the answer itself is good.
+If no alternative begins a value, that value is less likely than each listed alternative. The probability is unknown if
+such values may have more than 0.05 together. It is unknown too if the tokens do not spell the answer, or have no
+probabilities. Invalid data gives None, never an error, because the answer itself is good.
 
 Source: the response of chat completions (`choices[].logprobs.content[]`: token, logprob, bytes, top_logprobs), as
 OpenAI documents it and llama.cpp's server and vLLM send it.
@@ -60,7 +60,7 @@ class _Token:
 
 @dataclass(slots=True)
 class _Shares:
-    """The probability of each value so far, and the open rest."""
+    """The probability of each value so far, and the probability that belongs to no known value."""
 
     of_value: dict[str, float] = field(default_factory=dict)
     weight: float = 1.0  # the probability of the tokens chosen so far
@@ -71,23 +71,23 @@ class _Shares:
 
 
 class _Odd(ValueError):
-    """The data is no list of tokens with probabilities."""
+    """The error of data that is no list of tokens with probabilities."""
 
 
 def options(of_caller: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that request token probabilities; none if the caller's own decline them."""
+    """Return the parameters that request token probabilities; none if the caller's options set `logprobs` to False."""
     if of_caller.get(PARAMETERS[0], True) is not True:
         return {}
     return {PARAMETERS[0]: True, PARAMETERS[1]: ALTERNATIVES}
 
 
 def probability_of(content: str, tokens: object, decision: DecisionField) -> float | None:
-    """Return the probability of inclusion from an answer's tokens, from 0 to 1; None if they give none.
+    """Return the probability of inclusion, from 0 to 1; None if the tokens do not give it.
 
     Args:
         content: the answer's text.
         tokens: `logprobs.content` of the answer's choice, unchanged.
-        decision: the field of the decision.
+        decision: the answer's field that holds the decision.
     """
     try:
         return _probability(content, tokens, decision)
@@ -144,7 +144,7 @@ def _take(
 
 
 def _begun(text: bytes, lead: bytes, prefix: bytes, values: Mapping[str, float]) -> list[str]:
-    """Return the values that are possible with this token: it begins, continues or ends them."""
+    """Return the values that are possible after this token, which begins, continues or ends them."""
     if not text:  # the end of the answer
         return []
     text = text.removeprefix(lead)
@@ -156,7 +156,7 @@ def _begun(text: bytes, lead: bytes, prefix: bytes, values: Mapping[str, float])
 
 
 def _ends(whole: str, value: str) -> bool:
-    """Return True if a text is a value with its end: a quote, a comma, no further letter."""
+    """Return True if a text begins with the value, and no letter or digit follows the value."""
     return whole.startswith(value) and not whole[len(value) :][:1].isalnum()
 
 
@@ -169,9 +169,9 @@ def _normalised(shares: _Shares, decision: DecisionField) -> float | None:
 
 
 def _place_of_value(content: str, name: str) -> _Place | None:
-    """Return the position of a name's value; None if the name has none.
+    """Return the position of the value of the field `name`; None if there is no such field.
 
-    The answer is the last JSON object of a content, and its decision is less deep than the fields of its parts.
+    The answer is the last JSON object in the content. If several fields have this name, the least nested is meant.
     """
     wanted = f'"{name}"'
     place: _Place | None = None
@@ -192,7 +192,7 @@ def _place_of_value(content: str, name: str) -> _Place | None:
 
 
 def _alternatives(token: Mapping[str, Any], chosen: bytes) -> list[_Token]:
-    """Return the chosen token and its alternatives, each once. Raise `_Odd`."""
+    """Return the chosen token and its alternatives, each once. Raise `_Odd` for invalid data."""
     listed = token.get("top_logprobs") or ()
     if not isinstance(listed, Sequence) or isinstance(listed, str):
         raise _Odd
@@ -213,7 +213,7 @@ def _object(token: object) -> Mapping[str, Any]:
 
 
 def _text(token: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a token: the bytes of one letter may be in several tokens."""
+    """Return the bytes of a token. It may hold only some bytes of a letter."""
     raw = token.get("bytes")
     if isinstance(raw, list):
         try:
@@ -227,7 +227,7 @@ def _text(token: Mapping[str, Any]) -> bytes:
 
 
 def _probability_in(token: Mapping[str, Any]) -> float:
-    """Return the probability of a token: OpenAI sends -9999.0 for a nearly impossible one, others -Infinity."""
+    """Return the probability of a token. For a nearly impossible token, OpenAI sends -9999.0, others -Infinity."""
     logarithm = token.get("logprob")
     if isinstance(logarithm, bool) or not isinstance(logarithm, int | float) or not logarithm <= ROUNDING:
         raise _Odd  # not <= : NaN too

@@ -1,1 +1,1 @@
-"""Maintenance: a worker's tasks for the whole ledger, besides its items."""
+"""Maintenance: the tasks of workers for the whole ledger: repairs, and the deletion of old data."""

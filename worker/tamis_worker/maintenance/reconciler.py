@@ -1,6 +1,6 @@
-"""The reconciler: finds work left by a dead worker or a lost message, and restarts it.
+"""The reconciler: finds work that stopped because of a dead worker or a lost message, and restarts the work.
 
-Runs in every worker; an advisory lock admits one sweep at a time. Every repair may safely be done twice.
+It runs in every worker, but an advisory lock admits one sweep at a time. Every repair may safely be done twice.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Swept:
-    """The repairs of one sweep."""
+    """The numbers of repairs in one sweep."""
 
-    given_up: int = 0
-    released: int = 0
-    lost: int = 0
-    closed: int = 0
-    dispatched: int = 0
+    given_up: int = 0  # items that failed after too many claims
+    released: int = 0  # items of dead workers
+    lost: int = 0  # items with lost messages
+    closed: int = 0  # shards and cancelled batches
+    dispatched: int = 0  # shards
     begun: int = 0  # stages of reviews
 
     @property
@@ -46,28 +46,28 @@ class Swept:
 
 @dataclass(frozen=True)
 class Reconciler:
-    """The sweeper of the ledger."""
+    """The reconciler of one worker."""
 
     engine: AsyncEngine
     dispatch_engine: Engine
     app: Celery
     dispatcher: Dispatcher
     _: KW_ONLY
-    worker: str  # that sweeps
+    worker: str  # the id of this worker
     grace: float  # seconds before an item, shard or batch without progress counts as lost
     max_claims: int
     backpressure: Backpressure
     measures: Measures = NULL_MEASURES
 
     async def look(self) -> None:
-        """Sweep when the servers work. Raises `Unavailable`."""
+        """Wait until the servers work, and sweep once. Raises `Unavailable`."""
         await self.backpressure.clear()  # no repair would succeed, and much would appear lost
         swept = await self.sweep()
         if swept.anything:
             log.info("swept: %s", swept)
 
     async def sweep(self) -> Swept:
-        """Sweep once; nothing is done if another worker is sweeping. Raises `Unavailable`."""
+        """Sweep once, and return the repairs. If another worker is sweeping, do nothing. Raises `Unavailable`."""
         depths = await asyncio.to_thread(queue_depths, self.app)
         empty = [queue for queue, depth in depths.items() if depth == 0]
         async with transaction(self.engine) as connection:

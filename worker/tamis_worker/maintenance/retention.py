@@ -1,7 +1,7 @@
 """The retention policy: deletes old batches and answers little by little.
 
-Runs in every worker with an age in its settings; an advisory lock admits one step at a time. A step is one short
-transaction, except for an archive, which takes as long as it has rows; both run in a separate thread.
+It runs in every worker whose settings limit the age of data, but an advisory lock admits one step at a time. A step is
+one short transaction in a separate thread. Only an archive takes longer, as long as it has rows to write.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):
-    """An archive was interrupted; nothing of its batch is deleted."""
+    """Raised to interrupt an archive. Nothing of its batch is deleted."""
 
 
 class Retention:
@@ -51,7 +51,7 @@ class Retention:
         return PAUSE if await asyncio.to_thread(self.step) else None
 
     def step(self) -> bool:
-        """Delete or archive the next old data; return whether there was any. Raises `TamisError`."""
+        """Delete or archive the next old data. Return whether there were any. Raises `TamisError`."""
         try:
             with ledger_errors(), self._engine.begin() as connection:
                 lock = select(func.pg_try_advisory_xact_lock(RETENTION_LOCK))

@@ -1,4 +1,4 @@
-"""The operations: one pure module each, with its messages, response schema and parser."""
+"""The operations: each has one module with its messages, the schema of its answers, and their parser."""
 
 from collections.abc import Callable
 
@@ -47,8 +47,8 @@ def program_of(
 ) -> OperationProgram:
     """Return the program of an operation for one item: its questions, and the evaluation of their answers.
 
-    `shown` is the item as sent, see `fitted`; None: whole. Answers are read against the item itself. For an item with
-    chunks, a model judges the recall of each value whose estimate is under the threshold.
+    `shown` is the item as sent, see `fitted`; None: the whole item. Quotes are searched in the whole item. For an item
+    with chunks, a model judges the recall of each value whose estimated recall is below the threshold.
     """
     retrieved = retrieved_for(operation, item)
     if retrieved is not None:

@@ -1,7 +1,7 @@
-"""Answer: generate, evaluate and refine until an answer is good enough, or no iterations are left (spec 2).
+"""Answer: generate, evaluate and refine until an answer is good enough, or no iterations are left.
 
 Generation and evaluation are separate questions. Each iteration generates its attempts in parallel, then evaluates them
-in parallel. It accepts the best attempt, or passes its feedback to the next iteration.
+in parallel. If the best attempt is not good enough, its feedback goes to the next iteration.
 """
 
 import re
@@ -43,7 +43,7 @@ _EVALUATION_TITLE = re.compile(r"\s*(Answer to Evaluate:|Evaluation Criteria:)",
 
 
 def generation_messages(operation: Answer, item: Item, feedback: str | None = None) -> tuple[Message, ...]:
-    """Return the generator's messages: instruction, format, the item's source data if any, earlier feedback."""
+    """Return the generator's messages: instruction, format, then the item's data and earlier feedback, if any."""
     sections = [
         _section("Instruction: ", operation.instruct, _GENERATION_TITLE),
         _section("Response Format: ", operation.resp_format, _GENERATION_TITLE),
@@ -68,7 +68,7 @@ def evaluation_messages(operation: Answer, answer: str) -> tuple[Message, ...]:
 
 
 def prepare_feedback(evaluation: AnswerEvaluation) -> str:
-    """Return the feedback for the next attempt (spec 2), each text on one line."""
+    """Return the feedback for the next attempt, with each text of the evaluation on one line."""
     feedback = f"Score: {evaluation.score}\nEvaluation: {one_line(evaluation.evaluation_reasoning)}\n"
     if evaluation.improvement_suggestions:
         feedback += "\nImprovement Suggestions:\n"
@@ -78,7 +78,7 @@ def prepare_feedback(evaluation: AnswerEvaluation) -> str:
 
 
 def _section(title: str, text: str, titles: re.Pattern[str]) -> str:
-    """Return a title and its text with its lines; a line like one of the message's titles is quoted."""
+    """Return a title and its text. Lines of the text that look like a title of the message are quoted."""
     first, *lines = f"{title}{text}".splitlines()
     return "\n".join([first, *_quoted(lines, titles)])
 
@@ -124,13 +124,13 @@ class _Scored:
 
 
 def program(operation: Answer, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Iterate until an answer reaches the threshold; else take the best of all attempts, the first of equal ones.
+    """Iterate until an answer reaches the threshold, and return the attempt with the highest score.
 
-    A failed attempt is kept with its kind of error; the next iteration gets the latest feedback. `shown` is the item as
-    sent; None: whole.
+    Of attempts with equal scores, the first is returned. A failed attempt is kept with its kind of error. Each
+    iteration gets the latest feedback. `shown` is the item as sent; None: the whole item.
 
     Raises:
-        EvaluationFailed: no attempt was both generated and evaluated; with the kind of the last failure.
+        EvaluationFailed: no attempt was both generated and evaluated. Its kind is that of the last failure.
     """
     history: list[IterationData] = []
     feedback: str | None = None
@@ -157,7 +157,7 @@ def program(operation: Answer, item: Item, *, shown: Item | None = None) -> Oper
 
 
 def parse_answer(data: object) -> str:
-    """Return the generated answer, never blank. Raise `InvalidAnswer`."""
+    """Return the generated answer. Raise `InvalidAnswer` if it is blank or of another form."""
     answer = validated(_Generated, data).answer
     if not answer.strip():
         raise InvalidAnswer("answer: blank")
@@ -165,7 +165,7 @@ def parse_answer(data: object) -> str:
 
 
 def parse_evaluation(data: object) -> AnswerEvaluation:
-    """Return the evaluation of an answer, with a score from 0 to 1. Raise `InvalidAnswer`."""
+    """Return the evaluation of an answer. Raise `InvalidAnswer` for another form, or a score outside 0 to 1."""
     evaluated = validated(_Evaluated, data)
     if not 0 <= evaluated.score <= 1:
         raise InvalidAnswer(f"score: {evaluated.score!r} is not from 0 to 1")
@@ -175,7 +175,7 @@ def parse_evaluation(data: object) -> AnswerEvaluation:
 def _iteration(
     operation: Answer, item: Item, number: int, feedback: str | None
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], list[IterationData]]:
-    """Return the attempts of one iteration; generated answers are evaluated."""
+    """Return the attempts of one iteration. Each generated answer is evaluated."""
     messages = generation_messages(operation, item, feedback)
     drafts = yield from ask(
         *(
@@ -228,7 +228,7 @@ def _attempt(
 
 
 def _best(attempts: Iterable[IterationData]) -> _Scored | None:
-    """Return the attempt with the highest score, the first of equal ones; None without scores."""
+    """Return the first attempt with the highest score; None if no attempt has a score."""
     scored = [
         _Scored(attempt.answer, attempt.evaluation)
         for attempt in attempts

@@ -1,8 +1,8 @@
 """The models of answers, and the refusal of unusable ones.
 
 Some operations also request a relevance grade: how well a record fits, from 0 to 100. The grade is last in the answer,
-so that it changes neither decision nor confidence. Only the system message explains it: if a server compiles the schema
-into a grammar, its model does not see the schema.
+so that it changes neither decision nor confidence. The system message explains the grade, because a model does not see
+the schema if its server compiles the schema into a grammar.
 """
 
 from dataclasses import dataclass
@@ -37,16 +37,16 @@ class Decided:
     """A valid answer: the result and its details."""
 
     result: EvaluationResult | FieldsResult
-    detail: BaseModel | None = None  # details of the value; for an inclusion its `InclusionDecision`
-    evaluations: tuple[Evaluation, ...] = ()  # by the metrics
+    detail: BaseModel | None = None  # details of the value; for an inclusion an `InclusionDecision`
+    evaluations: tuple[Evaluation, ...] = ()  # values of the evaluation metrics
     panel: PanelResult | None = None  # each model's verdict; None: one model was asked
     probability: float | None = None  # of inclusion, from the tokens of the answer; None: unknown
-    relevance: int | None = None  # 0 to 100, the model's grade; None: not requested
+    relevance: int | None = None  # the model's grade, from 0 to 100; None: not requested
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The reason why there is no valid answer. Never a decision."""
+    """The reason why there is no valid answer. A failure never counts as a decision."""
 
     kind: ErrorKind
     message: str
@@ -54,7 +54,7 @@ class Failure:
 
 
 class InvalidAnswer(ValueError):
-    """An answer is JSON, but not of the requested form; the message names the field and the reason."""
+    """The error of an answer in JSON that is not of the requested form. The message names the field and the reason."""
 
 
 class StrictAnswer(BaseModel):
@@ -67,7 +67,7 @@ AnswerModel = TypeVar("AnswerModel", bound=StrictAnswer)
 
 
 def validated(model: type[AnswerModel], data: object) -> AnswerModel:
-    """Return the answer as its model. Raise `InvalidAnswer` with the first wrong field."""
+    """Return the answer as an object of `model`. Raise `InvalidAnswer`, which names the first wrong field."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -77,20 +77,20 @@ def validated(model: type[AnswerModel], data: object) -> AnswerModel:
 
 
 class Explaining(Protocol):
-    """An operation with a setting for explained answers."""
+    """An operation that may request a reasoning."""
 
     @property
     def include_reasoning(self) -> bool: ...
 
 
 def explained_schema(operation: Explaining, properties: dict[str, Schema]) -> Schema:
-    """Return the schema of an answer with these properties and a confidence; requested reasoning comes first."""
+    """Return the schema of an answer with these properties, then a confidence. A requested reasoning comes first."""
     reasoning = {"reasoning": REASONING_SCHEMA} if operation.include_reasoning else {}
     return object_schema(reasoning | properties | {"confidence": CONFIDENCE_SCHEMA})
 
 
 def explanation(operation: Explaining, reasoning: str | None) -> str | None:
-    """Return the reasoning to store; None if none was requested."""
+    """Return the reasoning to store; None if the operation requests no reasoning."""
     return (reasoning or "") if operation.include_reasoning else None
 
 
@@ -114,7 +114,7 @@ Relevance: TypeAlias = Annotated[float, Field(ge=0, le=MOST_RELEVANT), AfterVali
 
 
 class Grading(Protocol):
-    """An operation with a setting for grades."""
+    """An operation that may request a relevance grade."""
 
     @property
     def graded(self) -> bool: ...
@@ -134,7 +134,7 @@ def graded_schema(operation: Grading, schema: Schema) -> Schema:
 
 
 def grade(operation: Grading, relevance: float | None) -> int | None:
-    """Return the grade to store; None if none was requested. Raise `InvalidAnswer` if it is missing."""
+    """Return the grade to store; None if none was requested. Raise `InvalidAnswer` if a requested grade is missing."""
     if not operation.graded:
         return None
     if relevance is None:

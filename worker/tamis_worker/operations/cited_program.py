@@ -1,4 +1,4 @@
-"""The program of an extraction from chunks: the extraction, and a question about recall if that is in doubt."""
+"""The program of an extraction from chunks: the extraction, then a question about its recall if that may be low."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -66,10 +66,10 @@ class _Answers(StrictAnswer):
 def recall_question(
     instruction: str, fields: Mapping[str, str], values: Mapping[str, Any], chunks: Item, *, single: bool
 ) -> Question[dict[str, RecallAnswer]]:
-    """Return the question about the recall of these fields; its answer is read by field.
+    """Return the question whether the chunks hold all that each field needs. Its answer has a part for each field.
 
-    `instruction` is the caller's. `fields` holds the instruction for each field, `values` the extracted values. For a
-    `single` value there is one field, with the empty name. `chunks` are in their shown form.
+    `instruction` is the caller's. `fields` maps fields to instructions, `values` to extracted values. `chunks` are as
+    shown to a model. If one value was requested (`single`), there is one field, with the empty name.
     """
     shown = dict(list(chunks.items())[:SHOWN])
     for name in fields:
@@ -89,7 +89,7 @@ def recall_question(
 
 
 def _of_fields(names: set[str], data: object) -> dict[str, RecallAnswer]:
-    """Return the answers by field. Raise `InvalidAnswer`."""
+    """Return each field's answer. Raise `InvalidAnswer` if fields are missing or unknown."""
     answers = validated(_Answers, data).fields
     if set(answers) != names:
         raise InvalidAnswer(f"fields: given for {sorted(answers)}, asked for {sorted(names)}")
@@ -106,7 +106,7 @@ class SourcedResult:
     """A valid answer to an extraction from chunks."""
 
     result: EvaluationResult | FieldsResult
-    extractions: Mapping[str, tuple[Extraction, ...]]  # by field; a single value has the empty name
+    extractions: Mapping[str, tuple[Extraction, ...]]  # of each field; a single value has the empty name
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,9 @@ class ExtractionRequest:
     """The caller's instructions for an extraction."""
 
     instruction: str
-    fields: Mapping[str, str]  # the instruction for each; a single value is one field with the empty name
+    fields: Mapping[str, str]  # instruction for each field; a single value is a field with the empty name
     single: bool = False  # True: one value was requested, not fields
-    by_presence: frozenset[str] = frozenset()  # fields whose values need not be in their evidence: enums
+    by_presence: frozenset[str] = frozenset()  # fields whose evidence need not contain the value: enums
 
 
 def asks_over_chunks(
@@ -125,7 +125,7 @@ def asks_over_chunks(
     parse: Callable[[Asking, Retrieved, object], SourcedResult],
     request: Callable[[Asking], ExtractionRequest],
 ) -> Callable[..., OperationProgram]:
-    """Return the program of an extraction from an item with chunks, which must cite them: `cites=True`."""
+    """Return the program of an extraction from an item with chunks. The extraction must cite its chunks."""
 
     def program(operation: Asking, retrieved: Retrieved, shown: Item, *, recall_threshold: float) -> OperationProgram:
         requested = request(operation)
@@ -149,9 +149,10 @@ def cited_program(
     *,
     recall_threshold: float,
 ) -> OperationProgram:
-    """Extract values, compute their metrics, and ask about recall if the metrics require it.
+    """Extract values, compute their metrics, and ask about recall if the estimated recall is low.
 
-    A failure of that question never changes the result. `shown` is the item as sent, with its chunks as fields.
+    If the question about recall fails, the result stays the same. `shown` is the item as sent, with its chunks as
+    fields.
     """
     sourced = yield from ask_one(question)
     passages = grounding.Passages(retrieved.numbered)

@@ -1,4 +1,4 @@
-"""The part of an extraction that names the source chunks of each value."""
+"""The part of an extraction's answer that names the source chunks of each value."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -35,7 +35,7 @@ class Cited(StrictAnswer):
 
 
 def extractions_schema(value: Schema) -> Schema:
-    """Return the schema of a list of extractions; the evidence precedes the value."""
+    """Return the schema of a list of extractions. In each, the evidence precedes the value."""
     extraction = object_schema(
         {
             "chunk_number": {"type": "integer", "minimum": 1},
@@ -50,12 +50,13 @@ def extractions_schema(value: Schema) -> Schema:
 def read_extractions(
     cited_by_field: Mapping[str, list[Cited]], retrieved: Retrieved, judged: Callable[[str, str, Any], Any]
 ) -> dict[str, tuple[Extraction, ...]]:
-    """Return the extractions by field, each from an existing chunk, with its value from `judged(field, place, value)`.
+    """Return the extractions of each field.
 
-    An extraction without a value is dropped, even if its chunk does not exist.
+    `judged(field, place, value)` returns the value to keep. If that is None, the extraction is dropped, even if its
+    chunk does not exist.
 
     Raises:
-        InvalidAnswer: with the path of the error.
+        InvalidAnswer: there are too many extractions, a value is invalid, or a chunk does not exist.
     """
     available = len(retrieved.numbered)
     if sum(map(len, cited_by_field.values())) > MOST_OF_ALL:

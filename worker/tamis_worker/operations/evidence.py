@@ -1,6 +1,6 @@
-"""The quality of evidence: its scale, its invalid forms, and its effect on a confidence (spec 5). Pure.
+"""The quality of evidence: its scale, invented citations, its effect on a confidence, and the judge's prompt.
 
-No classification can forge the structure of the judge's prompt.
+Docstrings name the sections of specification 5 (docs/specification.md) that give the formulas.
 """
 
 import re
@@ -68,10 +68,10 @@ class CitedNoun:
 
 
 def hallucination(reasoning: str, cited: object, batch_size: int | None, noun: CitedNoun) -> Evidence | None:
-    """Return invalid evidence if a classification cites more than its batch holds; else None.
+    """Return invalid evidence if a classification cites a number above its batch's size; else None.
 
-    Source: spec 5, "Hallucination Detection Details": first the structured numbers, then "Email N" in the reasoning, in
-    any case. Batches of unknown size (None or 0) are not checked.
+    The numbers in `cited` are checked first, then "Email N" in the reasoning, in any case. If the size is unknown (None
+    or 0), nothing is checked. Source: the specification, "Hallucination Detection Details".
     """
     if not batch_size:
         return None
@@ -89,7 +89,7 @@ def hallucination(reasoning: str, cited: object, batch_size: int | None, noun: C
 def cited_numbers(cited: object) -> list[int]:
     """Return the whole numbers in a classification's citations: a number, a text ("3, 7"), or a list of these.
 
-    Citations of any other form cannot be checked, and give none.
+    Citations of any other form cannot be checked. They give no numbers.
     """
     match cited:
         case bool() | None:
@@ -107,17 +107,17 @@ def cited_numbers(cited: object) -> list[int]:
 
 
 def quality(score: float | None, evidence_type: EvidenceType) -> float:
-    """Return the quality from 0 to 1: the score, clamped; if it is missing or 0, the quality of the type.
+    """Return the quality of evidence: its score, clamped to 0 to 1. If that is missing or 0, its type decides.
 
-    Source: spec 5, "Parse Response" and "Quality Score Mapping": explicit evidence with score 0.0 counts as 1.0, and a
-    type outside the scale as 0.0.
+    So explicit evidence with score 0.0 has quality 1.0, and a type outside the scale 0.0. Source: the specification,
+    "Parse Response" and "Quality Score Mapping".
     """
     clamped = 0.0 if score is None else min(1.0, max(0.0, score))
     return QUALITY_OF.get(evidence_type, 0.0) if clamped == 0.0 else clamped
 
 
 def evidence_type_of(name: object) -> EvidenceType:
-    """Return the type of evidence with this name, in any case; unknown if it is not on the scale."""
+    """Return the type of evidence with this name, in any case. A name outside the scale gives `UNKNOWN`."""
     try:
         return EvidenceType(str(name).strip().lower())
     except ValueError:
@@ -125,30 +125,30 @@ def evidence_type_of(name: object) -> EvidenceType:
 
 
 def adjusted_confidence(original: float, quality_score: float, evidence_type: EvidenceType) -> float:
-    """Return the confidence after adjustment for the evidence: from 0 to the original, for a quality from 0 to 1.
+    """Return the confidence after adjustment for the quality of its evidence (0 to 1). It is never above `original`.
 
     | type | quality | confidence |
     |---|---|---|
     | contextual | 0.6 to 0.8, both included | original x min(0.85, quality + 0.15) |
     | weak | 0.3 to 0.5, both included | original x min(0.65, quality + 0.25) |
-    | any other, or any other quality | | original x quality |
+    | any other type, or any other quality | | original x quality |
 
-    Source: spec 5, "Confidence Adjustment Formula". Its headings give each milder band a type and a range of quality,
-    and inappropriate evidence has the full penalty, so a band needs both. Not monotone, as specified: each band ends in
-    a step down. Weak evidence of 0.5 leaves 0.65 of a confidence, of 0.51 it leaves 0.51; contextual evidence of 0.8
-    leaves 0.85, of 0.81 it leaves 0.81. So compare evidence by its quality, not by adjusted confidences.
+    Source: the specification, "Confidence Adjustment Formula". Its headings give each milder row a type and a range of
+    quality, so a milder row applies only if both fit. The formula is not monotone, as specified. Weak evidence of
+    quality 0.5 gives 0.65 x original, but of 0.51 only 0.51 x original. Contextual evidence of 0.8 gives 0.85, but of
+    0.81 only 0.81. So compare evidence by its quality, not by adjusted confidences.
     """
     band = milder_band(evidence_type, quality_score)
     return original * (quality_score if band is None else band.share(quality_score))
 
 
 def drops_sharply(original: float, adjusted: float) -> bool:
-    """Return True if a confidence lost more than 20 % of its value (spec 5, "Logging")."""
+    """Return True if a confidence lost more than 20 % of its value."""
     return adjusted < original * (1 - SHARP_DROP)
 
 
 def should_block_classification(quality_score: float, threshold: float = BLOCK_THRESHOLD) -> bool:
-    """Return True if evidence of this quality blocks its classification: below the threshold, not at it (spec 5)."""
+    """Return True if evidence of this quality blocks its classification: `quality_score < threshold`."""
     return quality_score < threshold
 
 
@@ -158,7 +158,7 @@ def _invented(citation: str, batch_size: int, noun: CitedNoun) -> Evidence:
 
 
 def _number(digits: str) -> int:
-    """Return the number, cut after 18 digits: still more than any batch holds."""
+    """Return the number in a text of digits. Only the first 18 count: no batch has so many items."""
     return int(digits.lstrip("0")[:LONGEST_NUMBER] or "0")
 
 
@@ -172,10 +172,10 @@ def judge_prompt(
     batch_size: int | None,
     noun: CitedNoun,
 ) -> str:
-    """Return the user prompt, word for word as in spec 5; without the NOTE if the batch's size is unknown (None, 0).
+    """Return the user prompt of the specification. Its NOTE is omitted if the batch's size is unknown (None, 0).
 
-    The classification and the first 2000 characters of its context are put on one line each. Headings in the guidelines
-    become lower than the prompt's own. Chat tokens are neutralised in all of them.
+    The classification's texts and the first 2000 characters of its context are put on one line each. Headings in the
+    guidelines become lower than the prompt's headings. Chat tokens are neutralised everywhere.
     """
     note = f"NOTE: The agent analyzed a batch of {batch_size} {noun.many}.\n\n" if batch_size else ""
     return f"""\

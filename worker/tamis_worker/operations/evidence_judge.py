@@ -1,13 +1,14 @@
-"""The evidence judge for a pipeline that judges in its own process: the functions of spec 5.
+"""The evidence judge for a pipeline that judges in its own process: the functions of specification 5.
 
-They are plain functions, as in the patterns of spec 5. Functions that call the judge also have an asynchronous form,
-with the suffix `_async`. Both accept synchronous and asynchronous clients.
+Functions that call the judge also have an asynchronous form, with the suffix `_async`. Both forms accept synchronous
+and asynchronous clients.
 
-A failing judge is neutral: passing questionable evidence is better than blocking valid evidence for a technical
-failure. A neutral evaluation is valid, with quality 0.7 and type "unknown". As it is not contextual, it lowers a
-confidence by 30 %. A wrong client is raised: a neutral evaluation would pass evidence that should be blocked.
+If the judge fails, the evaluation is neutral: valid, with quality 0.7 and type "unknown". Passing questionable evidence
+is better than blocking valid evidence because of a technical failure. As the type is not contextual, a neutral
+evaluation lowers a confidence by 30 %. But a wrong client is an error that is raised: a neutral evaluation would pass
+evidence that should be blocked.
 
-The functions cannot ask again, so they read a judge's reply tolerantly.
+The functions do not ask twice, so they read a judge's reply tolerantly.
 """
 
 import asyncio
@@ -51,18 +52,19 @@ PROGRAMMING_ERRORS: Final = (NameError, ImportError, NotImplementedError)
 
 
 class JudgeClient(Protocol):
-    """A model that answers in JSON. The client sets the token budget of its answer."""
+    """A model that answers in JSON. The client limits the tokens of its answers."""
 
     def call_json(self, system_prompt: str, user_prompt: str, /, *, temperature: float) -> object:
         """Return the decoded JSON of the model's answer, or an awaitable of it.
 
-        A plain function is called on several threads at a time, a coroutine function several times on one loop.
+        A plain function is called on several threads at once. A coroutine function runs several times at once, on one
+        loop.
         """
         ...
 
 
 class EvidenceEvaluation(TypedDict):
-    """The judge's evaluation of one classification, as the dictionary of spec 5."""
+    """The judge's evaluation of one classification, as a dictionary."""
 
     is_valid: bool
     quality_score: float  # from 0 to 1
@@ -80,19 +82,19 @@ async def evaluate_evidence_quality_async(
     noun: str = "Email",
     plural: str | None = None,
 ) -> EvidenceEvaluation:
-    """Evaluate the evidence of one classification; neutral if the judge fails.
+    """Evaluate the evidence of one classification. If the judge fails, the evaluation is neutral.
 
     Args:
         classification: with `value`, `confidence`, `reasoning`, and `email_numbers` (or `cited`) if known.
         email_context: the classified text; the judge sees its first 2000 characters.
-        section_guidelines: the evidence that counts.
-        llm_client: called at temperature 0.1; not called if the classification cites more than its batch holds.
+        section_guidelines: the rules for valid evidence.
+        llm_client: called at temperature 0.1; not called if the classification cites numbers above the batch's size.
         actual_batch_size: number of emails that the agent saw; None or 0 if unknown.
         noun: the noun that a reasoning cites by number.
-        plural: of the noun, for the prompt; by default the noun in lower case, with an s.
+        plural: the plural of the noun, for the prompt; None: the noun in lower case, with an s.
 
     Raises:
-        TypeError, AttributeError: an argument has another type. The client's `PROGRAMMING_ERRORS` are raised too.
+        TypeError, AttributeError: an argument has another type. All `PROGRAMMING_ERRORS` of the client are raised too.
     """
     (evaluation,) = await evaluate_evidence_quality_batch_async(
         [classification],
@@ -118,11 +120,11 @@ async def evaluate_evidence_quality_batch_async(
     noun: str = "Email",
     plural: str | None = None,
 ) -> list[EvidenceEvaluation]:
-    """Evaluate each classification, in order, with at most `max_workers` judgements at a time.
+    """Evaluate several classifications, at most `max_workers` at a time, and return the evaluations in their order.
 
     Raises:
         InvalidParameters: `max_workers` is less than 1.
-        TypeError, AttributeError: as in `evaluate_evidence_quality_async`; the other judgements are cancelled.
+        TypeError, AttributeError: as in `evaluate_evidence_quality_async`. The other evaluations are cancelled.
     """
     if max_workers < 1:
         raise InvalidParameters(f"max_workers: {max_workers!r} would judge nothing; give 1 or more")
@@ -151,14 +153,14 @@ evaluate_evidence_quality_batch = synchronous(evaluate_evidence_quality_batch_as
 def adjust_confidence_with_evidence_quality(
     classification: dict[str, Any], evidence_evaluation: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Adjust the confidence of the classification itself, and return it. Call it once per classification.
+    """Adjust the confidence in the dictionary `classification`, and return that dictionary.
 
-    Spec 5 uses both its argument and its result afterwards, so they are the same dictionary. Sets `confidence`,
-    `original_confidence`, `evidence_quality`, `evidence_type`, and `evidence_issue` if there is an issue. For the
-    formula, which is not monotone, see `adjusted_confidence`. Logs a warning for a drop of more than 20 %.
+    Call the function only once for a classification. It sets `confidence`, `original_confidence`, `evidence_quality`,
+    `evidence_type`, and `evidence_issue` if there is an issue. `adjusted_confidence` has the formula, which is not
+    monotone. The function logs a warning if the confidence drops by more than 20 %.
 
     Raises:
-        InvalidParameters: the confidence or the quality is no number; nothing is changed.
+        InvalidParameters: the confidence or the quality is no number. Nothing is changed.
     """
     original = _required_number(classification, "confidence")
     quality_score = _required_number(evidence_evaluation, "quality_score")
@@ -189,7 +191,7 @@ def _required_number(values: Mapping[str, Any], name: str) -> float:
 
 @dataclass(frozen=True)
 class _Judge:
-    """A client, and the common context of all classifications of one call."""
+    """A client, and the context that all classifications of one call share."""
 
     client: JudgeClient
     context: str
@@ -199,7 +201,7 @@ class _Judge:
     threads: Executor  # for a synchronous client, which would block the loop
 
     async def evaluation(self, classification: Mapping[str, Any]) -> EvidenceEvaluation:
-        """Return the evaluation of one classification: its hallucination, else the judge's evaluation."""
+        """Return the evaluation of one classification: of its invented citation, if any, else by the judge."""
         cited = [classification.get("email_numbers"), classification.get("cited")]
         reasoning = classification.get("reasoning")
         evidence = hallucination("" if reasoning is None else str(reasoning), cited, self.batch_size, self.noun)
@@ -252,7 +254,7 @@ async def reply_of(call: "partial[object]", threads: Executor) -> object:
 
 
 def _called(call: Callable[[], object]) -> object:
-    """Make the call; convert a StopIteration, which futures do not accept, as a coroutine does."""
+    """Return the result of a call. Convert StopIteration to RuntimeError, because futures do not accept it."""
     try:
         return call()
     except StopIteration as error:
@@ -260,7 +262,9 @@ def _called(call: Callable[[], object]) -> object:
 
 
 def read_reply(reply: object) -> Evidence:
-    """Return the evidence in a judge's reply: numbers may be texts, scores are clamped, other types are unknown.
+    """Return the evidence in a judge's reply.
+
+    A score may be a text, and is clamped to 0 to 1. Types outside the scale become `UNKNOWN`.
 
     Raises:
         InvalidAnswer: the reply is no object, or has no usable field.

@@ -1,4 +1,4 @@
-"""Extract: one value of any type (spec 1), or null if the source data does not hold it.
+"""Extract: one value of a requested type, or null if the source data does not hold the value.
 
 An answer keeps its type: 3 is an integer, 3.0 a float, "3" no number. An empty text, or a text that only means "not
 present", is null for every requested type (`not_present`).
@@ -40,7 +40,7 @@ class _CitingAnswer(_Answer):
 
 
 def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
-    """Return system and user message for one item; an enum's values are listed after the instruction."""
+    """Return system and user message for one item. An enum's values follow the instruction."""
     instruction = escape_headings(operation.instruction)
     if operation.enum_values:
         instruction = "\n".join(
@@ -50,14 +50,14 @@ def messages(operation: Extract, item: Item, *, cites: bool = False) -> tuple[Me
 
 
 def response_schema(operation: Extract, *, cites: bool = False) -> Schema:
-    """Return the answer's schema; requested extractions precede the value."""
+    """Return the answer's schema. If the answer `cites` chunks, their list precedes the value."""
     extractions = {"extractions": citing.extractions_schema(_value_schema(operation))} if cites else {}
     value: Schema = {"anyOf": [_value_schema(operation), {"type": "null"}]}
     return explained_schema(operation, extractions | {"value": value})
 
 
 def parse(operation: Extract, data: object) -> Decided:
-    """Return the result of an answer; a value of None means not present. Raise `InvalidAnswer`."""
+    """Return the result of an answer. A value of None means "not present". Raise `InvalidAnswer`."""
     return Decided(_result(operation, validated(_Answer, data)))
 
 
@@ -119,7 +119,7 @@ def _value(operation: Extract, value: Any, place: str = "value") -> str | bool |
 
 
 def _shown(value: Any) -> str:
-    """Return the answer in few words: it may be long, and deeply nested."""
+    """Return an answered value in few words, for messages. The value may be long, or deeply nested."""
     match value:
         case dict():
             return "an object"

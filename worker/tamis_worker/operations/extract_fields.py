@@ -1,9 +1,8 @@
-"""Extract fields: several values at once, by a JSON schema (spec 1); null if the source data does not hold a value.
+"""Extract fields: several values at once, by a JSON schema. A value that the source data does not hold is null.
 
-A strict mode knows few keywords and requires every property. So the requested schema allows more than the caller's, and
-null for every property: null means that the source data does not hold it. The answer is then judged by the caller's
-schema, as if null properties were absent and not required. A text that only means "not present" is null
-(`not_present`).
+A strict mode knows few keywords and requires every property. So the requested schema allows more than the caller's
+schema, and null for every property. The caller's schema then checks the answer, as if null properties were absent and
+not required. A text that only means "not present" is null (`not_present`).
 """
 
 import json
@@ -66,7 +65,7 @@ class _CitingAnswer(_Answer):
 
 
 def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tuple[Message, ...]:
-    """Return system and user message for one item; field instructions follow the order of the schema's properties."""
+    """Return system and user message for one item. Field instructions are in the order of the schema's properties."""
     sections = [source_data(item), f"## Overall Instructions\n{escape_headings(operation.instructions)}"]
     instructions = operation.field_instructions or {}
     lines = [
@@ -80,7 +79,7 @@ def messages(operation: ExtractFields, item: Item, *, cites: bool = False) -> tu
 
 
 def response_schema(operation: ExtractFields, *, cites: bool = False) -> Schema:
-    """Return the answer's schema; requested extractions precede the fields."""
+    """Return the answer's schema. If the answer `cites` chunks, their lists precede the fields."""
     extractions: dict[str, Schema] = {}
     if cites:
         by_name = sources(operation.json_schema)
@@ -129,16 +128,19 @@ def _result(operation: ExtractFields, answer: _Answer) -> FieldsResult:
 
 
 def requested(schema: JsonSchema) -> Schema:
-    """Return the schema to request: in the strict subset, references resolved, every property required and nullable.
+    """Return the schema to request: the caller's schema in the subset of strict modes.
 
-    It allows everything that the caller's schema allows, if objects have no other properties. `judged` applies bounds,
-    patterns, formats and conditions, which are omitted here.
+    References are resolved, and every property is required and may be null. Objects have no further properties. Limits,
+    patterns, formats and conditions are omitted here; `judged` applies them to the answer.
     """
     return _described(schema, _Writing(schema, bounds=False).of_object(schema))
 
 
 def sources(schema: JsonSchema) -> dict[str, Schema]:
-    """Return by property the schema of one source's value: of its type, not null; for lists and objects a text."""
+    """Return for each property the schema of the value that one chunk states.
+
+    It has the property's type without null; for lists and objects, text.
+    """
     return {name: _of_source(part) for name, part in requested(schema)["properties"].items()}
 
 
@@ -148,10 +150,10 @@ def is_of_listed_values(schema: JsonSchema, name: str) -> bool:
 
 
 def judged_source(schema: JsonSchema, name: str, place: str, value: Any) -> Any:
-    """Return a value as a valid source value of this property; None if not present.
+    """Return the value that a chunk states for this property; None if the value means "not present".
 
     Raises:
-        InvalidAnswer: with the place.
+        InvalidAnswer: the value does not fit the property. The message names `place`.
     """
     _check_values(value, place, 0)
     source = _sources(json.dumps(schema))[name]
@@ -164,10 +166,10 @@ def judged_source(schema: JsonSchema, name: str, place: str, value: Any) -> Any:
 
 
 def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an answer in the form of the caller's schema, null for absent ones.
+    """Return the fields of an answer, checked by the caller's schema. Fields that are not present are null.
 
     Raises:
-        InvalidAnswer: with the path of the first invalid field, and the reason.
+        InvalidAnswer: a field is invalid. The message has its path, and the reason.
     """
     _check_values(answered, "fields", 0)
     judges = _judges(json.dumps(schema))
@@ -186,7 +188,7 @@ def judged(schema: JsonSchema, answered: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """A schema written in the strict subset, or also with the bounds of its values."""
+    """The writing of a schema in the subset of strict modes. If `bounds` is True, the limits of values are kept."""
 
     root: JsonSchema
     bounds: bool
@@ -236,9 +238,9 @@ def _branches(part: Schema) -> list[Schema]:
 
 
 def _with_nulls(value: Any, branches: list[Schema]) -> Any:
-    """Return the value with null for every field whose text means "not present", at every level.
+    """Return the value with null in place of every field's text that means "not present", at every level.
 
-    `branches` are the requested schemas at its place: a value that they list means itself. Lists keep their texts.
+    `branches`: the alternative schemas of the value. A text that their enums list stays. Texts in lists stay too.
     """
     match value:
         case str() if means_not_present(value) and not any(value in branch.get("enum", ()) for branch in branches):
@@ -268,7 +270,7 @@ def _sources(text: str) -> dict[str, _Source]:
 
 
 def _of_values(schema: JsonSchema) -> list[Schema]:
-    """Return one enum for the values of each type: a strict mode requires the type of an enum."""
+    """Return an enum schema for each type of the listed values, because strict modes require the type of an enum."""
     listed = values(schema)
     numbers = [value for value in listed if isinstance(value, int | float) and not isinstance(value, bool)]
     whole = all(float(value).is_integer() for value in numbers)
@@ -320,7 +322,7 @@ def _refuse(judge: Validator, fields: dict[str, Any]) -> None:
 
 
 def _wrong(error: ValidationError) -> str:
-    """Return the error in words that help a model to improve."""
+    """Return the error in words that help a model to correct its answer."""
     match error.validator, error.validator_value:
         case "required", _:
             return f"{error.message}; answer null where the information is not present"
@@ -331,7 +333,7 @@ def _wrong(error: ValidationError) -> str:
 
 
 def _check_values(value: Any, path: str, depth: int) -> None:
-    """Refuse values that a validator would fail on or accept: endless nesting, and numbers that JSON does not have."""
+    """Raise `InvalidAnswer` for too deep nesting, on which validators fail, and for numbers that JSON does not have."""
     if depth > MAX_DEPTH:  # no schema is deeper
         raise InvalidAnswer(f"{path}: nested too deeply")
     match value:

@@ -1,4 +1,4 @@
-"""Filter: yes or no (spec 1). Always True or False; any other answer is an error."""
+"""Filter: a question that the model answers with True or False. Any other answer is an error."""
 
 from tamis_schemas import EvaluationResult, Filter, Item
 

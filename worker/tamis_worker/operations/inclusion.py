@@ -1,29 +1,29 @@
-"""Inclusion: a record against a review's criteria (spec 3): include, exclude or uncertain, with a rationale.
+"""Inclusion: the model judges a record by a review's criteria: include, exclude or uncertain, with a rationale.
 
-The model gives a quote and a verdict per criterion before its status. An exclusion needs a reason, with a quote from
-the record if its verdict requires one. A status becomes `uncertain` if the model's own verdicts contradict it, or no
-verified verdict supports it. A human then decides, and the model's status is kept. Quotes are searched in the record; a
-missing one lowers the confidence and flags the decision.
+The model gives a quote and a verdict for each criterion, then its status. An exclusion needs a reason, and its verdict
+may require a quote from the record. The status becomes `uncertain` if the model's own verdicts contradict it, or no
+verified verdict supports an exclusion. A person then decides, and the model's status is kept. A quote that is not in
+the record lowers the confidence and flags the decision.
 
-Everything common to all records is in the system message, the record alone in the user message. So an endpoint reads
-the common beginning once, and no record can imitate our text.
+The system message has everything that all records share, the user message only the record. So an endpoint processes the
+common beginning once, and no record can imitate our text.
 
 The status of a record follows from the model's status, its verdicts, their quotes and the policies:
 
-| model | a criterion failed | none failed, one is unclear | none failed, none is unclear |
+| model's status | a criterion failed | none failed, some are unclear | none failed, none is unclear |
 |---|---|---|---|
 | include | uncertain | include | include |
-| exclude | exclude, if a failed one is verified; else uncertain | uncertain | uncertain |
+| exclude | exclude, if a failed criterion is verified; else uncertain | uncertain | uncertain |
 | uncertain | uncertain | uncertain | uncertain |
 
-A criterion failed if an inclusion criterion is not met or an exclusion criterion is met; under the policy `exclude` for
-unclear verdicts also if an inclusion criterion is unclear. Under their policy `refer`, one unclear verdict makes every
-status uncertain.
+An inclusion criterion failed if it is not met, and an exclusion criterion if it is met. Under the policy `exclude` for
+unclear verdicts, an unclear inclusion criterion failed too. Under the policy `refer` for unclear verdicts, one unclear
+verdict makes every status uncertain.
 
-A failed criterion is verified if the record holds its quote, or if its verdict needs none: it is not met by silence
-without a quote, or unclear and counted as failed. If all quotes of an answer are invented or altered, no silence is
-verified either: such an answer cannot show that the record is silent. Under the policy `exclude` for unverified
-exclusions every failed criterion counts as verified.
+A failed criterion is verified if the record holds its quote. It is verified without a quote if its verdict is "not met
+by silence", or if it is unclear and counts as failed. If all quotes of an answer are invented or altered, silence does
+not verify a criterion: such an answer cannot show that the record is silent. Under the policy `exclude` for unverified
+exclusions, every failed criterion counts as verified.
 """
 
 from collections.abc import Mapping, Sequence
@@ -128,7 +128,7 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgram:
-    """Return the program: one question; its answer's quotes are searched in the whole item, not only in `shown`."""
+    """Return the program: one question about `shown`. The answer's quotes are searched in the whole item."""
     return ask_one(
         Question(
             messages(operation, shown),
@@ -142,7 +142,7 @@ def program(operation: Inclusion, item: Item, *, shown: Item) -> OperationProgra
 
 
 def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
-    """Return system and user message for one record; all records share the system message."""
+    """Return system and user message for one record. The system message is the same for all records."""
     criteria = operation.criteria
     system = user_message(
         graded_system(operation, SYSTEM), f"## Instruction\n{_instruction(criteria)}", *_examples(criteria.examples)
@@ -151,7 +151,7 @@ def messages(operation: Inclusion, item: Item) -> tuple[Message, ...]:
 
 
 def response_schema(operation: Inclusion) -> Schema:
-    """Return the answer's schema: rationale, quote and verdict per criterion's label, then status and confidence."""
+    """Return the answer's schema: rationale, quote and verdict for each criterion, then status and confidence."""
     decision = object_schema(
         {
             "rationale": REASONING_SCHEMA,
@@ -164,7 +164,7 @@ def response_schema(operation: Inclusion) -> Schema:
 
 
 def answer_tokens(operation: Inclusion) -> int:
-    """Return the tokens that an answer about so many criteria may need."""
+    """Return the tokens that an answer about all criteria may need."""
     return TOKENS_OF_DECISION + TOKENS_OF_VERDICT * len(operation.criteria.labelled())
 
 
@@ -219,7 +219,7 @@ def _instruction(criteria: SearchCriteria) -> str:
 
 
 def _examples(examples: Sequence[WorkedExample]) -> list[str]:
-    """Return the section of the examples, each a paragraph with a field per line; empty without examples."""
+    """Return the section of the examples: a heading, then a paragraph for each. Without examples, return no text."""
     paragraphs = [
         "\n".join([f"Example {number}", *(f"{name}: {data_line(text)}" for name, text in example if text is not None)])
         for number, example in enumerate(examples, 1)
@@ -242,10 +242,10 @@ Verdicts = Mapping[str, CriterionVerdict]  # by label
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The status of a record, its deciding criteria, and the reason if it is uncertain against the model's status.
+    """The status of a record, its deciding criteria, and why it is uncertain if the model had another status.
 
-    Deciding criteria: the failed and verified ones (exclude), those met (include), those left open (uncertain). The
-    first of an exclusion is its reason; it has at least one.
+    The deciding criteria are an exclusion's failed and verified criteria, an inclusion's met inclusion criteria, or an
+    uncertain record's undecided criteria. An exclusion has at least one; the first is its reason.
     """
 
     status: InclusionStatus
@@ -260,7 +260,7 @@ def conclude(
     unclear: UnclearPolicy,
     unverified: UnverifiedPolicy,
 ) -> Conclusion:
-    """Return the conclusion from the model's status. Criteria keep their order: inclusion criteria first."""
+    """Return the status that follows from the model's status and verdicts. The criteria keep their order."""
     failed = [c for c in criteria if _fails(c, verdicts[c.label].verdict, unclear)]
     quotes = [verdict.quote for verdict in verdicts.values() if verdict.quote is not None]
     invents = bool(quotes) and not any(quote.found for quote in quotes)
@@ -291,7 +291,7 @@ def _fails(criterion: Criterion, verdict: Verdict, unclear: UnclearPolicy) -> bo
 
 
 def _verified(verdict: CriterionVerdict, *, invents: bool) -> bool:
-    """Return True if a failed criterion's verdict is reliable: with a quote of the record, or without need of one."""
+    """Return True if a failed criterion is verified. `invents`: no quote of the answer is in the record."""
     if verdict.verdict is Verdict.UNCLEAR:
         return True
     if verdict.quote is None:

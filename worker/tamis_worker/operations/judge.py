@@ -1,8 +1,8 @@
-"""Judge: is the evidence of a classification of the right kind, and how strong is it (spec 5)?
+"""Judge: is the evidence of a classification of the right kind, and how strong is the evidence?
 
-There are two ways to the same formulas. In the queue, a classification is an item and its judgement a result; a failing
-judge is an error, never a silent neutral decision. Only the functions of spec 5, also public here, and readers of a
-judged batch treat failures as neutral.
+In the queue, a classification is an item, and its judgement is the result. If the judge fails there, the item ends with
+an error. The functions of `evidence_judge`, which are also public here, use the same formulas in the caller's process.
+They treat a failure as a neutral judgement, and so do readers of a judged batch.
 """
 
 from dataclasses import asdict
@@ -95,9 +95,9 @@ class _Answer(StrictAnswer):
 
 
 def program(operation: Judge, item: Item, *, shown: Item | None = None) -> OperationProgram:
-    """Check the citations first, without a call; then ask the judge once.
+    """Check the citations without a call. If they are possible, ask the judge once.
 
-    `shown` is the item as sent; None: whole. Citations are checked in the item itself.
+    `shown` is the item as sent; None: the whole item. Citations are checked in the whole item.
 
     Raises:
         EvaluationFailed: NO_CONTENT if the item is no classification, else the kind of the judge's failure.
@@ -120,7 +120,7 @@ def program(operation: Judge, item: Item, *, shown: Item | None = None) -> Opera
 
 
 def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
-    """Return system and user message for one classification. Raise `EvaluationFailed` if the item is none."""
+    """Return system and user message for one item. Raise `EvaluationFailed` if the item is no classification."""
     classification = _classification(item)
     prompt = judge_prompt(
         value=classification.value,
@@ -135,7 +135,7 @@ def messages(operation: Judge, item: Item) -> tuple[Message, ...]:
 
 
 def response_schema(_: Judge) -> Schema:
-    """Return the answer's schema; the issue precedes the type and the score."""
+    """Return the answer's schema. The issue precedes the type and the score."""
     return object_schema(
         {
             "issue": REASONING_SCHEMA,
@@ -147,10 +147,10 @@ def response_schema(_: Judge) -> Schema:
 
 
 def parse(data: object) -> Evidence:
-    """Return the evidence of an answer: with its score, or the quality of its type if the score is missing or 0.
+    """Return the evidence in an answer. If the score is missing or 0, the type of evidence gives the quality.
 
     Raises:
-        InvalidAnswer: also for a score outside 0 to 1: a percentage, clamped, would be the best evidence.
+        InvalidAnswer: the answer has another form, or a score outside 0 to 1. A clamped percentage would be 1.
     """
     answer = validated(_Answer, data)
     if answer.evidence_type not in QUALITY_OF:

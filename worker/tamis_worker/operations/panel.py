@@ -1,7 +1,7 @@
-"""The program of a panel: every model answers the operation's own question, and their verdicts make one decision.
+"""The program of a panel: several models answer the operation's question, and their verdicts make one decision.
 
-A model's verdict is the operation's reading of its answer, including verified quotes, as if it had been asked alone.
-The decision's rationale, verdicts and reason come from the first model with the same status.
+The operation reads each model's answer, and verifies its quotes, as if only that model had been asked. The rationale,
+verdicts and reason of the decision come from the first model whose status is the panel's.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,10 @@ Result = Answered[Decided] | Unanswered
 
 
 def panel_program(operation: Operation, panel: Panel, question: Question[Decided]) -> OperationProgram:
-    """Ask all models `question`; return the panel's decision.
+    """Ask all models `question`, and return the panel's decision.
 
-    Raise `EvaluationFailed`, with the other models' verdicts, if the verdict of a failed model could change it.
+    Raise `EvaluationFailed`, with the other models' verdicts, if the missing verdict of a failed model could change the
+    decision.
     """
     results = yield from ask(*(replace(question, model=model) for model in panel.models))
     votes = _votes(results)
@@ -114,7 +115,7 @@ def _decided(operation: Operation, status: InclusionStatus, results: Sequence[Re
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Return the mean over the models that answered; None if any of them has no value."""
+    """Return the mean of the values; None if a value is missing, or there are no values."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) / len(numbers) if numbers and len(numbers) == len(values) else None
 
@@ -126,7 +127,10 @@ def _decision(
     speaker: Decided | None,
     words: PanelResult,
 ) -> InclusionDecision:
-    """Return the decision of the model that agrees with the panel; without one, the criteria in dispute."""
+    """Return the decision of the model that agrees with the panel (`speaker`), with the panel's confidence.
+
+    If none agrees, the decision has the criteria on which the models differ.
+    """
     if speaker is not None and isinstance(speaker.detail, InclusionDecision):
         return speaker.detail.model_copy(update={"confidence": confidence})
     criteria = operation.criteria.labelled()  # type: ignore[union-attr]  # of the operations with a panel, an inclusion

@@ -1,10 +1,10 @@
 """An operation's program: its questions about one item, and the evaluation of their answers.
 
 A program is a generator. It yields questions that may be asked in parallel, and receives one result per question in the
-same order. It returns its evaluation, possibly without any question. It is pure: the caller is responsible for limits,
-retries and the repair of unusable answers.
+same order. At its end it returns the evaluation. It makes no calls: its caller makes them, and is responsible for
+limits, retries and the repair of unusable answers.
 
-Each answer has a bill: the cost of the question's calls, including failed ones and repairs.
+Each answer has a bill: the cost of all calls for the question, including failed calls and repairs.
 """
 
 from collections.abc import Callable, Generator
@@ -26,9 +26,9 @@ Asking = TypeVar("Asking", bound=OperationKind)
 
 @dataclass(frozen=True, slots=True)
 class QuestionBill:
-    """Tokens and dollars of one question, and the model that answered it."""
+    """Tokens and dollars of one question, and the model that answered the question."""
 
-    model: str | None = None  # the endpoint's name of it
+    model: str | None = None  # the endpoint's name of the model
     usage: Usage = field(default_factory=Usage)
     cost: Decimal | None = Decimal(0)  # dollars; None: the cost of some answer is unknown
     cached: bool = False  # the answer is from an earlier call
@@ -44,17 +44,17 @@ class Question(Generic[T]):
     messages: tuple[Message, ...]
     schema_name: str
     schema: Schema
-    parse: Callable[[object], T]  # of decoded JSON; raises `InvalidAnswer`
-    temperature: float | None = None  # None: the worker's setting; never sent if the worker sends none
+    parse: Callable[[object], T]  # reads the decoded JSON; raises `InvalidAnswer`
+    temperature: float | None = None  # None: the worker's setting; if that is None too, no temperature is ever sent
     sample: int = 0  # distinguishes equal questions that must not share a cached answer
-    tokens: int = 0  # that the answer may need; the worker's own budget applies if larger
-    model: str | None = None  # asked model; None: the batch's
-    decision: DecisionField | None = None  # field and values of the decision in an answer that includes or excludes
+    tokens: int = 0  # tokens that the answer may need; the worker's limit applies if it is larger
+    model: str | None = None  # model to ask; None: the batch's model
+    decision: DecisionField | None = None  # the answer's field that includes or excludes; None: there is none
 
 
 @dataclass(frozen=True)
 class Answered(Generic[T]):
-    """The answer, read by the question's `parse`."""
+    """The value of a question's answer, as its `parse` returned it."""
 
     value: T
     bill: QuestionBill = NO_BILL
@@ -62,7 +62,7 @@ class Answered(Generic[T]):
 
 @dataclass(frozen=True)
 class Unanswered:
-    """The reason why there is no valid answer, after every retry and repair."""
+    """The reason why a question has no valid answer, after all retries and repairs."""
 
     kind: ErrorKind
     message: str
@@ -74,10 +74,10 @@ OperationProgram: TypeAlias = Generator[tuple[Question[Any], ...], tuple[Questio
 
 
 class EvaluationFailed(Exception):
-    """A program ended without an evaluation: the item's error, by its kind."""
+    """Raised if a program ends without an evaluation. Its kind becomes the error of the item."""
 
     def __init__(self, kind: ErrorKind, message: str, panel: PanelResult | None = None) -> None:
-        """`panel`: verdicts of the panel's models that answered."""
+        """Make the error. `panel`: the verdicts of the panel's models that answered."""
         self.kind = kind
         self.message = message
         self.panel = panel
@@ -87,7 +87,7 @@ class EvaluationFailed(Exception):
 def ask(
     *questions: Question[T],
 ) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], tuple[Answered[T] | Unanswered, ...]]:
-    """Ask questions in parallel; return their results in the same order. Without questions, no call is made."""
+    """Ask questions in parallel, and return their results in the same order. No questions give no results."""
     if not questions:
         return ()
     results = yield questions
@@ -97,7 +97,7 @@ def ask(
 
 
 def ask_one(question: Question[T]) -> Generator[tuple[Question[Any], ...], tuple[QuestionResult, ...], T]:
-    """Ask one question; return its answer. Raise `EvaluationFailed` with the kind of its error if there is none."""
+    """Ask one question, and return its answer's value. Raise `EvaluationFailed` if there is no valid answer."""
     (result,) = yield from ask(question)
     match result:
         case Answered(value=value):
@@ -112,7 +112,7 @@ def asks_once(
     parse: Callable[[Asking, object], Decided],
     decision: DecisionField | None = None,
 ) -> Callable[..., OperationProgram]:
-    """Return the program of an operation whose single answer is the evaluation."""
+    """Return the program of an operation that asks one question. Its answer is the evaluation."""
 
     def program(operation: Asking, item: Item, *, shown: Item) -> OperationProgram:
         name, shape = operation_name(type(operation)), response_schema(operation)

@@ -1,13 +1,13 @@
-"""The common parts of all prompts: the confidence rubric and the sections of the user message (spec 1).
+"""The common parts of all prompts: the confidence rubric and the sections of the user message.
 
-Every value is on one line. So no record can end its field, begin a heading or leave a line empty, and the message's
-structure stays ours. Text that a model's template reads as the end of a turn is split.
+Every value is on one line. So no record can end its field, begin a heading or leave a line empty, and records cannot
+change the message's structure. A space splits text that a model's template would read as the end of a message.
 
-An item that is too long is cut to fit, with a record of the cuts. The longest fields are cut first: a title stays whole
+An item that is too long is cut to fit, and the cuts are recorded. The longest fields are cut first: a title stays whole
 while a full text can be shortened. A cut field ends at the end of a word, with a note for the model. Quotes are
-searched in the item itself.
+searched in the whole item.
 
-Chunks to extract from are shown as numbered fields. All functions are pure.
+An item's chunks are shown as numbered fields.
 """
 
 import re
@@ -54,7 +54,7 @@ JUDGED = frozenset({"value", "reasoning"})  # of a classification; its context i
 
 
 def source_data(item: Item) -> str:
-    """Return the section `## Source Data`: one line per field, without empty fields."""
+    """Return the section `## Source Data`: one line per field. Empty fields are omitted."""
     lines = [f"{_name(name)}: {data_line(value)}" for name, value in shown_fields(item).items()]
     return "\n".join(["## Source Data", *lines])
 
@@ -65,18 +65,18 @@ def user_message(*sections: str) -> str:
 
 
 def two_messages(system: str, *sections: str) -> tuple[Message, ...]:
-    """Return the system message, and the user message of these sections."""
+    """Return a system message, and a user message that consists of these sections."""
     return Message("system", system), Message("user", user_message(*sections))
 
 
 def escape_headings(text: str) -> str:
-    """Return the caller's text with its lines; none of them can begin a heading."""
+    """Return the caller's text with a backslash before each line that would begin a heading."""
     lines = [line.rstrip() for line in text.splitlines()]
     return "\n".join(f"\\{line.lstrip()}" if line.lstrip().startswith("#") else line for line in lines)
 
 
 def neutralise_chat_tokens(text: str) -> str:
-    """Return the text with a space inside each token that begins or ends a turn in a model's template."""
+    """Return the text with a space inside each token that begins or ends a message in a model's template."""
     return _CHAT_TOKEN.sub(lambda match: f"{match[0]} ", text)
 
 
@@ -91,9 +91,9 @@ def _name(name: str) -> str:
 
 
 def retrieved_for(operation: Operation, item: Item) -> Retrieved | None:
-    """Return the retrieved chunks of an item to extract from; None for an item without chunks.
+    """Return an item's retrieved chunks; None if it has none, or the operation does not read chunks.
 
-    Submission checks chunks. A field that is no list of chunks is an ordinary field.
+    Submission checks chunks. If the field is no valid list of chunks, it counts as an ordinary field.
     """
     if not operation.reads_chunks or CHUNKS not in item:
         return None
@@ -109,9 +109,9 @@ def chunk_name(number: int) -> str:
 
 
 def chunks_as_fields(item: Item, retrieved: Retrieved) -> dict[str, Any]:
-    """Return the item in its shown form: its chunks as numbered fields after the others.
+    """Return the item as shown to a model: its chunks are numbered fields after its other fields.
 
-    A field with the name of a chunk is distinguished by a backslash.
+    If another field has a name like a chunk's, a backslash precedes the name.
     """
     shown = {
         f"\\{name}" if _LIKE_A_CHUNK.match(FoldedText(name).folded) else name: value
@@ -129,19 +129,19 @@ def shown_chunks(shown: Item, retrieved: Retrieved) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fitted:
-    """One item, and its form to send."""
+    """An item, and its form to send."""
 
     item: Item  # the whole item
-    shown: Item
-    cut: Mapping[str, Cut] = field(default_factory=dict)  # by field; empty: no cuts
+    shown: Item  # the form to send
+    cut: Mapping[str, Cut] = field(default_factory=dict)  # cuts by field; empty: nothing was cut
 
 
 def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
-    """Return the item with at most `limit` characters of the fields that a prompt shows, names included.
+    """Return the item, cut so that the fields in the prompt have at most `limit` characters, names included.
 
-    Characters are counted as sent, each field on one line; notes about cuts are added on top. Fields that are not shown
-    do not count: those omitted by `shown_fields`, and for an item to judge all but its value and reasoning. Chunks are
-    fields of their own, each shown once.
+    Characters are counted as sent, each field on one line. Notes about cuts do not count. Fields that the prompt does
+    not show do not count either: fields that `shown_fields` omits, and for an item to judge, all fields but value and
+    reasoning. Each chunk counts as a field.
     """
     retrieved = retrieved_for(operation, item)
     whole = item if retrieved is None else chunks_as_fields(item, retrieved)
@@ -170,7 +170,7 @@ def fitted(operation: Operation, item: Item, limit: int) -> Fitted:
 
 
 def _surely_fits(fields: Mapping[str, Any], limit: int) -> bool:
-    """Return True if the texts fit before white space is folded: a cheap test that nearly all items pass."""
+    """Return True if the fields fit before white space is folded. The test is cheap, and nearly all items pass."""
     taken = 0
     for name, value in fields.items():
         text = value if isinstance(value, str) else shown_value(value)
@@ -184,7 +184,7 @@ def _beyond(named: Mapping[str, int], limit: int) -> frozenset[str]:
 
 
 def _level(lengths: list[int], room: int) -> int:
-    """Return the length to which all longer texts are cut, so that all fit together."""
+    """Return the length to which longer texts are cut, so that all texts together have at most `room` characters."""
     left = room
     for done, length in enumerate(sorted(lengths)):
         share = left // (len(lengths) - done)
@@ -195,7 +195,7 @@ def _level(lengths: list[int], room: int) -> int:
 
 
 def _to_a_word(text: str, length: int) -> str:
-    """Return the beginning of a text, at most so many characters, at the end of a word if possible."""
+    """Return the beginning of a text, at most `length` characters. It ends at the end of a word if possible."""
     if length <= 0:
         return ""
     if text[length] == " ":

@@ -1,4 +1,4 @@
-"""Score: a number on a scale (spec 1). Always a float of the scale; any other answer is an error."""
+"""Score: a number on a scale. An answer that is not on the scale is an error."""
 
 from functools import lru_cache
 
@@ -26,7 +26,7 @@ class _Answer(StrictAnswer):
 
 
 def messages(operation: Score, item: Item) -> tuple[Message, ...]:
-    """Return system and user message for one item; range and interval follow the criteria."""
+    """Return system and user message for one item. Range and interval follow the criteria."""
     rules = [_ROLE, *([] if operation.interval is None else [_INTERVAL]), _ALWAYS]
     instruction = "\n".join(["## Instruction", escape_headings(operation.criteria), "", *_scale(operation)])
     return two_messages("\n".join([*rules, "", SYSTEM_END]), source_data(item), instruction)
@@ -54,7 +54,7 @@ program = asks_once(messages, response_schema, parse)
 
 
 def written(value: float) -> str:
-    """Return a number as people write it: 10 rather than 10.0, never rounded."""
+    """Return a number as people write it: `10`, not `10.0`. It is never rounded."""
     return str(_plain(value))
 
 
@@ -70,7 +70,7 @@ def _scale(operation: Score) -> list[str]:
 
 
 def _examples(operation: Score) -> str:
-    """Return all values of a short grid; of a longer one the first three and the last."""
+    """Return all values of the operation's grid. Of more than five values, return the first three and the last."""
     steps = operation.steps or 0
     shown = [written(operation.grid_value(k)) for k in (range(steps + 1) if steps < 5 else (0, 1, 2, steps))]
     return ", ".join(shown if steps < 5 else [*shown[:3], "...", shown[3]])

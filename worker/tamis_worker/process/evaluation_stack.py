@@ -1,4 +1,4 @@
-"""The parts of a worker process that evaluate items, from its connections up to the evaluator."""
+"""The parts of a worker process that evaluate items, from the connections up to the evaluator."""
 
 import asyncio
 import logging
@@ -47,9 +47,10 @@ log = logging.getLogger(__name__)
 
 
 async def return_claims(engine: AsyncEngine, dispatcher: Dispatcher, returns: Sequence[Return]) -> Sequence[bool]:
-    """Return the claims to the ledger, and publish their items again; return for each in order True if cancelled.
+    """Release the claims in the ledger, and publish their items again.
 
-    The reconciler publishes items that the broker refuses. Raise `LedgerUnavailable`.
+    Return, in the order of `returns`, whether each item is cancelled. If the broker refuses an item, the reconciler
+    publishes it later. Raise `LedgerUnavailable`.
     """
     claims, paid = [item.claim for item in returns], [item.paid for item in returns]
     transcripts, revoked = [item.transcript for item in returns], [item.cancelled for item in returns]
@@ -71,7 +72,7 @@ SETTLING = 10.0  # s; longer than the end of a call needs to reach the ledger
 
 
 class EvaluationStack:
-    """One evaluator and all its parts, built from the bottom up; open within `opened`."""
+    """One evaluator and all its parts. They work within the context of `opened`."""
 
     def __init__(
         self,
@@ -84,9 +85,9 @@ class EvaluationStack:
         measures: Measures,
         redact: Redaction,
     ) -> None:
-        """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing or useless.
+        """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing or invalid.
 
-        `dispatcher` publishes returned items; `redact` learns each key before its first call.
+        `dispatcher` publishes returned items. `redact` learns each API key before its first call.
         """
         policy = CallPolicy.of(settings)
         prices = known_prices(settings.prices)
@@ -144,12 +145,12 @@ class EvaluationStack:
 
     @property
     def commits(self) -> tuple[GroupCommit[Any, Any], ...]:
-        """Return all parts that write to the ledger in groups."""
+        """All parts that write to the ledger in groups."""
         return (*self._cache.commits, *self._budget.commits, *self._writers.commits)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Open the parts. They are closed in the opposite order, also if opening fails halfway."""
+        """Open the parts, and close them in the opposite order, also if opening fails halfway."""
         async with AsyncExitStack() as opened:
             for close in (self._redis.aclose, self._llm.close, self.limiters.close):  # they connect on first use
                 opened.push_async_callback(close)

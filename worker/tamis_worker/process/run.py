@@ -1,7 +1,7 @@
 """One worker process, from its settings to its end.
 
-The Celery tasks have thin bodies that parse their arguments and wait for the core. Tasks of items and shards never
-raise: an exception in a header task would leave its chord's body unrun. The ledger holds an item's error; the
+The bodies of the Celery tasks parse their arguments and wait for the engine. Tasks of items and shards never raise,
+because an exception in a chord's header would keep its body from running. The ledger holds an item's error, and the
 reconciler finds other failures. Tasks that services send by name raise errors for their senders.
 """
 
@@ -47,7 +47,7 @@ ANSWER_WITHIN = 5.0  # s; during that time the consumer's thread takes no messag
 
 
 def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -> EngineControls:
-    """Return the controls of one worker process; their replies contain none of its secrets."""
+    """Return the functions of a worker process for remote control. Their replies contain no secret of the process."""
     engine = runtime.ledger.transactions
 
     return EngineControls(
@@ -62,7 +62,7 @@ def controls_of(runtime: Runtime, settings: WorkerSettings, redact: Redaction) -
 
 
 async def report(runtime: Runtime) -> Mapping[str, Any]:
-    """Return the engine's contents: items, calls in flight, each model's limiter and circuit breaker."""
+    """Return the engine's present figures: items, calls in flight, each model's limiter and circuit breaker."""
     vitals, stack = runtime.vitals.report(), runtime.evaluation
     limiters = stack.limiters.known()
     return {
@@ -83,7 +83,7 @@ async def report(runtime: Runtime) -> Mapping[str, Any]:
 
 
 def _limiter(limiter: Limiter) -> Mapping[str, Any]:
-    """Return the shared limit of a model in this process's latest state; None: no such limit is set or known."""
+    """Return the shared limits of a model, as this process knows them. None: no such limit is set or known."""
     return {
         "calls_in_flight": limiter.in_flight,
         "calls_waiting": limiter.waiting,
@@ -105,8 +105,8 @@ def run(
 ) -> int:
     """Work until SIGTERM or SIGINT, finish calls in flight, and return the process's exit code.
 
-    `name` is the worker's name in Celery's tools; None: a unique one. `ready_file` is created when the worker consumes;
-    `alive_file` is rewritten while it works. A stalled worker ends with `EXIT_STALLED`.
+    `name` is the worker's name in Celery's tools; None: a unique name. `ready_file` is created when the worker begins
+    to take messages. `alive_file` is rewritten while the worker works. A stalled worker ends with `EXIT_STALLED`.
 
     Raises:
         ConfigurationError: a setting is missing, or the ledger's tables are older than this release.

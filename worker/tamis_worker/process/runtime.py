@@ -1,4 +1,4 @@
-"""One worker process and its parts, built from the bottom up: each part gets its dependencies when it is made.
+"""One worker process and its parts. Each part gets the parts that it needs when it is made.
 
 Two small parts are here as well: the answers to services that have only Celery, and the follower of batches that users
 pause, cancel or give another priority.
@@ -63,12 +63,12 @@ BROKER_ANSWERS_WITHIN = 5.0  # s, for the number of waiting messages
 
 
 class Runtime:
-    """All parts that a worker's tasks use; connected, and at work, while it is `running`."""
+    """All parts that a worker's tasks use. They are connected and work within the context of `running`."""
 
     def __init__(self, settings: WorkerSettings, app: Celery, redact: Redaction) -> None:
         """Prepare the parts, without a connection. Raise `ConfigurationError` if a setting is missing.
 
-        `redact` is the process's own: it learns the key of each call.
+        `redact` removes this process's secrets. It learns each new API key.
         """
         # Always unique: host names and process numbers repeat, and with them a dead worker's claims would return.
         self.worker_id = f"{os.getpid()}-{secrets.token_hex(4)}@{socket.gethostname()}"
@@ -178,9 +178,9 @@ class Runtime:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Connect, and hold a lease; parts are closed in the opposite order, also if opening fails halfway.
+        """Connect, take a lease and begin to work. At the end, close the parts in the opposite order.
 
-        Raise `LedgerUnavailable`, and `ConfigurationError` if the ledger's tables are older than this release.
+        Raise `LedgerUnavailable`, or `ConfigurationError` if the ledger's tables are older than this release.
         """
         with ExitStack() as opened:
             opened.callback(self.dispatch_engine.dispose)
@@ -194,7 +194,7 @@ class Runtime:
             yield
 
     def drain(self) -> None:
-        """Let calls in flight finish, and return waiting items; callable from any thread."""
+        """Begin to stop: calls in flight finish, and waiting items are returned. It may be called from any thread."""
         self.vitals.stop()
         self._loop.call_soon(self.evaluation.interrupts.stop)
         self._loop.call_soon(self._lease.changed)
@@ -222,7 +222,7 @@ def _redis_of_broker(url: str) -> "redis.Redis | None":
 
 
 class SentTasks:
-    """Answers to services' tasks, through a client of its own; it connects with the first task."""
+    """The answers to tasks that services send by name. They use a client, which connects with the first task."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         """Prepare the client, without a connection. Raise `ConfigurationError` if a setting is missing."""
@@ -230,7 +230,7 @@ class SentTasks:
         self._tasks = NamedTasks(self._client)
 
     async def answer(self, sent: SentTask) -> Any:
-        """Return the result of a task, and wait while the ledger is unreachable. Raise errors for its sender."""
+        """Return the result of a task. While the ledger is unreachable, wait. Raise errors for the task's sender."""
         while True:
             try:
                 if sent.name == wire.SUBMIT:
@@ -247,7 +247,10 @@ class SentTasks:
 
 @dataclass(frozen=True)
 class BatchFollower:
-    """Checks the ledger, stops items of batches that no longer run, and reweighs items that wait for a permit."""
+    """The follower of batches in the ledger.
+
+    It halts items of batches that no longer run, and gives waiting calls their batch's new priority.
+    """
 
     engine: AsyncEngine
     configs: BatchConfigCache
@@ -256,7 +259,7 @@ class BatchFollower:
     backpressure: Backpressure
 
     async def look(self) -> None:
-        """Check once; an outage of the ledger is reported to the backpressure."""
+        """Check once. If the ledger does not answer, report it to the backpressure."""
         try:
             for batch_id in await self.interrupts.refresh(self._not_running):
                 if await close_cancelled(self.engine, batch_id):
@@ -274,7 +277,7 @@ class BatchFollower:
 
 
 async def revoke_lost_claims(engine: AsyncEngine, held: HeldClaims, interrupts: BatchInterrupts, worker: str) -> None:
-    """Stop the items here that this worker no longer holds. Raise `LedgerUnavailable`."""
+    """Stop the items in this process that are no longer claimed for this worker. Raise `LedgerUnavailable`."""
     theirs = await lost(engine, held.copy(), worker=worker)
     if theirs:
         log.warning("%d items were taken over while the lease was over", len(theirs))

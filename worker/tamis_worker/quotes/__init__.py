@@ -1,1 +1,1 @@
-"""Quotes: checks that a text contains the quotes of an answer."""
+"""Quotes: the check whether a text contains the quotes of an answer."""

@@ -1,8 +1,8 @@
-"""A text folded for comparison, and the way back to its original characters. Pure.
+"""A text folded for comparison, and the way back to its original characters.
 
 Folding unifies compatibility forms (NFKD), letter case, accents, quotation marks, dashes and white space. It removes
-invisible characters, and a space after `<` or `[`, which a prompt puts there. Every character is folded by itself, so
-any place in the folded text has a place in the text.
+invisible characters, and the space that prompts put after `<` or `[`. Every character is folded by itself, so any
+place in the folded text has a place in the original text.
 """
 
 import re
@@ -34,7 +34,7 @@ class TextSpan:
 
 
 class FoldedText:
-    """A text with its folded form. `folded` is for comparison; `place` returns the matching characters of the text."""
+    """A text with its folded form. Compare `folded`, and use `place` to find the original characters of a match."""
 
     def __init__(self, text: str, *, step: int = STEP) -> None:
         self._text = text
@@ -58,7 +58,7 @@ class FoldedText:
         self.folded = "".join(pieces)
 
     def place(self, start: int, end: int) -> TextSpan:
-        """Return the span of `folded[start:end]`, which must not be empty, in the text."""
+        """Return the original characters of `folded[start:end]`, which must not be empty."""
         stop = self._origin(end - 1) + 1
         for character in self._text[stop : stop + TRAILING]:
             if _FOLDS[ord(character)]:
@@ -104,7 +104,7 @@ def _beyond_ascii(text: str) -> set[str]:
 
 
 def _translated(text: str) -> str:
-    """Return the text with every character folded. Characters with an ASCII folding are replaced first, for speed."""
+    """Return the text with every character folded. Characters that become ASCII are replaced first, for speed."""
     beyond = _beyond_ascii(text)
     if len(beyond) <= FEW_BEYOND_ASCII:
         for character in beyond:

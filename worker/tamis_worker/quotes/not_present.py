@@ -1,8 +1,8 @@
 """The words that models write for "not in the source data" instead of null.
 
-Whole values only, in any case, without outer space and a final full stop. Possible findings are not in the list:
-"unclear" is a judgement (of a risk of bias), "0" a number, "no" an answer. If an enum lists such a value, it is an
-answer.
+They count only as a whole value. Letter case, outer space and a final full stop do not matter. Possible findings are
+not in the list: "unclear" is a judgement (of a risk of bias), "0" a number, "no" an answer. A word that an enum lists
+is an answer, too.
 """
 
 _LONGEST = 40  # characters; a longer value is not checked
@@ -24,5 +24,5 @@ NOT_PRESENT = frozenset(
 
 
 def means_not_present(value: object) -> bool:
-    """Return whether a whole value means that the source data does not contain it."""
+    """Return whether a value is such a word, so that it means "not in the source data"."""
     return isinstance(value, str) and (value.isspace() or (len(value) <= _LONGEST and _bare(value) in NOT_PRESENT))

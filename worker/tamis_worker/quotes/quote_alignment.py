@@ -1,4 +1,4 @@
-"""The alignment of a quote's words with the most similar passage: the differences and their places. Pure."""
+"""The alignment of a quote's words with the most similar passage: their differences, and where these are."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ OUTWARD = 30  # tokens of the record that are checked beyond each end of a quote
 
 @dataclass(frozen=True)
 class WordDifference:
-    """Characters of the quote and of the passage that differ; either may be empty."""
+    """Characters of the quote, and the different characters of the passage. One side may be empty."""
 
     quote_start: int
     quote_end: int
@@ -24,7 +24,7 @@ class WordDifference:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The passage's characters that match the quote, and the differences in order."""
+    """The part of the passage that matches the quote, in characters, and the differences in order."""
 
     start: int
     end: int
@@ -34,16 +34,16 @@ class Alignment:
 
 @dataclass(frozen=True)
 class _Block:
-    """Tokens with content between two agreeing tokens: of the quote, of the passage; as places in their `content`."""
+    """Content tokens of quote and passage between two agreeing tokens, as ranges of indexes into their `content`."""
 
     quote: range
     passage: range
 
 
 def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment | None:
-    """Align the quote with a passage that may extend beyond both ends; None if no token agrees.
+    """Return the alignment of a quote with a passage, which may be longer; None if no token agrees.
 
-    `may_break_off`: the quote may end within a word.
+    `may_break_off`: True if the quote may end within a word.
     """
     quoted = [quote.words[place] for place in quote.content]
     recorded = [passage.words[place] for place in passage.content]
@@ -67,9 +67,9 @@ def aligned(quote: Tokens, passage: Tokens, *, may_break_off: bool) -> Alignment
 
 
 def _agreeing(quoted: Sequence[str], recorded: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of agreeing tokens in both, in order: the longest common subsequence.
+    """Return the indexes of agreeing tokens in quote and record, in order: the longest common subsequence.
 
-    A run at either end counts as chance if the gap to the other runs is longer than the run; it is dropped.
+    A run of tokens at either end is dropped as chance if its gap to the next run is longer than the run.
     """
     runs = [op for op in Indel.opcodes(quoted, recorded) if op.tag == "equal"]
     while len(runs) > 1 and _is_chance(runs[0], runs[0], runs[1]):
@@ -85,7 +85,7 @@ def _is_chance(run: Opcode, before: Opcode, behind: Opcode) -> bool:
 
 
 def extended(quote: Tokens, record: Tokens, run: range) -> range:
-    """Return the run with the function words before and after it that the quote also has."""
+    """Return the run of the record's tokens, extended by function words at both ends that the quote has too."""
     start, end = run.start, run.stop
     for token in reversed(quote.raw[: quote.content[0]]):
         if not start or record.raw[start - 1] != token:
@@ -99,9 +99,9 @@ def extended(quote: Tokens, record: Tokens, run: range) -> range:
 
 
 def leaves_out(quote: Tokens, record: Tokens, run: range) -> bool:
-    """Return whether the function words around a run with the quote's content show that the quote omits a word.
+    """Return whether the quote omits a word of the record before or after the run that has the quote's content.
 
-    "were mean differences" omits the "no" of "were no mean differences".
+    Function words show it: "were mean differences" omits the "no" of "were no mean differences".
     """
     return bool(_left_out_before(quote, record, run.start) or _left_out_behind(quote, record, run.stop - 1))
 
@@ -118,10 +118,10 @@ def _left_out_behind(quote: Tokens, record: Tokens, last: int) -> list[WordDiffe
 
 
 def _left_out(quote: Tokens, edge: range, record: Tokens, outward: range) -> list[WordDifference]:
-    """Return the difference at one edge of a quote, from its function words; the record is read outward from there.
+    """Return the difference at one edge of a quote, if any. `outward`: the record's tokens, read away from the quote.
 
-    The difference is a word of the record that the quote omits before further function words. Or it is the quote's
-    function words themselves, if the record lacks them and they outnumber the quote's content.
+    The difference is a word of the record that the quote omits between its function words. Or it is the quote's
+    function words, if the record lacks more of them than the quote has content tokens.
     """
     if not edge:
         return []
@@ -154,7 +154,10 @@ def _nowhere(record: Tokens, outward: range) -> tuple[int, int]:
 
 
 def _reach(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_length: int) -> tuple[int, int]:
-    """Return the first and last token of the passage: beyond the agreeing tokens, as many as the quote has there."""
+    """Return the first and last token of the passage that match the quote's first and last token.
+
+    Beyond the agreeing tokens, the passage gets as many as the quote has.
+    """
     (begin, first), (end, last) = agreeing[0], agreeing[-1]
     return max(0, first - begin), min(passage_length - 1, last + quote_length - 1 - end)
 
@@ -169,7 +172,7 @@ def _blocks(agreeing: Sequence[tuple[int, int]], quote_length: int, passage_leng
 
 
 def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_off: bool) -> bool:
-    """Return whether only breaks between words differ: "in-hospital" and "in hospital", where "in" is dropped."""
+    """Return whether a block differs only in the breaks between words, as "in-hospital" and "in hospital" do."""
     letters = _letters(quote, _between(quote, block.quote))
     if letters is None:
         return False
@@ -184,7 +187,7 @@ def _same_letters(quote: Tokens, passage: Tokens, block: _Block, *, may_break_of
 
 
 def _growing(tokens: Tokens, places: Iterable[int], length: int, *, backwards: bool = False) -> Iterator[str]:
-    """Yield the letters of the first token, of the first two and so on, up to `length`."""
+    """Yield the letters of the first token, of the first two tokens and so on, until there are `length` letters."""
     letters = ""
     for place in places:
         if tokens.is_marked(place) or len(letters) >= length:
@@ -194,21 +197,21 @@ def _growing(tokens: Tokens, places: Iterable[int], length: int, *, backwards: b
 
 
 def _between(tokens: Tokens, content: range) -> range:
-    """Return all tokens, including function words, between the agreeing tokens before and after."""
+    """Return all tokens, including function words, between the agreeing tokens before and after `content`."""
     start = tokens.content[content.start - 1] + 1 if content.start else 0
     end = tokens.content[content.stop] if content.stop < len(tokens.content) else len(tokens.words)
     return range(start, end)
 
 
 def _letters(tokens: Tokens, places: range) -> str | None:
-    """Return the letters without spaces; None if the places contain a number, a sign or a negation."""
+    """Return the letters of some tokens without spaces; None if there is no token, or a number, sign or negation."""
     if not places or any(tokens.is_marked(place) for place in places):
         return None
     return "".join(tokens.squeezed(place) for place in places)
 
 
 def _paired(block: _Block) -> Iterator[_Block]:
-    """Yield pairs of words if both sides have the same number, otherwise the whole block."""
+    """Yield pairs of tokens if quote and passage have the same number; otherwise yield the whole block."""
     if len(block.quote) != len(block.passage):
         yield block
         return
@@ -228,7 +231,7 @@ def _difference(quote: Tokens, passage: Tokens, block: _Block) -> WordDifference
 
 
 def _characters(tokens: Tokens, content: range) -> tuple[int, int]:
-    """Return the characters from the first to the last token; for no tokens, the place after the previous token."""
+    """Return the characters from the first to the last token; without tokens, the place after the token before."""
     if not content:
         place = tokens.spans[tokens.content[content.start - 1]][1] if content.start else 0
         return place, place

@@ -1,9 +1,9 @@
-"""The tokens of a folded text that must agree in a quote. Pure.
+"""The tokens of a folded text that must agree in a quote.
 
-A token is a word, a number or a sign with a meaning. Each has a canonical form, the same for all spellings: American
-spelling, singular, no hyphen of a line's end, a number as digits. Function words have none: they and all other marks
-may differ. Negations, "or", he and she, comparisons, and words of time or place that change the meaning ("before",
-"without", "under") are not function words. The lists are closed.
+A token is a word, a number or a sign with a meaning. Its canonical form is the same for all spellings: American
+spelling, singular, no hyphen of a line's end, a number as digits. Function words have no canonical form, so a quote may
+differ in them, and in punctuation. Words that change the meaning are not function words: negations, "or", "he", "she",
+comparisons, and words of time or place ("before", "without", "under").
 """
 
 import re
@@ -93,9 +93,9 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 class Tokens:
-    """The tokens of a folded text. `words` are their canonical forms: empty for function words and for markup.
+    """The tokens of a folded text. `words` has their canonical forms, which are empty for function words and markup.
 
-    In `words`, numbers, negations and signs have a space on both sides, words have none.
+    A space follows numbers, negations and signs in `words`, and precedes numbers and signs.
     """
 
     def __init__(self, folded: str, *, every_word: bool = False) -> None:
@@ -124,7 +124,7 @@ class Tokens:
 
     @cached_property
     def content(self) -> list[int]:
-        """The tokens that must agree."""
+        """The indexes of the tokens that must agree."""
         return [place for place, word in enumerate(self.words) if word]
 
     @cached_property
@@ -137,7 +137,7 @@ class Tokens:
         return [0, *accumulate(len(self.words[place]) for place in self.content)]
 
     def find(self, sought: "Tokens", begin: int) -> Iterator[range]:
-        """Yield the runs of whole tokens with the same content, from the character `begin` on."""
+        """Yield each run of this text's tokens that has the same content as `sought`, from the character `begin` on."""
         content, begins = self.content, self._begins
         first = bisect_left(content, bisect_left(self.spans, (begin, 0))) if begin else 0
         offset = self.joined.find(sought.joined, begins[first])
@@ -150,7 +150,7 @@ class Tokens:
             offset = self.joined.find(sought.joined, offset + 1)
 
     def is_marked(self, place: int) -> bool:
-        """Return whether a token is a number, a sign or a negation: these are not parts of longer words."""
+        """Return whether a token is a number, a sign or a negation, which is never part of a longer word."""
         return self.words[place][-1:] == " "
 
     def is_negation(self, place: int) -> bool:
@@ -214,7 +214,7 @@ def _number(token: str) -> str:
 
 
 def _singular(word: str) -> str:
-    """Return the word without a plural ending, judged by spelling; the result may not be a word."""
+    """Return the word without a plural ending. Only the spelling is judged, so the result may not be a word."""
     if len(word) < PLURAL or word.endswith(("ss", "us", "series")) or not word.endswith("s"):
         return word
     if word.endswith("sis"):

@@ -1,12 +1,12 @@
-"""The check of quotes against the record that they are taken from. Pure.
+"""The check of quotes against the record that they are taken from.
 
 An ellipsis splits a quote into parts, which must be in one field and in order.
 
-The check runs on the worker's event loop, so its work is bounded: it searches only so many characters of a record, and
-compares only so many for similarity. Beyond that, it searches word for word.
-
 A part is found if the field has the same text after folding (`FoldedText`) or the same sequence of tokens (`Tokens`).
 If the nearest passage is similar enough, but a token differs, the part is altered.
+
+The check runs on the worker's event loop, so its work is limited: it reads at most `SEARCHED` characters of a record.
+After `COMPARED` comparisons it finds only the same words, not similar passages.
 """
 
 import re
@@ -59,7 +59,7 @@ _FIRST_UNSPACED_SCRIPT = "\u2e80"  # from here on, most scripts do not separate 
 
 @dataclass(eq=False)
 class QuotedField:
-    """A field of the record, folded, that is searched for quotes."""
+    """A field of the record, with its folded text, that is searched for quotes."""
 
     name: str
     text: str
@@ -76,7 +76,7 @@ class QuotedField:
         return Tokens(self.folded[:TOKENISED])
 
     def words(self, start: int, end: int) -> str:
-        """Return the field's original characters for a part of its folded text."""
+        """Return the original characters of a part of the folded text."""
         if start == end:
             return ""
         place = self.folded_text.place(start, end)
@@ -85,7 +85,7 @@ class QuotedField:
 
 @lru_cache(maxsize=1_000)
 def _prefix(name: str) -> str:
-    """Return a field's name in the form that may precede a quote."""
+    """Return what a model may copy before a quote: the folded field name and a colon."""
     return FoldedText(name).folded.strip() + ":"
 
 
@@ -103,7 +103,10 @@ class QuotePart:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The passage that matches a quote, exactly or nearly: characters of a folded field, and of the folded quote."""
+    """The passage of a folded field that matches a quote, exactly or nearly.
+
+    `start` and `end` count characters of the folded field, differences characters of both texts.
+    """
 
     state: QuoteState = QuoteState.NOT_FOUND
     similarity: float = 0.0
@@ -118,7 +121,7 @@ MatchIn: TypeAlias = Callable[[QuotedField, QuotePart, int], Match]  # match of 
 
 
 def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) -> Match:
-    """Match all parts of a quote in their order in one field, each with `match_in`."""
+    """Return the match of a quote in one field. `match_in` matches its parts, which must be in order."""
     matches: list[Match] = []
     end = 0
     for part in parts:
@@ -131,7 +134,7 @@ def in_order(field: QuotedField, parts: Sequence[QuotePart], match_in: MatchIn) 
 
 
 def exact(folded: str, words: str, begin: int) -> Match | None:
-    """Return the first passage from `begin` on with the same whole words."""
+    """Return the first passage from `begin` on with the same whole words; None if there is none."""
     start = folded.find(words, begin)
     for _ in range(TRIED):
         if start < 0:
@@ -144,7 +147,7 @@ def exact(folded: str, words: str, begin: int) -> Match | None:
 
 
 def _inside(folded: str, place: int) -> bool:
-    """Return whether the place is within a word or number: "men" is not in "treatment", "5 mg" not in "1.5 mg"."""
+    """Return whether a place is within a word or number. So "treatment" does not have "men", nor "1.5 mg" "5 mg"."""
     if not 0 < place < len(folded):
         return False
     before, after = folded[place - 1], folded[place]
@@ -158,7 +161,7 @@ def _inside(folded: str, place: int) -> bool:
 
 
 def _breaks_off(folded: str, words: str, end: int) -> bool:
-    """Return whether a long quote ends within a word, for example cut by an endpoint at the longest allowed length."""
+    """Return whether a long quote ends within a word, because an endpoint may have cut it at the longest length."""
     return len(words) >= BROKEN_OFF and folded[end - 1].isalpha() and folded[end].isalpha()
 
 
@@ -178,7 +181,7 @@ def same(field: QuotedField, part: QuotePart, begin: int) -> Match:
 
 
 def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
-    """Return the most similar passage from `begin` on, compared with the part token by token."""
+    """Return the most similar passage from `begin` on, with its differences from the part."""
     words, rest = part.words, field.folded[begin:] if begin else field.folded
     if len(rest) < len(words):  # a partial alignment would search for the field in the quote
         similarity, start, end = fuzz.ratio(words, rest) / 100, begin, len(field.folded)
@@ -193,7 +196,7 @@ def nearest(field: QuotedField, part: QuotePart, begin: int) -> Match:
 
 
 def _compared(folded: str, part: QuotePart, start: int, end: int, begin: int, similarity: float) -> Match:
-    """Compare the part with the most similar passage, token by token."""
+    """Return the match of the part with the most similar passage, `folded[start:end]`, after comparing their tokens."""
     first, last = max(begin, start - MARGIN), min(len(folded), end + MARGIN)
     while first > begin and _inside(folded, first):
         first -= 1
@@ -214,7 +217,10 @@ def _compared(folded: str, part: QuotePart, start: int, end: int, begin: int, si
 
 
 def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> list[Match]:
-    """Move each part as near to the next part as its exact words allow: an ellipsis omits as little as possible."""
+    """Return the matches, each moved as near to the next match as the part's words allow.
+
+    So each ellipsis omits as little as possible.
+    """
     tight = list(matches)
     for n in range(len(tight) - 2, -1, -1):
         words, before = parts[n].words, tight[n + 1].start
@@ -225,7 +231,10 @@ def _tightened(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence
 
 
 def _joined(field: QuotedField, parts: Sequence[QuotePart], matches: Sequence[Match]) -> Match:
-    """Join the parts of a quote. If an ellipsis omits little more than a negation, the quote is altered."""
+    """Return the match of a whole quote from the matches of its parts.
+
+    If an ellipsis omits only a few words with a negation, the quote is altered.
+    """
     if not matches:
         return NOWHERE
     matches = _tightened(field, parts, matches)
@@ -258,10 +267,10 @@ class QuotedRecord:
         self.left = COMPARED  # characters that may still be compared
 
     def find(self, text: str) -> Quote | None:
-        """Return the quote, with its place if the record contains it; None if the text is not a quote.
+        """Return the checked quote, with its place if the record contains it; None if the text is no quote.
 
-        A text without a letter or digit is not a quote. A phrase in `NO_QUOTE_PHRASES` is a quote only if the record
-        contains it.
+        A text without a letter or digit is no quote. A phrase in `NO_QUOTE_PHRASES` is a quote only if the record
+        contains the phrase.
         """
         folded = FoldedText(text)
         whole = _core(folded.folded, 0, len(folded.folded))
@@ -301,14 +310,17 @@ class QuotedRecord:
                 yield QuotedField(name, text, has_places=isinstance(value, str))
 
     def _without_name(self, whole: QuotePart) -> QuotePart:
-        """Return the quote without a field's name before it: a prompt shows `title: ...` as one line."""
+        """Return the quote without a field's name at its beginning. Models copy it, as prompts show `title: ...`."""
         for field in self._fields:
             if len(field.prefix) > 1 and whole.words.startswith(field.prefix):
                 return _core(whole.words, len(field.prefix), len(whole.words), whole.start)
         return whole
 
     def _nearest(self, field: QuotedField, part: QuotePart, begin: int) -> Match:
-        """Return the same or the most similar passage; only the same if the quote is short or the bound is reached."""
+        """Return the passage with the same words, or else the most similar passage.
+
+        For a short quote, or after too many comparisons, only the same words count.
+        """
         match = same(field, part, begin)
         cost = len(part.words) * (len(field.folded) - begin)
         if match.state is QuoteState.FOUND or len(part.words) < SHORT or not 0 < cost <= self.left:
@@ -318,9 +330,9 @@ class QuotedRecord:
 
 
 def confidence_after(confidence: float, quotes: Sequence[Quote]) -> float:
-    """Return the confidence that remains after checking the quotes: `confidence * (1 - 0.5 * missing / given)`.
+    """Return the confidence after the check of the quotes: `confidence * (1 - 0.5 * missing / given)`.
 
-    Half of the confidence if no quote is in the record; all of it if every quote is, or if there are none.
+    So half of the confidence remains if no quote is in the record. Without quotes, all of it remains.
     """
     return after_quotes(confidence, sum(not quote.found for quote in quotes), len(quotes))
 
@@ -348,7 +360,7 @@ def _difference(folded: FoldedText, text: str, field: QuotedField, words: WordDi
 
 
 def _parts(named: QuotePart) -> Iterator[QuotePart]:
-    """Yield the quote's parts between ellipses."""
+    """Yield the parts of a quote between its ellipses."""
     start = 0
     for ellipsis in [*_ELLIPSIS.finditer(named.words), None]:
         end = len(named.words) if ellipsis is None else ellipsis.start()
@@ -359,7 +371,7 @@ def _parts(named: QuotePart) -> Iterator[QuotePart]:
 
 
 def _core(words: str, start: int, end: int, offset: int = 0) -> QuotePart:
-    """Return a part without quotation marks, ellipses and other marks around it; a number keeps its sign."""
+    """Return a part of a quote without the marks around it. A number at its beginning keeps its sign."""
     core = words[start:end].lstrip(_AROUND)
     begin = end - len(core)
     if core[:1].isdigit() and (sign := _SIGN.search(words, start, begin)):

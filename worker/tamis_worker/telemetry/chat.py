@@ -1,8 +1,7 @@
 """The span of one LLM call, after the semantic conventions for generative AI. It contains no prompt and no answer.
 
-Metrics of a result become events of the span whose answer they rate: `gen_ai.evaluation.result` belongs to the span of
-the evaluated operation, so to the call that produced the answer. If the answer came from the cache there was no call,
-and the events go to the item's span.
+The evaluation metrics of a result become events (`gen_ai.evaluation.result`) of the span of the call that gave the
+answer. If the answer came from the cache, there was no call, and the events go to the item's span.
 """
 
 from collections.abc import Iterable
@@ -36,7 +35,7 @@ EVENT = "gen_ai.evaluation.result"
 
 @dataclass(frozen=True)
 class EndpointAddress:
-    """An endpoint's name in spans, without the rest of its URL, which may contain a password."""
+    """An endpoint's provider, host and port for spans. The rest of its URL may contain a password."""
 
     provider: str = "openai"
     address: str | None = None
@@ -44,7 +43,7 @@ class EndpointAddress:
 
     @classmethod
     def of(cls, url: str) -> Self:
-        """Return the endpoint of a base URL; `UNKNOWN`'s values if it is invalid."""
+        """Return the endpoint of a base URL. If the URL is invalid, return the values of `UNKNOWN`."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
@@ -58,9 +57,9 @@ UNKNOWN = EndpointAddress()
 
 
 class ChatSpan:
-    """The span of a call: begun by `begin`, ended with its block, unless it is kept for ratings of the answer.
+    """The span of a call. `begin` begins it, and the end of its `with` block ends it, at the time of the reply.
 
-    Its end time is always that of the reply.
+    After `keep` it stays open for ratings of the answer, until `end`.
     """
 
     __slots__ = ("_kept", "_replied_at", "_request", "_server", "span")
@@ -73,7 +72,7 @@ class ChatSpan:
         self.span = NO_SPAN
 
     def begin(self) -> None:
-        """Begin the span, when the request is sent."""
+        """Begin the span. Call this when the request is sent."""
         request, server = self._request, self._server
         self.span = tracing.start(f"chat {request.model}", {}, kind=SpanKind.CLIENT)
         if self.span.recording:
@@ -158,14 +157,14 @@ class Rated(Protocol):
 
 @quietly
 def submit(evaluations: Iterable[Evaluation], to: Rated) -> None:
-    """Attach evaluations that have a value. Never raises: telemetry must not disturb the work."""
+    """Add to a span an event for each evaluation that has a value. Never raises."""
     for evaluation in evaluations:
         if evaluation.value is not None:
             to.event(EVENT, attributes_of(evaluation))
 
 
 def attributes_of(evaluation: Evaluation) -> Attributes:
-    """Return an evaluation's parts under the conventions' names; a field's name is a Tamis attribute."""
+    """Return an evaluation as attributes of the conventions. The field's name is an attribute of Tamis."""
     value = evaluation.value
     return {
         "gen_ai.evaluation.name": evaluation.label,

@@ -1,4 +1,4 @@
-"""Log lines: for people on a terminal, JSON elsewhere; never an item's text, a key or a password."""
+"""The format of log lines: readable text on a terminal, JSON elsewhere. Keys and passwords are removed."""
 
 import logging
 import sys
@@ -25,7 +25,7 @@ class RedactedFormatter(structlog.stdlib.ProcessorFormatter):
 
 
 def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
-    """Send this process's log to stderr without its secrets, and keep Celery from configuring its own."""
+    """Send this process's log to stderr without its secrets, and keep Celery from configuring a log."""
     terminal = sys.stderr.isatty()
     shared: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,
@@ -54,10 +54,10 @@ def configure(level: str = "INFO", *, redact: Redaction | None = None) -> None:
 
 
 def _printable_event(_: object, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Escape the message for terminals, which would interpret control characters; JSON escapes them itself."""
+    """Return the event with control characters escaped, which a terminal would interpret. JSON needs no such step."""
     event["event"] = printable(str(event.get("event", "")))
     return event
 
 
 def _leave_logging_alone(**_: object) -> None:
-    """Keep Celery from configuring logging, which it does unless this signal has a receiver."""
+    """Do nothing. Celery configures no logging if its signal `setup_logging` has a receiver."""

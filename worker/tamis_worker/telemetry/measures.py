@@ -1,4 +1,4 @@
-"""Hooks for reports during the work; `Measures` itself ignores them."""
+"""Hooks through which a worker reports its work, for metrics."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -7,7 +7,7 @@ from ..llm.chat import Reply
 
 
 class Measures:
-    """The hooks, which do nothing. A collector overrides them; none may raise."""
+    """The hooks, which do nothing here. A collector of metrics overrides them. They must never raise."""
 
     def claimed(self, granted: bool) -> None:
         """Count a claim of an item, granted or refused."""
@@ -19,13 +19,13 @@ class Measures:
         """Record a call's wait for its permit, in seconds."""
 
     def called(self, model: str, outcome: str, reply: Reply, cost: Decimal | None) -> None:
-        """Count a finished call: `ok`, or the kind of its error."""
+        """Count a finished call. `outcome`: `ok`, or the kind of its error."""
 
     def found(self) -> None:
         """Count a question answered from the cache."""
 
     def wrote(self, writer: str, entries: int) -> None:
-        """Count a committed group."""
+        """Count a group of entries that is committed to the ledger."""
 
     def refused_message(self) -> None:
         """Count a message that no worker understands."""

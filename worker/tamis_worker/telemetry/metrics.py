@@ -1,9 +1,9 @@
-"""The metrics of a worker process for Prometheus: a separate registry, and hooks that cannot fail.
+"""The metrics of a worker process for Prometheus: a registry of their own, and hooks that cannot fail.
 
-No label has a value for each batch or item. Callers choose the names of models: after `MODELS` names, further models
-are `other`.
+No label names a batch or an item. Users choose the names of models, so after `MODELS` names, further models have the
+label `other`.
 
-Waiting messages, work in flight and the use of limits are looked up at each scrape. A thread of the worker serves all
+Waiting messages, work in flight and the use of limits are read at each scrape. A thread of the worker serves all
 metrics at `/metrics`.
 """
 
@@ -63,10 +63,10 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # untyped in the pac
 
 
 class Metrics(Measures):
-    """The counters of a worker's reports; read through `registry`."""
+    """The counters of a worker's reports. Read them through `registry`."""
 
     def __init__(self, *, redact: Callable[[str], str] = str) -> None:
-        """`redact` removes secrets from a label's text."""
+        """Make the counters. `redact` removes secrets from a label's text."""
         self.registry = registry = CollectorRegistry()
         self._redact = redact
         self._labels: dict[str, str] = {}  # of models, by the requested name
@@ -150,7 +150,7 @@ class Metrics(Measures):
             self._swept.labels(action).inc(count)
 
     def label(self, model: str) -> str:
-        """Return a model's name as a label."""
+        """Return a model's label: its name, or `other` if there are too many."""
         label = self._labels.get(model)
         if label is None:
             if len(self._labels) >= MODELS:
@@ -193,9 +193,9 @@ class _Handler(WSGIRequestHandler):
 
 @dataclass(eq=False)
 class Exposition:
-    """The server of a registry, from `start` to `close`.
+    """The HTTP server of a registry's metrics, from `start` to `close`.
 
-    `port` 0: any free port. If another worker of the machine uses the port, the next free port is taken.
+    `port` 0: any free port. If another worker on this machine uses the port, the next free port is used.
     """
 
     registry: CollectorRegistry
@@ -205,14 +205,14 @@ class Exposition:
 
     @property
     def url(self) -> str | None:
-        """The URL of the metrics; None: not served."""
+        """The URL of the metrics; None if they are not served."""
         if self._server is None:
             return None
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self._server.server_port}/metrics"
 
     def start(self) -> Self:
-        """Begin to serve. Without a free port, the worker works without metrics and logs a warning."""
+        """Begin to serve. If no port is free, the worker logs a warning and works without metrics."""
         try:
             self._server = self._listening()
         except OSError as error:
@@ -244,10 +244,14 @@ class Exposition:
 
 
 class QueueDepths(Collector):
-    """The collector of `tamis_queue_messages`: absent while the broker does not answer."""
+    """The collector of `tamis_queue_messages`, which has no values while the broker does not answer."""
 
     def __init__(self, ask: Callable[[], Mapping[str, int]], *, within: float = ASKED_WITHIN) -> None:
-        """`ask` returns the number of waiting messages per queue, or raises `BrokerUnavailable`; it may be slow."""
+        """Prepare the collector.
+
+        `ask` returns the number of waiting messages per queue, or raises `BrokerUnavailable`. A scrape waits for it at
+        most `within` seconds.
+        """
         self._ask = ask
         self._within = within
         self._lock = threading.Lock()
@@ -256,11 +260,11 @@ class QueueDepths(Collector):
         self._read_at = 0.0
 
     def describe(self) -> Iterable[Metric]:
-        """Return only the name: registration does not ask the broker."""
+        """Return the metric without values, so that registration does not ask the broker."""
         return [self._family()]
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the present depths."""
+        """Yield the present number of waiting messages in each queue."""
         family = self._family()
         for queue, depth in (self._depths() or {}).items():
             family.add_metric([queue], depth)
@@ -295,7 +299,7 @@ class QueueDepths(Collector):
 class Present(Collector):
     """The items and calls of this process in flight, and the used share of the limits.
 
-    `label` makes a label of a model's name; models with the same label share a value.
+    `label` returns the label of a model's name. Models with the same label share a value.
     """
 
     _: KW_ONLY
@@ -305,11 +309,11 @@ class Present(Collector):
     label: Callable[[str], str]
 
     def describe(self) -> Iterable[Metric]:
-        """Return the empty metrics."""
+        """Return the metrics without values."""
         return self._families()
 
     def collect(self) -> Iterable[Metric]:
-        """Return the present values; unknown values are omitted."""
+        """Return the metrics with their present values. Unknown values are omitted."""
         families = self._families()
         self._fill(families)
         return families

@@ -1,4 +1,4 @@
-"""The SDK of OpenTelemetry for this process, configured by the standard variables OTEL_*; none without them."""
+"""The SDK of OpenTelemetry for this process, if the standard variables OTEL_* configure it."""
 
 import logging
 import os
@@ -41,7 +41,7 @@ def traced(
 ) -> Iterator[None]:
     """Wrap a process's work: export its spans, if requested, and flush the last spans at the end.
 
-    Faults are only logged. An existing provider is left unchanged.
+    Faults are only logged. If the process already has a provider of traces, nothing is changed.
     """
     provider = None
     if wanted(environment):
@@ -64,7 +64,7 @@ def traced(
 
 
 def end(provider: Any, *, within: float) -> bool:
-    """Export the remaining spans and close, at most `within` seconds; return whether that was in time."""
+    """Export the remaining spans and close the provider. Return whether that took less than `within` seconds."""
     from tamis_producer.process import tracing
 
     closing = threading.Thread(target=tracing.quietly(provider.shutdown), name="end of traces", daemon=True)
@@ -100,7 +100,7 @@ def _begin(service: str, instance: str | None, environment: Mapping[str, str]) -
 
 
 def _names(environment: Mapping[str, str]) -> list[str]:
-    """Return the names of the exporters; `otlp` by default."""
+    """Return the names of the exporters that the environment requests. The default is `otlp`."""
     named = environment.get("OTEL_TRACES_EXPORTER", "").strip() or "otlp"
     protocol = environment.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environment.get("OTEL_EXPORTER_OTLP_PROTOCOL")
     otlp = OTLP.get(protocol or "http/protobuf", f"otlp ({protocol})")
@@ -109,7 +109,7 @@ def _names(environment: Mapping[str, str]) -> list[str]:
 
 
 def _exporter(name: str) -> "Callable[[], SpanExporter]":
-    """Return a maker of exporters. Raises `ModuleNotFoundError` if no package offers this name."""
+    """Return a function that makes the exporter. Raises `ModuleNotFoundError` if no package offers this name."""
     from importlib.metadata import entry_points
 
     offered = entry_points(group=EXPORTERS, name=name)
@@ -125,7 +125,7 @@ def _where(environment: Mapping[str, str]) -> str:
 
 
 def reporting(exporter: "SpanExporter", where: str) -> "SpanExporter":
-    """Return the exporter with log lines: one when exports begin to fail, one when they work again."""
+    """Return an exporter that logs when exports begin to fail, and when they work again."""
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
     class Reporting(SpanExporter):

@@ -1,1 +1,1 @@
-"""Webhooks: sends the outbox of the ledger, signed, to its receivers."""
+"""Webhooks: workers sign the messages in the ledger's outbox, and send them to their receivers."""

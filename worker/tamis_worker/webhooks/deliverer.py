@@ -1,7 +1,7 @@
 """The deliverer: claims due webhooks, sends each in its own task, and records the result.
 
-Runs in every worker. Delivery is at least once: if no answer is recorded (worker dead, ledger unavailable), the claim
-expires, and the webhook is sent again with the same id and body.
+It runs in every worker. Delivery is at least once: if no answer is recorded (worker dead, ledger unavailable), the
+claim expires, and the webhook is sent again with the same id and body.
 """
 
 import asyncio
@@ -35,10 +35,10 @@ log = logging.getLogger(__name__)
 
 
 class Sends(Protocol):
-    """The port through which one try is sent."""
+    """The interface of a sender."""
 
     async def send(self, webhook_id: UUID, url: str, body: str) -> DeliveryAnswer:
-        """Send one try and return its result."""
+        """Send a webhook once, and return the receiver's answer."""
         ...
 
     async def close(self) -> None:
@@ -50,7 +50,8 @@ class Sends(Protocol):
 class Deliverer:
     """The delivery of a ledger's webhooks, until its `run` is cancelled.
 
-    `sender`: None without a secret for signatures; then only tasks are sent, by `tasks`.
+    `tasks` sends Celery tasks in place of webhooks. Without a secret for signatures, `sender` is None, and only tasks
+    are sent.
     """
 
     engine: AsyncEngine
@@ -66,13 +67,13 @@ class Deliverer:
 
     @classmethod
     def of(cls, engine: AsyncEngine, settings: WorkerSettings, app: Celery) -> Self:
-        """Return the deliverer of a worker, which sends tasks through its application."""
+        """Return the deliverer of a worker. It sends tasks through the Celery application `app`."""
         secret = settings.webhook_secret
         sender = None if secret is None else Sender(secret, private=settings.webhook_private)
         return cls(engine, sender, tasks=TaskSender(app), keep_days=settings.webhook_keep_days)
 
     async def run(self) -> None:
-        """Check and send until cancelled; unfinished tries are repeated when their claims expire."""
+        """Check and send until cancelled. Unfinished tries are repeated when their claims expire."""
         try:
             await Looper("webhooks", self.look, POLL).run()
         finally:
@@ -80,7 +81,7 @@ class Deliverer:
             await self.close()
 
     async def look(self) -> None:
-        """Begin due tries, up to the limit. Raises `LedgerUnavailable`."""
+        """Begin to send due webhooks, up to the limit. Raises `LedgerUnavailable`."""
         self._looks += 1
         if self._looks % SWEEPS == 1:
             await outbox.tell_failing(self.engine)
@@ -103,7 +104,7 @@ class Deliverer:
             await self.sender.close()
 
     async def settled(self) -> None:
-        """Return when no try is in flight."""
+        """Wait until no try is in flight."""
         if self._tries:
             await asyncio.wait(self._tries)
 

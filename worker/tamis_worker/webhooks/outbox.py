@@ -1,7 +1,7 @@
 """The outbox of webhooks: claimed by one worker at a time, and kept until delivered or given up.
 
-Triggers write its rows in the transactions that change batches (migration 0011); this module claims and ends them. All
-times are the database's.
+Triggers write its rows in the transactions that change batches (migration 0011). This module claims and ends the rows.
+All times are the database's.
 """
 
 import json
@@ -60,18 +60,19 @@ WHERE b.state IN ('running', 'paused') AND webhook_wanted(b.callback, :event)
 
 @dataclass(frozen=True)
 class Claimed:
-    """A webhook for this worker to send; other workers cannot while its claim holds."""
+    """A webhook for this worker to send. Other workers cannot send it until the claim expires."""
 
     id: UUID
     url: str
     body: str
-    tries: int  # begun so far, including this one
+    tries: int  # tries begun so far, including this try
 
 
 async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[Claimed]:
-    """Claim due webhooks, each with the body for all its tries. Raises `LedgerUnavailable`.
+    """Claim up to `most` due webhooks, and return them with their bodies. Raises `LedgerUnavailable`.
 
-    `signed`: False if nothing can be signed: then only tasks, which use the broker.
+    All tries of a webhook have the same body. `signed`: False if there is no secret; then only tasks are claimed, which
+    use the broker.
     """
     places = {"most": most, "of_one_receiver": OF_ONE_RECEIVER}
     parameters = {**places, "claimed_for": CLAIMED_FOR, "signed": signed, "tasks": TASKS}
@@ -81,7 +82,7 @@ async def claim(engine: AsyncEngine, most: int, *, signed: bool = True) -> list[
 
 
 async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decision: DeliveryDecision) -> None:
-    """Record the result of a try. Raises `LedgerUnavailable`: the webhook is then sent once more.
+    """Record the result of a try. Raises `LedgerUnavailable`. In that case the webhook is sent once more.
 
     A delivery always counts. A failure counts only if no later try or replay has begun.
     """
@@ -100,7 +101,7 @@ async def finish(engine: AsyncEngine, sent: Claimed, status: int | None, decisio
 
 
 async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
-    """Store on due webhooks why they cannot be signed; return how many were new. Raises `LedgerUnavailable`."""
+    """Store `reason` in due webhooks that cannot be signed. Return how many lacked it. Raises `LedgerUnavailable`."""
     w = webhooks.c
     due = and_(w.state == WebhookState.WAITING, w.next_at <= func.now(), w.last_said.is_distinct_from(reason))
     due = and_(due, w.url.not_like(TASKS))
@@ -109,9 +110,9 @@ async def say_why_they_wait(engine: AsyncEngine, reason: str) -> int:
 
 
 async def tell_failing(engine: AsyncEngine) -> int:
-    """Write webhooks for running batches with too many failures, once a round; return how many.
+    """Write a webhook for each open batch with too many failures, once a round, and return their number.
 
-    Writes none while another worker does the same. Raises `LedgerUnavailable`.
+    If another worker is doing the same, nothing is written. Raises `LedgerUnavailable`.
     """
     async with transaction(engine) as connection:
         if not (await connection.execute(select(func.pg_try_advisory_xact_lock(SWEEP_LOCK)))).scalar_one():
@@ -121,14 +122,14 @@ async def tell_failing(engine: AsyncEngine) -> int:
 
 
 async def prune(connection: AsyncConnection, *, days: float) -> int:
-    """Delete webhooks delivered or given up `days` ago; return how many."""
+    """Delete webhooks that were delivered or given up more than `days` days ago, and return their number."""
     w = webhooks.c
     old = func.now() - func.make_interval(0, 0, 0, 0, 0, 0, days * 86_400)
     return (await connection.execute(delete(webhooks).where(w.ended_at < old))).rowcount
 
 
 async def _written(connection: AsyncConnection, row: Row[Any]) -> str:
-    """Store the body before it is first sent, and return it."""
+    """Store the body of a webhook before its first try, and return the body."""
     data = dict(row.data)
     if row.batch_id is not None:
         data["counts"] = (await _counts(connection, row)).model_dump(mode="json")
@@ -147,7 +148,7 @@ def body_of(event: str, at: datetime, data: dict[str, Any]) -> str:
 
 
 async def _counts(connection: AsyncConnection, row: Row[Any]) -> Counts:
-    """Return the counts of the round's summary if it is finished, else the present counts."""
+    """Return the counts of the round's summary for the event `completed`, else the present counts."""
     written = select(summaries.c.summary["counts"]).where(
         summaries.c.batch_id == row.batch_id, summaries.c.round == row.round
     )

@@ -1,6 +1,6 @@
 """The schedule of a webhook's tries: a pure function of the receiver's answer and the number of tries.
 
-The waits are those suggested by Standard Webhooks, up to the end of a day.
+The waits are the ones that Standard Webhooks suggests, for one day.
 """
 
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ MAY_ASK = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 @dataclass(frozen=True)
 class DeliveryAnswer:
-    """The receiver's answer to one try, or the reason for having none."""
+    """The receiver's answer to one try, or the reason why there is no answer."""
 
-    status: int | None  # None: no answer
-    said: str  # in a few words
-    retry_after: float | None = None  # seconds requested by the receiver
+    status: int | None  # HTTP status; None: no answer
+    said: str  # the answer or the reason in a few words
+    retry_after: float | None = None  # seconds that the receiver asks to wait
 
     @property
     def delivered(self) -> bool:
-        """True if the receiver accepted it."""
+        """True if the receiver accepted the webhook."""
         return self.status is not None and 200 <= self.status < 300
 
 
@@ -38,11 +38,11 @@ class DeliveryDecision:
 
 
 def decide(answer: DeliveryAnswer, tries: int, *, jitter: float = 0.0) -> DeliveryDecision:
-    """Return the consequence of an answer.
+    """Return the consequence of the receiver's answer.
 
     Args:
-        answer: from the receiver.
-        tries: begun so far, including this one; from 1.
+        answer: the answer to the latest try.
+        tries: tries begun so far, including the latest; from 1.
         jitter: a random number from 0 to 1.
     """
     if answer.delivered:

@@ -1,10 +1,11 @@
 """One try of a webhook, or of a task in its place, and its result in a few words.
 
-A webhook is a signed request to a public address, unless the operator allows more: every user who may submit a batch
-chooses a URL, and the worker that calls it is inside a private network. A task goes through the broker.
+A webhook is a signed request to a public address. Every user who may submit a batch chooses a URL, and the worker that
+calls it is inside a private network. So private addresses are refused unless the operator allows them. A task goes
+through the broker.
 
-Of the receiver's answer only the status is read. The ledger would store the rest, and the user who chose the URL could
-read the answers of a server that only this machine reaches.
+Only the status of the receiver's answer is read. The ledger would store more, and so a user could read the answers of a
+server that only this machine reaches.
 """
 
 import asyncio
@@ -46,11 +47,11 @@ RELAYS = IPv4Network("192.88.99.0/24")  # relays to the first of these; deprecat
 
 
 class PrivateAddress(OSError):
-    """A webhook was addressed to the worker's private network."""
+    """The error of a webhook to an address in the worker's private network."""
 
 
 class Sender:
-    """The sender of webhooks, signed by Standard Webhooks; used on one loop, closed with `close`."""
+    """The sender of webhooks, signed as Standard Webhooks specifies. Use it on one loop, and `close` it."""
 
     def __init__(
         self,
@@ -60,7 +61,10 @@ class Sender:
         tls: ssl.SSLContext | None = None,
         within: float = ANSWER_WITHIN,
     ) -> None:
-        """`private`: allow http and addresses that are not public; `tls`: None for the system's authorities."""
+        """Prepare the sender, without a connection.
+
+        `private`: allow http, and addresses that are not public. `tls`: None: trust the system's authorities.
+        """
         self._webhook = Webhook(secret.get_secret_value())
         self._private = private
         self._tls = tls or ssl.create_default_context()
@@ -68,7 +72,7 @@ class Sender:
         self._session: aiohttp.ClientSession | None = None
 
     async def send(self, webhook_id: UUID, url: str, body: str, now: datetime | None = None) -> DeliveryAnswer:
-        """Send one try and return its result; `now`: the signed time, None for the present."""
+        """Send a webhook once, and return the receiver's answer. `now`: the signed time; None: the present."""
         if urlsplit(url).scheme != "https" and not self._private:
             return DeliveryAnswer(None, f"not sent: http is not encrypted; {ALLOW}")
         at, headers = now or datetime.now(UTC), {"Content-Type": "application/json", "User-Agent": USER_AGENT}
@@ -107,9 +111,9 @@ class Sender:
         return self._session
 
     def _socket(self, address: tuple[Any, ...]) -> socket.socket:
-        """Return the socket for an address from the look-up or the URL; the connection goes to exactly this address.
+        """Return a socket for the address to connect to. Raise `PrivateAddress` if the address is not allowed.
 
-        The check is here, not at the look-up, because a second look-up could return another address.
+        The check is not at the look-up of the name, because a second look-up could return another address.
         """
         family, kind, protocol, _, host_port = address
         if not self._private and not is_public(str(host_port[0])):
@@ -127,7 +131,7 @@ def _said(status: int) -> str:
 
 
 def _why(error: Exception, within: float) -> str:
-    """Return the reason in a few words, without text from the other side."""
+    """Return the reason of an error in a few words, without text from the receiver."""
     match error:
         case aiohttp.ClientConnectorCertificateError():
             inner = error.certificate_error
@@ -155,13 +159,16 @@ def is_task(url: str) -> bool:
 
 
 class TaskSender:
-    """The sender of tasks through an application; each try has its outbox id, so receivers see repetitions."""
+    """The sender of Celery tasks in place of webhooks.
+
+    Each try has the delivery's outbox id as task id, so receivers can recognise repetitions.
+    """
 
     def __init__(self, app: Celery) -> None:
         self._app = app
 
     async def send(self, webhook_id: UUID, url: str, body: str) -> DeliveryAnswer:
-        """Send one try and return its result: a task that the broker accepts is delivered."""
+        """Send a task once, and return the result. A task counts as delivered if the broker accepts it."""
         written = json.loads(body)
         task = OnComplete.model_validate(written["task"])
         try:
@@ -188,7 +195,7 @@ class TaskSender:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is that of a single host on the internet; False for other text."""
+    """Return whether a text is the IP address of a single host on the internet."""
     try:
         number = ip_address(address)
     except ValueError:
