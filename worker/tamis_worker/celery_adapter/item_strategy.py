@@ -35,8 +35,8 @@ from .foreign_messages import wrong_arguments
 
 SETTLED_AT_ONCE = 200
 RECONNECT_EVERY = 0.2  # seconds between two checks for the broker's return
-MOST_ASIDE = 2_000  # messages: a usual window of one batch, 4 shards of 500
-LOOK_EVERY = 1.0  # messages: the usual window of one batch, 4 shards of 500
+MOST_ASIDE = 2_000  # messages: the usual window of one batch, 4 shards of 500
+LOOK_EVERY = 1.0  # seconds between two looks of a stopping worker at its items in flight
 TAKES = "a batch's id and the index of an item, and what Celery sends with them in a chord"
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,9 @@
 |---|---|---|---|
 | rate_limited | wait as requested, else `rate_limit_wait`; without limit, the deadline does not apply | no | yes |
 | no capacity at the flex tier | ask again when there may be some, see `capacity` | no | no |
-| timeout, connection | exponential back-off with full jitter, within calls and deadline | yes | no |
-| server | the same; with a Retry-After wait as requested | yes | with a Retry-After |
+| timeout, connection, server, if the endpoint fails | wait until it answers, see `endpoint_health` | no | yes |
+| timeout, connection, if it answers | exponential back-off with full jitter, within calls and deadline | yes | no |
+| server, if it answers | the same; with a Retry-After wait as requested | yes | with a Retry-After |
 | truncated | once more, with a larger token budget | yes | no |
 | empty, malformed, invalid | once more in all, with the defect | yes | no |
 | the same or truncated, and the model is now asked in another way | the original question | yes | no |

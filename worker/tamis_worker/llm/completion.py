@@ -19,7 +19,7 @@ from typing import Any
 from tamis_schemas import ErrorKind, Usage
 
 from .call_error import cleaned, of_answer
-from .chat import CallError, ChatAnswer, Reply
+from .chat import CallError, ChatAnswer, Obstacle, Reply
 
 # No call has so many tokens. Larger numbers are read as this one: for 1,000,000 items (TAMIS_MAX_ITEMS) of 40 calls the
 # sum is 4 x 10^18, which fits into 64 bits.
@@ -241,7 +241,7 @@ def _unreadable(text: str, content_type: str, why: str, api_key: str) -> CallErr
         title = _TITLE.search(text[:HTML_HEAD])
         shown = f" with the title {cleaned(title[1], api_key)[:SHOWN]!r}" if title and title[1].strip() else ""
         why = f"a page of HTML{shown}; does TAMIS_LLM_BASE_URL end in /v1?"
-        return CallError(ErrorKind.SERVER, f"the endpoint answered {why}", 200)
+        return CallError(ErrorKind.SERVER, f"the endpoint answered {why}", 200, obstacle=Obstacle.PAGE)
     if not text:
         return CallError(ErrorKind.SERVER, "the endpoint answered nothing", 200)
     if is_stream(text, content_type):

@@ -117,6 +117,7 @@ class EvaluationStack:
             capacity=self.capacity,
             server=EndpointAddress.of(settings.endpoint),
             measures=measures,
+            connections=2 * settings.concurrency,
         )
         self.held = HeldClaims()
         claims = Claims(ledger.statements, worker=worker_id, held=self.held)

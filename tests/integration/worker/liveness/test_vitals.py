@@ -36,6 +36,7 @@ class Process:
         self.background = BackgroundTasks()
         self.commits: list[GroupCommit[int, None]] = []
         self.now = 1000.0
+        self.faults: dict[str, EndpointFault] = {}
         self.backpressure = Backpressure(clock=lambda: self.now)
         redis = fakeredis.FakeAsyncRedis()
         limits = Limits(rpm=None, tpm=None, concurrency=4)
@@ -50,6 +51,7 @@ class Process:
             self.limiters,
             self.capacity,
             self.backpressure,
+            lambda: self.faults,
             concurrency=8,
             answer_within=0.2,
         )
