@@ -39,7 +39,8 @@ def test_a_batch_of_another_model_is_decided_at_once(house: FaultHouse, fault: F
     held = house.client.submit(ONCOLOGY, abstracts(HELD_UP), model=fault.model, priority=Priority.HIGH)
     full = len(house.workers) * CONCURRENCY
     wait_until(lambda: held.status().counts.running >= full, within=30, what="all places of the workers are taken")
-    wait_until(lambda: held.status().waits_for, within=30, what="the batch says why it waits")
+    both = f"{len(house.workers)} workers are waiting: "
+    wait_until(lambda: (held.status().waits_for or "").startswith(both), within=30, what="both workers know it")
     beside = seconds_of_40(house, f"beside-{fault.model}", priority)
     counts = held.status().counts
     assert (counts.failed, counts.decided) == (0, 0)
