@@ -31,6 +31,7 @@ from ..operations import Decided, Failure, InvalidAnswer
 from .retry import TRANSIENT, RetryDecision, RetryPolicy, Then, decide
 
 T = TypeVar("T")
+CUT_OFF = "cut off"  # how `Malformed` begins for a text that ends in the middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +247,26 @@ def read_reply(
         return reply
     read = read_content(reply.content, schema, parse)
     if isinstance(read, CallError):
-        return read
+        return _cut_off(reply, read) if read.message.startswith(CUT_OFF) else read
     if decision is not None and reply.tokens is not None:
         read = read.weighed(probability_of(reply.content, reply.tokens, decision))
     return UsableAnswer(reply, read)
+
+
+def _cut_off(answer: ChatAnswer, defect: CallError) -> CallError:
+    """Return the error of an answer that was cut off, though its finish reason does not say so."""
+    return CallError(
+        ErrorKind.TRUNCATED,
+        f"the answer was {defect.message}, after {answer.usage.completion_tokens} tokens",
+        200,
+        usage=answer.usage,
+        latency_ms=answer.latency_ms,
+        rate=answer.rate,
+        tier=answer.tier,
+        rung=answer.rung,
+        content=answer.content,
+        body=answer.body,
+    )
 
 
 def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> ReadContent[T] | CallError:

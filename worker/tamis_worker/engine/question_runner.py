@@ -211,9 +211,11 @@ class QuestionRunner:
         ):
             reply = place.heard(await self._call(dialect_turn, place.request, terms, admission, reservation, traced))
             refusals = admission.record(reply)
+            read = read_reply(reply, request.schema, parse, request.decision)
+            if isinstance(read, CallError) and read.kind is ErrorKind.TRUNCATED:
+                reply = read
             cost = cost_of(self.prices, request.model, reply)
             accounting.note(reply, cost)
-            read = read_reply(reply, request.schema, parse, request.decision)
             error, deviations = (read, ()) if isinstance(read, CallError) else (None, read.read.deviations)
             if error is None:
                 accounting.answered(deviations, traced)

@@ -41,6 +41,10 @@ _CONTENT_PARTS = (None, "text", "output_text")  # others are thoughts, sources o
 _PART = {"type", "text"}  # the names in a part
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
+# The finish reasons of OpenAI, and of Gemini and Anthropic, which gateways pass on.
+FILTERED = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii"})
+CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
+
 END = "[DONE]"
 CHOICES = ("choices", "error")  # the fields of a chunk that are merged, not copied
 TEXTS = ("content", "reasoning_content", "reasoning", "refusal")  # of a delta; pieces that are joined
@@ -202,14 +206,14 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
     finish_reason = _name(choice.get("finish_reason")) or "stop"
     if refusal := message.get("refusal") or _parts(message.get("content"), "refusal"):
         return failed(ErrorKind.REFUSED, f"the model refuses: {cleaned(str(refusal), api_key)}")
-    if finish_reason == "content_filter":
+    if finish_reason.lower() in FILTERED:
         return failed(ErrorKind.CONTENT_FILTER, "the content filter held the answer back")
     content = _parts(message.get("content"), "text")
     calls = _tool_calls(message)
     if not content.strip() and len(calls) == 1:
         content = calls[0]
     thoughts_alone = not content.strip() and not calls and _thinks(message)
-    if finish_reason == "length":
+    if finish_reason.lower() in CUT_OFF:
         tokens = usage.completion_tokens
         if thoughts_alone:  # not EMPTY: a larger budget helps
             why = f"only thoughts came, and no answer: the whole budget went there ({tokens} tokens)"

@@ -22,7 +22,7 @@ from tamis_worker.engine.attempt import (
     read_reply,
 )
 from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryPolicy
-from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Obstacle, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Obstacle, Reply, Rung
 from tamis_worker.operations import Failure, InvalidAnswer
 
 POLICY = RetryPolicy(max_calls=4, deadline=100.0, base=1.0, cap=60.0, rate_limit_wait=5.0)
@@ -345,3 +345,17 @@ def test_a_call_that_was_cut_off_here_is_no_doubt_about_the_endpoint() -> None:
 def test_without_a_doubtful_call_there_is_no_step_after_it() -> None:
     with pytest.raises(ValueError, match="no doubtful call"):
         Attempt[bool](REQUEST, POLICY).next_after_doubt(own_fault=True)
+
+
+@pytest.mark.parametrize("content", ['{"value": tr', '```json\n{"value": true', '<think>So</think>{"value": '])
+def test_an_answer_that_ends_in_the_middle_is_cut_off_whatever_its_finish_reason_says(content: str) -> None:
+    cut = replace(answer(content), rung=Rung.STRICT)
+    read = read_reply(cut, SCHEMA, parse)
+    assert isinstance(read, CallError)
+    assert (read.kind, read.usage, read.rung, read.content) == (TRUNCATED, cut.usage, cut.rung, content)
+    assert steps(cut, answer()) == [LARGER, Done(True, answer())]
+
+
+def test_a_sampling_failure_is_asked_about_once_more() -> None:
+    failed_schema = CallError(ErrorKind.MALFORMED, "400: Failed to generate JSON", status=400)
+    assert steps(failed_schema, answer()) == [ANEW, Done(True, answer())]
