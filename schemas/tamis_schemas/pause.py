@@ -13,6 +13,8 @@ class PauseKind(StrEnum):
     PERMISSION = "permission"  # the key may not use the model, or its quota is used up
     MODEL_NOT_FOUND = "model_not_found"
     UNUSABLE_ANSWERS = "unusable_answers"  # no answer of the model could be used, in any request format
+    ENDPOINT = "endpoint"  # the endpoint fails for a reason that waiting does not mend
+    FAILURES = "failures"  # the latest items all failed
     BUDGET = "budget"  # the next call could cost more than the rest of the budget
     PRICE = "price"  # the batch has a budget, and its model's price is not known
 
@@ -46,6 +48,16 @@ class Pause(BaseModel):
                 return (
                     "`tamis doctor --endpoint` says what the endpoint does; name another model in TAMIS_MODEL, start "
                     f"the workers anew, then `tamis resume {batch_id}`"
+                )
+            case PauseKind.FAILURES:
+                return (
+                    f"`tamis failures {batch_id}` shows the errors. Change the setting, restart the workers, then run "
+                    f"`tamis resume {batch_id}`. At its end, `tamis retry {batch_id}` asks about the failed items again"
+                )
+            case PauseKind.ENDPOINT:
+                return (
+                    "`tamis doctor --endpoint` checks the endpoint. Correct TAMIS_LLM_BASE_URL or the server, restart "
+                    f"the workers if a setting changed, then run `tamis resume {batch_id}`"
                 )
             case _:
                 return f"Put it right, where it is a setting start the workers anew, then `tamis resume {batch_id}`"

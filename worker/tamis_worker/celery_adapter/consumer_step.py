@@ -113,7 +113,7 @@ class UnrepeatedEvents(EventDispatcher):  # type: ignore[misc] # Celery ships no
 EVENTS_AT_ONCE = 300  # in one message
 EVENTS_EVERY = 0.5
 ACKNOWLEDGE_EVERY = 1.0  # after a failure
-MAKE_ROOM_EVERY = 0.5
+MAKE_ROOM_EVERY = 0.2
 COUNT_EVERY = 1.0
 AWAITED_AT_ONCE = 500  # messages of services, in one worker, beside its items
 

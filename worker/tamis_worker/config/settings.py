@@ -92,7 +92,7 @@ class WorkerSettings(ProducerSettings):
     logprobs: bool = True  # request the probabilities of tokens, for operations that include or exclude
     bounded_schema: bool = False  # send every bound from the first call on: for servers that compile grammars
     max_calls: int = Field(default=5, ge=1)  # calls that one claim may pay
-    unusable_answers: int = Field(default=20, ge=1)  # in a row without a usable one: the batch is paused
+    unusable_answers: int = Field(default=20, ge=1)  # in a row, or failed items in a row: the batch is paused
     transcripts: bool = True  # keep questions and answers word for word; they hold the records' texts
     max_claims: int = Field(default=5, ge=1)  # claims whose worker may die before the item fails
 

@@ -5,6 +5,7 @@
 | `Ask` | makes the call, and passes its outcome to `Attempt.next` |
 | `Wait` | sleeps, then takes the next step |
 | `EndpointPause` | blocks all calls to this endpoint and model for so long, then takes the next step |
+| `Doubt` | finds out whether the endpoint fails, and passes the result to `Attempt.next_after_doubt` |
 | `Done` | uses the answer |
 | `Fail` | ends the question with an error |
 | `Halt` | pauses the batch and returns the item |
@@ -23,13 +24,14 @@ from typing import Generic, TypeAlias, TypeVar
 from tamis_schemas import ErrorKind, Pause, PauseKind
 
 from ..llm.answer_reading import read_answer
-from ..llm.chat import CallError, ChatAnswer, ChatRequest, Message, Reply, Schema
+from ..llm.chat import CallError, ChatAnswer, ChatRequest, Message, Obstacle, Reply, Schema
 from ..llm.json_answer import Malformed
 from ..llm.token_probability import DecisionField, probability_of
 from ..operations import Decided, Failure, InvalidAnswer
-from .retry import RetryDecision, RetryPolicy, Then, decide
+from .retry import TRANSIENT, RetryDecision, RetryPolicy, Then, decide
 
 T = TypeVar("T")
+CUT_OFF = "cut off"  # how `Malformed` begins for a text that ends in the middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,13 @@ class EndpointPause:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """A step: find out whether the call failed by its own fault, or because the endpoint fails for all calls."""
+
+    error: CallError
+
+
+@dataclass(frozen=True, slots=True)
 class Done(Generic[T]):
     """A step: use this value, and store the answer in the cache."""
 
@@ -115,12 +124,12 @@ class Halt:
     pause: Pause
 
 
-Next: TypeAlias = Ask | Wait | EndpointPause | Done[T] | Fail
+Next: TypeAlias = Ask | Wait | EndpointPause | Doubt | Done[T] | Fail
 Step: TypeAlias = Next[T] | Halt
 
 
 class Attempt(Generic[T]):
-    """The steps of one question. Begin with `first`, and call `next` once after each `Ask`."""
+    """The steps of one question: `first`, then `next` after each `Ask`, and `next_after_doubt` after each `Doubt`."""
 
     def __init__(self, request: ChatRequest, policy: RetryPolicy, *, worked: float = 0.0) -> None:
         """Begin a question. The item's earlier questions used `worked` seconds of its deadline."""
@@ -130,7 +139,13 @@ class Attempt(Generic[T]):
         self._counted = 0  # calls, against `max_calls`
         self._errors: list[ErrorKind] = []  # earlier errors, except those caused by the way of asking
         self._latest = request
+        self._doubtful: CallOutcome[T] | None = None  # the latest call, if the endpoint may be at fault
         self.took = 0.0  # seconds of the deadline, up to the last call that counted
+
+    @property
+    def model(self) -> str:
+        """The name of the model that is asked."""
+        return self._request.model
 
     def first(self) -> Ask | Fail:
         """Return the first call, or a failure if the item's deadline is over."""
@@ -145,6 +160,19 @@ class Attempt(Generic[T]):
         if not isinstance(error, CallError):
             self._count(outcome)
             return Done(error.read.value, error.answer, error.read.probability)
+        if error.kind in TRANSIENT and error.obstacle is not Obstacle.CUT:
+            self._doubtful = outcome
+            return Doubt(error)
+        return self._after(outcome, error)
+
+    def next_after_doubt(self, *, own_fault: bool) -> Step[T]:
+        """Return the step after a doubtful call. An endpoint's fault does not count, and uses no time of the item."""
+        outcome, self._doubtful = self._doubtful, None
+        if outcome is None or not isinstance(outcome.read, CallError):
+            raise ValueError("there is no doubtful call")
+        return self._after(outcome, outcome.read) if own_fault else Ask(self._latest)
+
+    def _after(self, outcome: CallOutcome[T], error: CallError) -> Step[T]:
         if not (error.everyone or error.kind is ErrorKind.RATE_LIMITED):
             self._count(outcome)
         decision = decide(
@@ -219,10 +247,26 @@ def read_reply(
         return reply
     read = read_content(reply.content, schema, parse)
     if isinstance(read, CallError):
-        return read
+        return _cut_off(reply, read) if read.message.startswith(CUT_OFF) else read
     if decision is not None and reply.tokens is not None:
         read = read.weighed(probability_of(reply.content, reply.tokens, decision))
     return UsableAnswer(reply, read)
+
+
+def _cut_off(answer: ChatAnswer, defect: CallError) -> CallError:
+    """Return the error of an answer that was cut off, though its finish reason does not say so."""
+    return CallError(
+        ErrorKind.TRUNCATED,
+        f"the answer was {defect.message}, after {answer.usage.completion_tokens} tokens",
+        200,
+        usage=answer.usage,
+        latency_ms=answer.latency_ms,
+        rate=answer.rate,
+        tier=answer.tier,
+        rung=answer.rung,
+        content=answer.content,
+        body=answer.body,
+    )
 
 
 def read_content(content: str, schema: Schema, parse: Callable[[object], T]) -> ReadContent[T] | CallError:

@@ -25,6 +25,7 @@ from ..telemetry.measures import NULL_MEASURES, Measures
 from .backpressure import Backpressure
 from .batch_interrupts import BatchInterrupts, Halted
 from .conversation import CallPolicy, Conversation
+from .failure_streaks import FailureStreaks
 from .group_commit import GroupCommit
 from .item_end import ItemDecided, ItemEnd, NoOutcome, Retried, untold
 from .question_runner import QuestionRunner
@@ -76,6 +77,7 @@ class Evaluator:
     runner: QuestionRunner
     interrupts: BatchInterrupts
     held: HeldClaims
+    streaks: FailureStreaks
     _: KW_ONLY
     default_model: str
     policy: CallPolicy
@@ -145,6 +147,8 @@ class Evaluator:
             item_span.outcome = REPLACED
             log.info("batch=%s index=%s: another claim replaced this one", key.batch_id, key.index)
             return NoOutcome.SKIPPED
+        if (pause := await self.streaks.after(key.batch_id, outcome.ended)) is not None:
+            await self.interrupts.pause(key.batch_id, pause)
         return _end(outcome, terms)
 
     def _fault(self, claim: Claim, error: Exception) -> ClaimOutcome:

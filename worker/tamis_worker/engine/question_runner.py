@@ -6,8 +6,9 @@ key or the model, the batch is paused, and the item does not fail.
 
 import asyncio
 import random
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from time import perf_counter
 from typing import TypeVar
@@ -18,7 +19,7 @@ from tamis_schemas.operations import panel_of
 from ..ledger.batches import BatchTerms
 from ..limiter.limiter import Limiters
 from ..limiter.token_estimates import TokenEstimates, believable
-from ..llm.chat import CallError, ChatAnswer, ChatRequest, Reply
+from ..llm.chat import CallError, ChatAnswer, ChatRequest, Message, Obstacle, Reply
 from ..llm.llm import LlmClient
 from ..llm.shared_dialects import DialectTurn
 from ..operations import Failure
@@ -29,11 +30,13 @@ from .attempt import (
     Attempt,
     CallOutcome,
     Done,
+    Doubt,
     EndpointPause,
     Fail,
     Halt,
     Next,
     ReadContent,
+    Step,
     Wait,
     read_content,
     read_reply,
@@ -44,11 +47,13 @@ from .budget import BudgetReservations, OverBudget, Reservation, reserved_tokens
 from .cache import Cache
 from .call_accounting import CallAccounting, cost_of, usage_of
 from .capacity import SERVICE_TIER, CallSlot, Capacity
-from .key_circuit_breaker import Admission, KeyCircuitBreaker
+from .endpoint_health import Admission, EndpointBroken, EndpointFault, EndpointHealth, Probe
 from .retry import RetryPolicy
 from .transcript import QuestionTranscript
 
 CONGESTED = frozenset({429, 503, 529})  # the endpoint is overloaded
+PROBE_TOKENS = 64  # of a probe and its answer, at most
+PROBE_WITHIN = 10.0  # seconds
 
 T = TypeVar("T")
 
@@ -57,8 +62,8 @@ T = TypeVar("T")
 class QuestionRunner:
     """The calls of a worker process under the shared limit.
 
-    `sleep` waits some seconds between two calls. `breaker` makes a model's circuit breaker. `server` is the endpoint's
-    name in spans.
+    `sleep` waits some seconds between two calls. `new_health` makes the endpoint's health for a model. `server` is the
+    endpoint's name in spans.
     """
 
     llm: LlmClient
@@ -72,18 +77,44 @@ class QuestionRunner:
     backpressure: Backpressure = field(default_factory=Backpressure)
     capacity: Capacity = field(default_factory=Capacity)
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
-    breaker: Callable[[], KeyCircuitBreaker] = KeyCircuitBreaker
+    new_health: Callable[[], EndpointHealth] = EndpointHealth
     server: EndpointAddress = UNKNOWN
     measures: Measures = NULL_MEASURES
+    connections: int = 64  # calls in flight at once
 
     def __post_init__(self) -> None:
-        self._breakers: defaultdict[str, KeyCircuitBreaker] = defaultdict(self.breaker)  # by model
+        self._free = asyncio.Semaphore(self.connections)
+        self._waiting: Counter[str] = Counter()  # questions that wait for permission to call, by model
+        self._health: defaultdict[str, EndpointHealth] = defaultdict(self.new_health)  # by model
         self._estimates = TokenEstimates()
 
     @property
     def breakers(self) -> Mapping[str, str]:
         """The state of each model's circuit breaker. Read it on the loop only."""
-        return {model: breaker.state for model, breaker in self._breakers.items()}
+        return {model: health.state for model, health in self._health.items()}
+
+    @property
+    def faults(self) -> Mapping[str, EndpointFault]:
+        """The present fault of each model for which the endpoint fails. It may be read from any thread."""
+        return {model: fault for model, health in [*self._health.items()] if (fault := health.fault) is not None}
+
+    @property
+    def held_up(self) -> int:
+        """Return the number of questions that wait because their model is blocked, failing, or without capacity.
+
+        It may be read from any thread.
+        """
+        models = {*self.limiters.blocked(), *self.faults}
+        return self.capacity.waiting + sum(self._waiting[model] for model in models)
+
+    @contextmanager
+    def _counted(self, model: str) -> Iterator[None]:
+        """Wrap a wait for permission to call."""
+        self._waiting[model] += 1
+        try:
+            yield
+        finally:
+            self._waiting[model] -= 1
 
     async def ask(
         self,
@@ -103,8 +134,8 @@ class QuestionRunner:
         there is no cache. `fresh`: do not read the cache; the new answer replaces the cached answer.
 
         Raises:
-            Halted: the worker stops, or the batch or item is halted. If the endpoint refuses the key or the model, or
-                the next call could exceed the budget, the batch is paused first.
+            Halted: the worker stops, or the batch or item is halted. The batch is paused first if the endpoint refuses
+                the key or the model, fails in a way that waiting does not mend, or the call could exceed the budget.
         """
         if key is not None and not fresh:
             cached = await self._kept(key, request, parse, accounting, transcript)
@@ -116,13 +147,17 @@ class QuestionRunner:
             match step:
                 case Ask(call):
                     step = await self._next_step(call, attempt, parse, accounting, terms, transcript)
+                case Doubt(error):
+                    own_fault = await self._is_own_fault(request, accounting, terms)
+                    after = attempt.next_after_doubt(own_fault=own_fault)
+                    step = await self._checked(after, error, attempt, accounting, terms)
                 case Wait(seconds, following):
                     with self.interrupts.interruptible(terms.batch_id):
                         await self.sleep(seconds)
                     step = following
                 case EndpointPause(seconds, following):
                     limiter = await self.limiters.of(request.model)
-                    with self.interrupts.interruptible(terms.batch_id):
+                    with self.interrupts.interruptible(terms.batch_id), self._counted(request.model):
                         await limiter.block(seconds)
                     step = following
                 case Done(value, answer, probability):
@@ -171,14 +206,16 @@ class QuestionRunner:
         with (
             place,
             ChatSpan(self.server, place.request) as traced,
-            await self._admission(request.model, terms, reservation) as admission,
+            await self._admission(request, accounting, terms, reservation) as admission,
             self.llm.dialect_turn(place.request) as dialect_turn,
         ):
             reply = place.heard(await self._call(dialect_turn, place.request, terms, admission, reservation, traced))
             refusals = admission.record(reply)
+            read = read_reply(reply, request.schema, parse, request.decision)
+            if isinstance(read, CallError) and read.kind is ErrorKind.TRUNCATED:
+                reply = read
             cost = cost_of(self.prices, request.model, reply)
             accounting.note(reply, cost)
-            read = read_reply(reply, request.schema, parse, request.decision)
             error, deviations = (read, ()) if isinstance(read, CallError) else (None, read.read.deviations)
             if error is None:
                 accounting.answered(deviations, traced)
@@ -199,14 +236,63 @@ class QuestionRunner:
                     hopeless=learned.hopeless,
                 )
             )
-            accounting.longest = max(accounting.longest, attempt.took)
-            if isinstance(step, Halt):
-                # Before the admission is left: otherwise the next caller would make a useless call.
-                await self.interrupts.pause(terms.batch_id, _pause_of(step.pause, request.model, terms))
-                raise Halted
-            if error is not None and not isinstance(step, Fail):
-                accounting.retried(error.kind)
-            return step
+            # Before the admission is left: after a halt, the next caller would make a useless call.
+            return await self._checked(step, error, attempt, accounting, terms)
+
+    async def _checked(
+        self,
+        step: Step[T],
+        error: CallError | None,
+        attempt: Attempt[T],
+        accounting: CallAccounting,
+        terms: BatchTerms,
+    ) -> Next[T]:
+        """Account for a step and return it. Raises `Halted` if it halts the batch."""
+        accounting.longest = max(accounting.longest, attempt.took)
+        if isinstance(step, Halt):
+            await self.interrupts.pause(terms.batch_id, _pause_of(step.pause, attempt.model, terms))
+            raise Halted
+        if error is not None and not isinstance(step, Fail | Doubt):
+            accounting.retried(error.kind)
+        return step
+
+    async def _is_own_fault(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> bool:
+        """Return whether the question's latest call failed by its own fault, once the endpoint answers."""
+        failed_at = asyncio.get_running_loop().time()
+        health = self._health[request.model]
+        async with self._waiting_for_the_endpoint(request, terms):
+            return await health.is_own_fault(failed_at, self._probe(request, accounting, terms))
+
+    @asynccontextmanager
+    async def _waiting_for_the_endpoint(self, request: ChatRequest, terms: BatchTerms) -> AsyncIterator[None]:
+        """Wrap a wait for the endpoint's health: if waiting does not help, pause the batch and raise `Halted`."""
+        try:
+            with self.interrupts.interruptible(terms.batch_id), self._counted(request.model):
+                yield
+        except EndpointBroken as broken:
+            await self.interrupts.pause(terms.batch_id, _pause_of(broken.pause, request.model, terms))
+            raise Halted from broken
+
+    def _probe(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> Probe:
+        """Return the probe of the endpoint for the model of a request; the item pays for its answers."""
+
+        async def probe() -> Reply:
+            await self.backpressure.clear_for_calls()
+            limiter = await self.limiters.of(request.model)
+            permit = await limiter.acquire(PROBE_TOKENS, batch=terms.batch_id, priority=terms.priority)
+            used = None
+            try:
+                reply = await self.llm.ask(probing(request))
+                used = reply.usage.total_tokens or None
+            finally:
+                await limiter.release(permit, used)
+            cost = cost_of(self.prices, request.model, reply)
+            if isinstance(reply, ChatAnswer) or reply.usage.total_tokens:
+                accounting.note(reply, cost)
+            self.measures.called(request.model, reply.kind.value if isinstance(reply, CallError) else "ok", reply, cost)
+            return reply
+
+        return probe
 
     async def _until_the_answer_can_be_kept(self, terms: BatchTerms) -> None:
         if self.backpressure.calls_wait:
@@ -236,13 +322,15 @@ class QuestionRunner:
             place.leave()  # there is no call
             raise
 
-    async def _admission(self, model: str, terms: BatchTerms, reservation: Reservation | None) -> Admission:
-        breaker = self._breakers[model]
-        if (admission := breaker.admit_at_once()) is not None:
+    async def _admission(
+        self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms, reservation: Reservation | None
+    ) -> Admission:
+        health = self._health[request.model]
+        if (admission := health.admit_at_once()) is not None:
             return admission
         try:
-            with self.interrupts.interruptible(terms.batch_id):
-                return await breaker.admit()
+            async with self._waiting_for_the_endpoint(request, terms):
+                return await health.admit(self._probe(request, accounting, terms))
         except BaseException:
             self.budget.give_back(reservation)  # there was no call
             raise
@@ -261,7 +349,7 @@ class QuestionRunner:
         characters = sum(len(message.content) for message in request.messages)
         estimate = self._estimates.of(operation, request.model, characters, request.max_tokens)
         try:
-            with self.interrupts.interruptible(terms.batch_id):
+            with self.interrupts.interruptible(terms.batch_id), self._counted(request.model):
                 await dialect_turn.wait()
                 since = perf_counter()
                 permit = await limiter.acquire(estimate, batch=terms.batch_id, priority=terms.priority)
@@ -302,10 +390,26 @@ class QuestionRunner:
         began = perf_counter()
         try:
             with self.interrupts.cuttable():
-                return await self.llm.ask(request)
+                async with self._free:
+                    return await self.llm.ask(request)
         except CutOff:  # the endpoint sees a client that hung up; it is unknown whether it charges for the call
             took = round(1000 * (perf_counter() - began))
-            return CallError(ErrorKind.CONNECTION, "cut off: the item was cancelled", latency_ms=took)
+            message = "cut off: the item was cancelled"
+            return CallError(ErrorKind.CONNECTION, message, latency_ms=took, obstacle=Obstacle.CUT)
+
+
+def probing(request: ChatRequest) -> ChatRequest:
+    """Return the small question that finds out whether the endpoint answers for the model of a request."""
+    return ChatRequest(
+        request.model,
+        (Message("user", "Answer with the JSON object {}"),),
+        "probe",
+        {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+        None,
+        PROBE_TOKENS // 2,
+        headers=request.headers,
+        timeout=PROBE_WITHIN,
+    )
 
 
 def _pause_of(pause: Pause, model: str, terms: BatchTerms) -> Pause:

@@ -4,8 +4,9 @@
 |---|---|---|---|
 | rate_limited | wait as requested, else `rate_limit_wait`; repeated without a limit or deadline | no | yes |
 | no capacity at the flex tier | ask again when there may be capacity, see `capacity` | no | no |
-| timeout, connection | exponential back-off with full jitter, within calls and deadline | yes | no |
-| server | back-off too, but wait as requested if there is a Retry-After | yes | only with a Retry-After |
+| timeout, connection, server, if the endpoint fails | wait until it answers, see `endpoint_health` | no | yes |
+| timeout, connection, if it answers | exponential back-off with full jitter, within calls and deadline | yes | no |
+| server, if it answers | back-off, or wait as requested by a Retry-After | yes | only with a Retry-After |
 | truncated | ask once more, with a larger token budget | yes | no |
 | empty, malformed, invalid | ask once more, with a description of the defect | yes | no |
 | unusable or truncated, and the request format has changed | repeat the original question | yes | no |

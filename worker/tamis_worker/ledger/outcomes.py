@@ -10,10 +10,11 @@ from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tamis_schemas import Cut, ErrorKind, FieldsResult, ItemStatus, PanelResult, Provenance
+from tamis_schemas.ledger import results
 
 from ..operations import Decided, Failure
 from .claims import Claim, item_keys
@@ -187,6 +188,18 @@ async def record(
         written = item_keys(await connection.execute(_RECORD, rows))
     known.committed(prompts, (batch_id for batch_id, _ in written))
     return [o.claim.key in written for o in outcomes]
+
+
+async def latest_errors(engine: AsyncEngine, batch_id: UUID, limit: int) -> Sequence[ErrorKind | None]:
+    """Return the error kinds of a batch's latest results with calls, the newest first; None for a decided item.
+
+    Raise `LedgerUnavailable`.
+    """
+    c = results.c
+    asked = (c.error_kind.is_(None)) | (c.error_kind != ErrorKind.NO_CONTENT)
+    statement = select(c.error_kind).where(c.batch_id == batch_id, asked).order_by(c.created_at.desc()).limit(limit)
+    async with transaction(engine) as connection:
+        return [kind and ErrorKind(kind) for kind in (await connection.execute(statement)).scalars()]
 
 
 def refused(outcome: ClaimOutcome, why: str) -> tuple[ClaimOutcome, ClaimOutcome]:

@@ -9,7 +9,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from importlib.metadata import version
 from typing import Any
@@ -27,6 +27,7 @@ from tamis_schemas.batches import wire
 from ..celery_adapter.item_strategy import ItemStrategy
 from ..engine.backpressure import Backpressure, RequiredServer
 from ..engine.capacity import Capacity
+from ..engine.endpoint_health import EndpointFault
 from ..engine.group_commit import GroupCommit
 from ..event_loop.loop import BackgroundTasks, wait_within
 from ..ledger import recovery
@@ -63,6 +64,7 @@ class Vitals:
     limiters: Limiters
     capacity: Capacity
     backpressure: Backpressure
+    faults: Callable[[], Mapping[str, EndpointFault]]  # by model
     _: KW_ONLY
     concurrency: int
     answer_within: float
@@ -130,6 +132,9 @@ class Vitals:
             return _Doing(WorkerState.STOPPING), self._stopping
         if (trouble := self.backpressure.trouble) is not None:
             return _Doing(WorkerState.HOLDING_BACK, trouble.reason), trouble.since
+        if self.deliveries.evaluating and (faults := self.faults()):
+            model, fault = min(faults.items(), key=lambda entry: entry[1].since)
+            return _Doing(WorkerState.WAITING, f"the endpoint fails for {model}: {fault.error.message}"), fault.since
         if self.deliveries.evaluating and (blocked := self.limiters.blocked()):
             return _Doing(WorkerState.WAITING, f"the endpoint lets nobody ask {', '.join(sorted(blocked))}"), None
         if (waiting := self.capacity.waiting) and waiting >= self.deliveries.evaluating:

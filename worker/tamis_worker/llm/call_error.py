@@ -41,6 +41,9 @@ CODES = {
     "exceed_context_size_error": ErrorKind.CONTEXT_LENGTH,  # llama.cpp, as the type
     "content_filter": ErrorKind.CONTENT_FILTER,  # Azure, of the prompt
     "content_policy_violation": ErrorKind.CONTENT_FILTER,
+    # Status 400 of Groq: this answer did not follow the schema, another one may.
+    "json_validate_failed": ErrorKind.MALFORMED,
+    "tool_use_failed": ErrorKind.MALFORMED,
     "model_not_found": ErrorKind.MODEL_NOT_FOUND,
     "invalid_api_key": ErrorKind.AUTHENTICATION,
     # Status 429, but waiting does not help: the quota must be paid.
@@ -56,7 +59,10 @@ _TOO_LONG = re.compile(
 )
 _NO_MODEL = re.compile(r"model.{1,200}(does not exist|not found)|not a valid model", re.IGNORECASE | re.DOTALL)
 _BAD_KEY = re.compile(r"api.?key.{0,20}(not valid|invalid)|(invalid|incorrect).{0,5}api.?key", re.IGNORECASE)
+# LiteLLM and Azure wrap the code of a filter in a text.
+_FILTERED = re.compile(r"content.?policy.?violation|content management policy|responsible.?ai.?policy", re.IGNORECASE)
 MESSAGES = (
+    (_FILTERED, ErrorKind.CONTENT_FILTER),
     (_TOO_LONG, ErrorKind.CONTEXT_LENGTH),  # also with 429: larger than the tokens of a minute
     (_NO_MODEL, ErrorKind.MODEL_NOT_FOUND),
     (_BAD_KEY, ErrorKind.AUTHENTICATION),

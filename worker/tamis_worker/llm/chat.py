@@ -88,11 +88,13 @@ class ChatAnswer:
 
 
 class Obstacle(StrEnum):
-    """The reason why there was no connection, if known."""
+    """The reason why a call did not reach the model, if known."""
 
     NAME = "name"  # the host is unknown
     REFUSED = "refused"  # no server listens there
     TLS = "tls"
+    PAGE = "page"  # a page of HTML with status 200, for example to sign in
+    CUT = "cut"  # the call was cut off here, because its item was cancelled
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import Any
 from tamis_schemas import ErrorKind, Usage
 
 from .call_error import cleaned, of_answer
-from .chat import CallError, ChatAnswer, Reply
+from .chat import CallError, ChatAnswer, Obstacle, Reply
 
 # No call has so many tokens. Larger numbers are read as this one: for 1,000,000 items (TAMIS_MAX_ITEMS) of 40 calls the
 # sum is 4 x 10^18, which fits into 64 bits.
@@ -40,6 +40,10 @@ _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,500})</title", re.IGNORECASE)
 _CONTENT_PARTS = (None, "text", "output_text")  # others are thoughts, sources or pictures
 _PART = {"type", "text"}  # the names in a part
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+
+# The finish reasons of OpenAI, and of Gemini and Anthropic, which gateways pass on.
+FILTERED = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "blocklist", "spii"})
+CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
 
 END = "[DONE]"
 CHOICES = ("choices", "error")  # the fields of a chunk that are merged, not copied
@@ -200,14 +204,14 @@ def _of_choice(choice: Mapping[str, Any] | None, model: str, usage: Usage, tier:
     finish_reason = _name(choice.get("finish_reason")) or "stop"
     if refusal := message.get("refusal") or _parts(message.get("content"), "refusal"):
         return failed(ErrorKind.REFUSED, f"the model refuses: {cleaned(str(refusal), api_key)}")
-    if finish_reason == "content_filter":
+    if finish_reason.lower() in FILTERED:
         return failed(ErrorKind.CONTENT_FILTER, "the content filter held the answer back")
     content = _parts(message.get("content"), "text")
     calls = _tool_calls(message)
     if not content.strip() and len(calls) == 1:
         content = calls[0]
     thoughts_alone = not content.strip() and not calls and _thinks(message)
-    if finish_reason == "length":
+    if finish_reason.lower() in CUT_OFF:
         tokens = usage.completion_tokens
         if thoughts_alone:  # not EMPTY: a larger budget helps
             why = f"only thoughts came, and no answer: the whole budget went there ({tokens} tokens)"
@@ -239,7 +243,7 @@ def _unreadable(text: str, content_type: str, why: str, api_key: str) -> CallErr
         title = _TITLE.search(text[:HTML_HEAD])
         shown = f" with the title {cleaned(title[1], api_key)[:SHOWN]!r}" if title and title[1].strip() else ""
         why = f"a page of HTML{shown}; does TAMIS_LLM_BASE_URL end in /v1?"
-        return CallError(ErrorKind.SERVER, f"the endpoint answered {why}", 200)
+        return CallError(ErrorKind.SERVER, f"the endpoint answered {why}", 200, obstacle=Obstacle.PAGE)
     if not text:
         return CallError(ErrorKind.SERVER, "the endpoint answered nothing", 200)
     if is_stream(text, content_type):

@@ -26,6 +26,7 @@ from ..engine.cache import Cache
 from ..engine.capacity import Capacity
 from ..engine.conversation import CallPolicy
 from ..engine.evaluate import Evaluator, Return, Writers
+from ..engine.failure_streaks import FailureStreaks
 from ..engine.group_commit import GroupCommit
 from ..engine.question_runner import QuestionRunner
 from ..ledger.batches import BatchConfigCache, pause_batch
@@ -33,7 +34,7 @@ from ..ledger.cancellations import cancel_items, give_back
 from ..ledger.claims import Claims, HeldClaims, cancelled
 from ..ledger.connection import LedgerEngines
 from ..ledger.dialects import LedgerDialects
-from ..ledger.outcomes import KnownPrompts, record
+from ..ledger.outcomes import KnownPrompts, latest_errors, record
 from ..ledger.spending import Spending
 from ..limiter.limiter import Limiters, Limits
 from ..llm.api_key import key_source
@@ -118,6 +119,7 @@ class EvaluationStack:
             capacity=self.capacity,
             server=EndpointAddress.of(settings.endpoint),
             measures=measures,
+            connections=2 * settings.concurrency,
         )
         self.held = HeldClaims()
         claims = Claims(ledger.statements, worker=worker_id, held=self.held)
@@ -135,6 +137,7 @@ class EvaluationStack:
             self.runner,
             self.interrupts,
             self.held,
+            FailureStreaks(partial(latest_errors, ledger.statements), settings.unusable_answers),
             default_model=settings.default_model,
             policy=policy,
             redact=redact,

@@ -98,7 +98,7 @@ class Runtime:
             stop_within=settings.longest_call + STOP_GRACE,
             backpressure=backpressure,
             tell_refused=probe.noticed,
-            standing_aside=lambda: self.evaluation.capacity.waiting,
+            standing_aside=lambda: self.evaluation.runner.held_up,
             foreign_taken=lambda: self.foreign.taken,
             foreign_held=lambda: self.foreign.held,
             cancel=lambda key, cut: self.evaluation.interrupts.cancel(key, cut=cut),
@@ -116,6 +116,7 @@ class Runtime:
             self.evaluation.limiters,
             self.evaluation.capacity,
             backpressure,
+            lambda: self.evaluation.runner.faults,
             concurrency=settings.concurrency,
             answer_within=min(BROKER_ANSWERS_WITHIN, settings.stalled_after_seconds / 6),
         )

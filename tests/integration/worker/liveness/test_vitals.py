@@ -13,6 +13,7 @@ from tamis_producer.transport.broker import make_app
 from tamis_worker.celery_adapter.item_strategy import ItemStrategy
 from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.engine.capacity import Capacity
+from tamis_worker.engine.endpoint_health import EndpointFault
 from tamis_worker.engine.group_commit import GroupCommit
 from tamis_worker.engine.item_end import NoOutcome
 from tamis_worker.event_loop.loop import BackgroundTasks, LoopThread
@@ -36,6 +37,7 @@ class Process:
         self.background = BackgroundTasks()
         self.commits: list[GroupCommit[int, None]] = []
         self.now = 1000.0
+        self.faults: dict[str, EndpointFault] = {}
         self.backpressure = Backpressure(clock=lambda: self.now)
         redis = fakeredis.FakeAsyncRedis()
         limits = Limits(rpm=None, tpm=None, concurrency=4)
@@ -50,6 +52,7 @@ class Process:
             self.limiters,
             self.capacity,
             self.backpressure,
+            lambda: self.faults,
             concurrency=8,
             answer_within=0.2,
         )

@@ -13,6 +13,7 @@ from tamis_worker.engine.attempt import (
     Attempt,
     CallOutcome,
     Done,
+    Doubt,
     EndpointPause,
     Fail,
     Halt,
@@ -21,7 +22,7 @@ from tamis_worker.engine.attempt import (
     read_reply,
 )
 from tamis_worker.engine.retry import FORBIDDEN, REFUSALS, RetryPolicy
-from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Obstacle, Reply, Rung
 from tamis_worker.operations import Failure, InvalidAnswer
 
 POLICY = RetryPolicy(max_calls=4, deadline=100.0, base=1.0, cap=60.0, rate_limit_wait=5.0)
@@ -60,8 +61,14 @@ def steps(*replies: Reply | CallOutcome[bool], policy: RetryPolicy = POLICY, wor
     found: list[Step[bool]] = []
     for reply in replies:
         assert not found or not isinstance(found[-1], Done | Fail | Halt)
-        found.append(attempt.next(reply if isinstance(reply, CallOutcome) else outcome(reply)))
+        found.append(following(attempt, reply if isinstance(reply, CallOutcome) else outcome(reply)))
     return found
+
+
+def following(attempt: Attempt[bool], ended: CallOutcome[bool]) -> Step[bool]:
+    """The step after a call; the endpoint answers other calls."""
+    step = attempt.next(ended)
+    return attempt.next_after_doubt(own_fault=True) if isinstance(step, Doubt) else step
 
 
 def failed(kind: ErrorKind) -> Fail:
@@ -221,7 +228,7 @@ def test_a_question_takes_its_calls_that_count_and_the_waits_between_and_no_wait
         outcome(error(SERVER, after=30.0), seconds=1.0),  # everybody waits: not this item's time
         outcome(answer(), seconds=2.0),
     ):
-        attempt.next(one)
+        following(attempt, one)
         took.append(attempt.took)
     assert took == [0.0, 10.0, 11.5, 13.5]  # 10 + 0.5 + 1 = 11.5
 
@@ -259,7 +266,7 @@ def run(outcomes: Iterable[CallOutcome[bool]], policy: RetryPolicy) -> tuple[lis
     for one in outcomes:
         if isinstance(found[-1], Done | Fail | Halt):
             break
-        found.append(attempt.next(one))
+        found.append(following(attempt, one))
     return found, attempt.took
 
 
@@ -318,3 +325,37 @@ def test_only_a_usable_answer_is_used_and_a_call_is_the_question_itself_or_its_r
             assert len(ask.request.messages) in (1, 3)
             assert replace(ask.request, messages=REQUEST.messages, max_tokens=100) == REQUEST
             assert ask.request.max_tokens in (100, 200)
+
+
+@pytest.mark.parametrize("kind", [TIMEOUT, ErrorKind.CONNECTION, SERVER])
+def test_a_fault_of_the_endpoint_takes_no_call_and_no_time_however_often_it_comes(kind: ErrorKind) -> None:
+    attempt: Attempt[bool] = Attempt(REQUEST, POLICY)
+    for _ in range(50):
+        assert isinstance(attempt.next(outcome(error(kind, after=30.0), seconds=90.0)), Doubt)
+        assert attempt.next_after_doubt(own_fault=False) == ANEW
+    assert attempt.took == 0.0
+    assert following(attempt, outcome(answer())) == Done(True, answer())
+
+
+def test_a_call_that_was_cut_off_here_is_no_doubt_about_the_endpoint() -> None:
+    attempt: Attempt[bool] = Attempt(REQUEST, POLICY)
+    assert isinstance(attempt.next(outcome(replace(error(ErrorKind.CONNECTION), obstacle=Obstacle.CUT))), Wait)
+
+
+def test_without_a_doubtful_call_there_is_no_step_after_it() -> None:
+    with pytest.raises(ValueError, match="no doubtful call"):
+        Attempt[bool](REQUEST, POLICY).next_after_doubt(own_fault=True)
+
+
+@pytest.mark.parametrize("content", ['{"value": tr', '```json\n{"value": true', '<think>So</think>{"value": '])
+def test_an_answer_that_ends_in_the_middle_is_cut_off_whatever_its_finish_reason_says(content: str) -> None:
+    cut = replace(answer(content), rung=Rung.STRICT)
+    read = read_reply(cut, SCHEMA, parse)
+    assert isinstance(read, CallError)
+    assert (read.kind, read.usage, read.rung, read.content) == (TRUNCATED, cut.usage, cut.rung, content)
+    assert steps(cut, answer()) == [LARGER, Done(True, answer())]
+
+
+def test_a_sampling_failure_is_asked_about_once_more() -> None:
+    failed_schema = CallError(ErrorKind.MALFORMED, "400: Failed to generate JSON", status=400)
+    assert steps(failed_schema, answer()) == [ANEW, Done(True, answer())]

@@ -9,7 +9,7 @@ import pytest
 from tamis_schemas import Filter, Pause, Prices, Usage
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
 from tamis_worker.engine.call_accounting import CallAccounting
-from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
+from tamis_worker.engine.endpoint_health import EndpointHealth
 from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
@@ -71,7 +71,7 @@ class Asking:
         e = self.endpoint
         self.runner = QuestionRunner(
             *(e, e, RetryPolicy(max_calls=5, deadline=900.0, base=1.0, cap=60.0), self.interrupts, e, e, Prices({})),
-            breaker=lambda: KeyCircuitBreaker(spacing=0.0),
+            new_health=lambda: EndpointHealth(spacing=0.0, grace=0.0),
         )
 
     async def begin(self) -> "asyncio.Task[object]":

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -12,6 +12,7 @@ from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
 from tamis_worker.engine.conversation import CallPolicy
 from tamis_worker.engine.evaluate import Evaluator, Writers
+from tamis_worker.engine.failure_streaks import FailureStreaks
 from tamis_worker.engine.item_end import ItemDecided, ItemEnd, NoOutcome
 from tamis_worker.engine.retry import RetryPolicy
 from tamis_worker.ledger.batches import BatchTerms
@@ -66,6 +67,10 @@ def evaluator(
 
     configs: Any = SimpleNamespace(of=of)
     asked: Any = runner or Runner()
+
+    async def no_results(batch_id: UUID, limit: int) -> list[ErrorKind | None]:
+        return []
+
     return Evaluator(
         Writers(
             claims=writer(claim or Claim(KEY, fence=1, item_id="r3", payload=payload)),
@@ -77,6 +82,7 @@ def evaluator(
         asked,
         interrupts or stopping(False),
         HeldClaims(),
+        FailureStreaks(no_results, 20),
         default_model="m",
         policy=POLICY,
         backpressure=backpressure or Backpressure(),

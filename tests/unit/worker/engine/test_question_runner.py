@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import repeat
 from math import log
 from typing import Any
 from uuid import UUID, uuid4
@@ -16,12 +17,12 @@ from tamis_schemas import ErrorKind, EvaluationResult, Filter, Pause, PauseKind,
 from tamis_worker.engine.backpressure import Backpressure, RequiredServer
 from tamis_worker.engine.batch_interrupts import BatchInterrupts, Halted
 from tamis_worker.engine.call_accounting import MOST_DEVIATIONS, CallAccounting
-from tamis_worker.engine.key_circuit_breaker import KeyCircuitBreaker
+from tamis_worker.engine.endpoint_health import EndpointHealth
 from tamis_worker.engine.question_runner import QuestionRunner
 from tamis_worker.engine.retry import REFUSALS, RetryPolicy
 from tamis_worker.ledger.answers import KeptAnswer
 from tamis_worker.ledger.batches import BatchTerms
-from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Reply
+from tamis_worker.llm.chat import CallError, ChatAnswer, ChatRequest, Message, Obstacle, Reply
 from tamis_worker.llm.llm import LearnResult
 from tamis_worker.llm.shared_dialects import DialectTurn, SharedDialects
 from tamis_worker.operations import Decided, Failure, InvalidAnswer
@@ -32,6 +33,7 @@ TERMS = BatchTerms(uuid4(), Filter(criteria="Is it?"), model=None)
 REQUEST = ChatRequest("m", (Message("user", "Is it?"),), "filter", {}, 0.0, 100)
 USEFUL = '{"value": true}'
 PAID = Usage(prompt_tokens=10, completion_tokens=5)
+DOWN = CallError(ErrorKind.SERVER, "500", status=500)
 
 
 def answer(content: str = USEFUL, latency_ms: int = 0) -> ChatAnswer:
@@ -54,6 +56,8 @@ class Endpoint:
     def __init__(self, replies: Iterable[Reply]) -> None:
         self._replies: Iterator[Reply] = iter(replies)
         self.calls: list[ChatRequest] = []
+        self.probes = 0
+        self.probed: list[Reply] = []  # to probes, in order; further probes are answered
         self.learned: list[LearnResult] = []  # from the replies, in order; nothing from those beyond
         self.permits = 0
         self.slept = 0.0
@@ -68,6 +72,9 @@ class Endpoint:
         return self.learned.pop(0) if self.learned else LearnResult()
 
     async def ask(self, request: ChatRequest) -> Reply:
+        if request.schema_name == "probe":
+            self.probes += 1
+            return self.probed.pop(0) if self.probed else answer("{}")
         self.calls.append(request)
         return next(self._replies)
 
@@ -120,7 +127,7 @@ class Asking:
             e,
             Prices({}),
             sleep=e.sleep,
-            breaker=lambda: KeyCircuitBreaker(spacing=0.0),
+            new_health=lambda: EndpointHealth(spacing=0.0, grace=0.0),
         )
 
     async def _pause(self, batch_id: UUID, pause: Pause) -> bool:
@@ -211,8 +218,7 @@ def test_the_deviations_of_an_item_are_kept_once_each_and_so_many_at_most() -> N
 
 async def test_a_rate_limit_costs_no_call_and_no_time_however_often_it_comes() -> None:
     limited = CallError(ErrorKind.RATE_LIMITED, "429", status=429, retry_after=600.0)
-    down = CallError(ErrorKind.SERVER, "500", status=500)
-    asking = Asking([*[limited] * 50, down, answer()])  # the 51st call is the first that counts
+    asking = Asking([*[limited] * 50, DOWN, answer()])  # the 51st call is the first that counts
     assert await asking.ask() is True
     assert len(asking.endpoint.calls) == 52
     assert asking.endpoint.blocked == 50 * 600.0
@@ -233,6 +239,45 @@ async def test_of_500_items_at_once_three_burn_a_call_for_a_wrong_key() -> None:
     assert all(isinstance(one, Halted) for one in ended)
     assert len(asking.endpoint.calls) == REFUSALS
     assert len(asking.pauses) == 1
+
+
+class Outage(Endpoint):
+    """Fails until the sixth probe."""
+
+    async def ask(self, request: ChatRequest) -> Reply:
+        await super().ask(request)
+        await asyncio.sleep(0)
+        return DOWN if self.probes < 6 else answer()
+
+
+async def test_an_outage_fails_no_item_and_no_call_is_made_until_it_is_over() -> None:
+    asking = Asking([])
+    asking.endpoint.__class__ = Outage
+    asking.endpoint._replies = repeat(DOWN)
+    told: list[ErrorKind] = []
+    ended = await asyncio.gather(*(asking.ask(CallAccounting(retried=told.append)) for _ in range(500)))
+    assert ended == [True] * 500
+    assert len(asking.endpoint.calls) == 500 + len(told) <= 503  # at most three failed before the first probe
+    assert (asking.endpoint.probes, set(told)) == (6, {ErrorKind.SERVER})
+    assert asking.endpoint.permits == 0
+
+
+async def test_an_endpoint_that_waiting_does_not_mend_pauses_the_batch_and_gives_the_items_back() -> None:
+    page = CallError(ErrorKind.SERVER, "a page of HTML", status=200, obstacle=Obstacle.PAGE)
+    asking = Asking([page] * 500)
+    asking.endpoint.probed = [page] * 500
+    ended = await asyncio.gather(*(asking.ask() for _ in range(500)), return_exceptions=True)
+    assert all(isinstance(end, Halted) for end in ended)
+    assert asking.pauses == [Pause(kind=PauseKind.ENDPOINT, message="a page of HTML")]
+    assert len(asking.endpoint.calls) <= 3
+    assert asking.endpoint.permits == 0
+
+
+async def test_a_probe_that_is_answered_is_in_the_bill_of_the_item_that_waits() -> None:
+    asking, accounting = Asking([DOWN, answer()]), CallAccounting()
+    asking.endpoint.probed = [DOWN, answer("{}")]
+    assert await asking.ask(accounting) is True
+    assert (accounting.calls, accounting.usage) == (3, PAID + PAID)
 
 
 async def test_a_stumbling_key_server_fails_nothing() -> None:
@@ -334,7 +379,7 @@ def test_no_sequence_of_errors_makes_a_question_cost_more_than_its_bounds(
     refused = [one for one in made if isinstance(one, CallError) and one.everyone]
     assert len(refused) <= REFUSALS
     assert len(made) - len(unpaid) - len(refused) <= policy.max_calls
-    assert accounting.calls == len(made)
+    assert accounting.calls == len(made) + asking.endpoint.probes
     assert accounting.longest < policy.deadline + LONGEST_CALL
     assert asking.endpoint.slept <= policy.deadline
     assert asking.endpoint.permits == 0
@@ -381,7 +426,7 @@ def asker_with(ledger: Ledger, endpoint: Any) -> tuple[QuestionRunner, BatchInte
         *(e, e, POLICY, interrupts, e, e, Prices({})),
         backpressure=ledger.backpressure,
         sleep=e.sleep,
-        breaker=lambda: KeyCircuitBreaker(spacing=0.0),
+        new_health=lambda: EndpointHealth(spacing=0.0, grace=0.0),
     )
     return asker, interrupts
 

@@ -1,0 +1,57 @@
+"""Items that wait for one model take no place from items of another model on the same workers."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from llm_double.script import Fault, Kind
+from stage import abstracts, wait_until
+from stage.fault_house import CONCURRENCY, ONCOLOGY, FaultHouse, fault_house
+from stage.storm import attempts
+from tamis_schemas import Priority
+
+pytestmark = pytest.mark.chaos
+
+WITHIN = 2.0  # s for 40 items of the model that answers, beside what they take alone
+HELD_UP = 200  # items of the model that does not answer: more than the workers have places
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultHouse]:
+    with fault_house(tmp_path_factory.mktemp("models"), item_deadline="5", max_calls="2", shard_size="500") as house:
+        yield house
+
+
+@pytest.mark.parametrize(
+    ("fault", "priority"),
+    [
+        (Fault(Kind.RATE_LIMITED, retry_after="34718", model="away"), Priority.NORMAL),
+        (Fault(Kind.RATE_LIMITED, retry_after="34718", model="also-away"), Priority.HIGH),
+        (Fault(Kind.SERVER_ERROR, model="broken"), Priority.NORMAL),
+    ],
+    ids=["rate limit", "rate limit, high priority", "outage"],
+)
+def test_a_batch_of_another_model_is_decided_at_once(house: FaultHouse, fault: Fault, priority: Priority) -> None:
+    house.double.reset()
+    house.double.script(latency=0.2, faults=[fault])
+    alone = seconds_of_40(house, f"alone-{fault.model}", priority)
+    held = house.client.submit(ONCOLOGY, abstracts(HELD_UP), model=fault.model, priority=Priority.HIGH)
+    full = len(house.workers) * CONCURRENCY
+    wait_until(lambda: held.status().counts.running >= full, within=30, what="all places of the workers are taken")
+    both = f"{len(house.workers)} workers are waiting: "
+    wait_until(lambda: (held.status().waits_for or "").startswith(both), within=30, what="both workers know it")
+    beside = seconds_of_40(house, f"beside-{fault.model}", priority)
+    counts = held.status().counts
+    assert (counts.failed, counts.decided) == (0, 0)
+    assert attempts(house, held) == {1}
+    held.cancel()
+    assert beside - alone <= WITHIN, (alone, beside)
+
+
+def seconds_of_40(house: FaultHouse, model: str, priority: Priority) -> float:
+    """How long 40 items of a model take."""
+    began = time.monotonic()
+    batch = house.client.submit(ONCOLOGY, abstracts(40), model=model, priority=priority)
+    assert batch.wait(timeout=60).decided == 40
+    return time.monotonic() - began

@@ -1,0 +1,257 @@
+"""The health of an endpoint for one model: whether it answers, and accepts the key; and the cause of failures.
+
+| outcome of a call | endpoint unknown | endpoint answers | endpoint fails |
+|---|---|---|---|
+| an answer, an error of its record, 429 | it answers | it answers | it answers: all calls go on |
+| key, quota or model refused | one call at a time, `spacing` apart | the same | the same |
+| connection, time-out, 5xx, no JSON | `FAULTS` in a row: it fails | the same | the next probe comes later |
+| the same, of a probe | it fails | it fails | the next probe comes later |
+
+The endpoint is unknown at the start, after a refusal, and after a minute without an answer. Then one trial call at a
+time is made, so a wrong key or an unknown model costs few calls.
+
+While the endpoint fails, no call of an item is made. A probe is a small question; one at a time is asked, at growing
+intervals, until it is answered.
+
+A failed call is the endpoint's fault if a later probe fails too, and the item's own if the endpoint answers. An
+endpoint's fault never counts against an item.
+"""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tamis_schemas import ErrorKind, Pause, PauseKind
+
+from ..event_loop.loop import wait_within
+from ..llm.chat import CallError, ChatAnswer, Obstacle, Reply
+from .retry import TRANSIENT
+
+# All times are in seconds.
+PATIENCE = 3.0  # an endpoint refuses a key at once, so waiting for a trial call ends after this time
+SPACING = 0.5  # between a refusal and the next trial, so that a brief fault of a key server pauses nothing
+FRESH = 60.0  # an older answer does not show the present state of the key
+GRACE = 1.0  # for other calls to be answered, before a probe is asked about a failure
+FAULTS = 3  # failed calls in a row, without an answer between, after which the endpoint fails
+LONGEST_INTERVAL = 4.0  # between two probes
+RECENT = 5.0  # a failure older than this is confirmed by a probe before a batch is paused for it
+UNKNOWN_NAME = 60.0  # a name that is unknown for this time is wrong: before that, its server may be at fault
+
+Probe: TypeAlias = Callable[[], Awaitable[Reply]]
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointFault:
+    """The failure of an endpoint."""
+
+    error: CallError  # of the latest failed call
+    since: float  # the first failed call's end, by the loop's clock
+
+    def heals(self, now: float) -> bool:
+        """Return whether the fault may end by itself."""
+        match self.error.obstacle:
+            case Obstacle.TLS | Obstacle.PAGE:
+                return False
+            case Obstacle.NAME:
+                return now - self.since < UNKNOWN_NAME
+            case _:
+                return True
+
+
+class EndpointBroken(Exception):
+    """The endpoint fails, and waiting does not help: pause the batch."""
+
+    def __init__(self, fault: EndpointFault) -> None:
+        super().__init__(fault.error.message)
+        self.pause = Pause(kind=PauseKind.ENDPOINT, message=fault.error.message)
+
+
+class EndpointHealth:
+    """The health of an endpoint for one model; one per worker process, on one event loop."""
+
+    def __init__(
+        self, *, patience: float = PATIENCE, spacing: float = SPACING, fresh: float = FRESH, grace: float = GRACE
+    ) -> None:
+        self._patience = patience
+        self._spacing = spacing
+        self._fresh = fresh
+        self._grace = grace
+        self._closed_until = -math.inf  # by the loop's clock; after an answer since the last refusal
+        self._refused = 0  # calls ever; shows whether there was a refusal since a call began
+        self._in_a_row = 0
+        self._forbidden = 0  # in a row, possibly the fault of an item
+        self._next_trial = 0.0  # earliest time, by the loop's clock
+        self._trial: Admission | None = None  # half open: the trial call
+        self._faults = 0  # failed calls in a row
+        self._first_fault = 0.0  # the end of the first of them
+        self._failed_at = -math.inf  # the end of the latest failed call
+        self._probe_failed_at = -math.inf
+        self._answered = -math.inf  # the latest begin of a call that the endpoint answered
+        self._next_probe = 0.0
+        self._probing = asyncio.Lock()  # first come, first served: its holder probes, the others wait
+        self._moved = asyncio.Event()  # set and replaced at every change
+        self.fault: EndpointFault | None = None  # the present one
+
+    @property
+    def state(self) -> str:
+        """The state of the circuit breaker: closed, half open (a trial call is in flight) or open; only on the loop."""
+        if self._is_closed():
+            return "closed"
+        return "open" if self._trial is None else "half open"
+
+    def admit_at_once(self) -> "Admission | None":
+        """Return the admission of a call if the endpoint answers and accepts the key, else None."""
+        return Admission(self) if self._is_closed() else None
+
+    async def admit(self, probe: Probe) -> "Admission":
+        """Wait until the endpoint does not fail, and no trial call is in flight; return the admission.
+
+        A trial call is waited for at most `patience` seconds. `probe` asks the endpoint a small question. Raises
+        `EndpointBroken`.
+        """
+        while not self._is_closed() and (self.fault is not None or self._trial is not None):
+            if self.fault is not None:
+                await self._until_it_answers(probe, -math.inf)
+                continue
+            assert self._trial is not None  # noqa: S101 - the loop's condition
+            left = self._trial.began + self._patience - _now() if self._trial.began else None
+            if left is not None and left <= 0:
+                return Admission(self)
+            await wait_within(self._moved, left)
+        admission = Admission(self)
+        if not self._is_closed():
+            self._trial = admission
+            try:
+                await asyncio.sleep(max(0.0, self._next_trial - _now()))
+            except asyncio.CancelledError:
+                self._leave(admission)
+                raise
+        return admission
+
+    async def is_own_fault(self, failed_at: float, probe: Probe) -> bool:
+        """Return, once the endpoint answers, whether a call that failed at this time failed by its own fault.
+
+        Other calls have a second to be answered; then `probe` asks. Raises `EndpointBroken`.
+        """
+        until = _now() + self._grace
+        while self.fault is None and self._answered < failed_at and (left := until - _now()) > 0:
+            await wait_within(self._moved, left)
+        await self._until_it_answers(probe, failed_at)
+        return self._probe_failed_at < failed_at
+
+    async def _until_it_answers(self, probe: Probe, since: float) -> None:
+        """Probe until a call that began after `since` was answered, and the endpoint does not fail."""
+        while self.fault is not None or self._answered < since:
+            async with self._probing:
+                if self.fault is None and self._answered >= since:
+                    return
+                if self.fault is not None and _now() - self._failed_at < RECENT and not self.fault.heals(_now()):
+                    raise EndpointBroken(self.fault)
+                await asyncio.sleep(max(0.0, self._next_probe - _now()))
+                began = _now()
+                reply = await probe()
+                if self._note_fault(reply, began) and began >= self._answered:
+                    self._probe_failed_at = self._failed_at
+                    self._fail(reply)
+
+    def _record(self, reply: Reply, refused_before: int, began: float) -> int:
+        if self._note_fault(reply, began):
+            if self._faults >= FAULTS:
+                self._fail(reply)
+            return 0
+        if isinstance(reply, ChatAnswer) or reply.status == 200:
+            self._forbidden = 0
+            if refused_before == self._refused:  # an older call does not show the present state of the key
+                self._in_a_row = 0
+                self._close()
+            return 0
+        if reply.everyone:
+            self._refused += 1
+            self._in_a_row += 1
+            self._closed_until = -math.inf
+            self._next_trial = _now() + self._spacing
+            return self._in_a_row
+        if reply.kind is ErrorKind.PERMISSION:
+            self._forbidden += 1
+            return self._forbidden
+        if reply.kind not in TRANSIENT and self._in_a_row == 0:
+            self._close()  # the endpoint accepted the key, but not the request
+        return 0
+
+    def _note_fault(self, reply: Reply, began: float) -> bool:
+        """Record whether the endpoint answered; return True if the call failed by a fault of the endpoint, perhaps."""
+        if isinstance(reply, CallError) and reply.obstacle is Obstacle.CUT:
+            return False
+        if isinstance(reply, ChatAnswer) or reply.kind not in TRANSIENT:
+            self._faults = 0
+            self._answered = max(self._answered, began)
+            if began > self._failed_at:
+                self.fault = None
+            self._move()
+            return False
+        if began < self._answered:
+            return True  # an older call: the endpoint has answered since
+        self._failed_at = _now()
+        self._faults += 1
+        if self._faults == 1:
+            self._first_fault = self._failed_at
+        return True
+
+    def _fail(self, reply: Reply) -> None:
+        assert isinstance(reply, CallError)  # noqa: S101 - an answer is no fault
+        interval = min(LONGEST_INTERVAL, self._spacing * 2.0 ** min(self._faults - 1, 8))
+        self._next_probe = _now() + max(interval, min(reply.retry_after or 0.0, FRESH))
+        self.fault = EndpointFault(reply, self._first_fault)
+        self._move()
+
+    def _is_closed(self) -> bool:
+        return self.fault is None and _now() < self._closed_until
+
+    def _close(self) -> None:
+        was_closed = self._is_closed()
+        self._closed_until = _now() + self._fresh
+        if not was_closed:
+            self._move()
+
+    def _leave(self, admission: "Admission") -> None:
+        if self._trial is admission:
+            self._trial = None
+            self._move()
+
+    def _move(self) -> None:
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+
+class Admission:
+    """The right to make one call; the end of its context admits the next call."""
+
+    __slots__ = ("_health", "_refused_before", "began")
+
+    def __init__(self, health: EndpointHealth) -> None:
+        self._health = health
+        self._refused_before = 0
+        self.began = 0.0  # by the loop's clock; 0: not yet begun
+
+    def __enter__(self) -> "Admission":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._health._leave(self)
+
+    def begin(self) -> None:
+        """Record that the call begins."""
+        self._refused_before = self._health._refused
+        self.began = _now()
+        if self._health._trial is self:
+            self._health._move()  # the waiting calls can measure their patience from now on
+
+    def record(self, reply: Reply) -> int:
+        """Record the reply; return how many calls of the process in a row were refused like this one, or 0."""
+        return self._health._record(reply, self._refused_before, self.began)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,75 @@
+"""The pause of a batch whose items all fail: no cause makes more than a few of them fail before people look.
+
+Each process counts the failed items of a batch in a row. From the fifth on, it asks the ledger for the latest items of
+all processes. If as many as the limit failed in a row, the batch is paused, with the setting that may help.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from tamis_schemas import ErrorKind, LedgerUnavailable, Pause, PauseKind
+
+from ..operations import Decided, Failure
+
+ASK_FROM = 5  # failed items in a row, in one process
+UNCALLED = ErrorKind.NO_CONTENT  # the item's own: no model was asked
+
+LARGER_ANSWERS = "Raise TAMIS_MAX_OUTPUT_TOKENS, or lower TAMIS_REASONING_EFFORT"
+OTHER_REQUEST = "Set TAMIS_LOGPROBS to false if the endpoint knows no token probabilities; check TAMIS_LLM_BASE_URL"
+OTHER_MODEL = "Choose another model in TAMIS_MODEL"
+ADVICE = {
+    ErrorKind.TRUNCATED: LARGER_ANSWERS,
+    ErrorKind.EMPTY: LARGER_ANSWERS,
+    ErrorKind.SERVER: OTHER_REQUEST,
+    ErrorKind.INVALID_REQUEST: OTHER_REQUEST,
+    ErrorKind.TIMEOUT: "Raise TAMIS_CALL_TIMEOUT",
+    ErrorKind.CONTEXT_LENGTH: "Lower TAMIS_MAX_PROMPT_CHARS",
+    ErrorKind.MALFORMED: OTHER_MODEL,
+    ErrorKind.INVALID: OTHER_MODEL,
+}
+OTHERWISE = "`tamis doctor --endpoint` checks the endpoint"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class FailureStreaks:
+    """The failed items in a row, by batch; one per worker process, on its loop.
+
+    `latest` returns the error kinds of a batch's latest results, the newest first; None for a decided item. `limit`:
+    failed items in a row after which a batch is paused.
+    """
+
+    latest: Callable[[UUID, int], Awaitable[Sequence[ErrorKind | None]]]
+    limit: int
+    _failed: Counter[UUID] = field(init=False, default_factory=Counter)
+
+    async def after(self, batch_id: UUID, ended: Decided | Failure) -> Pause | None:
+        """Count a recorded end; return the pause of its batch if as many items as the limit failed in a row."""
+        if isinstance(ended, Decided):
+            self._failed.pop(batch_id, None)
+            return None
+        if ended.kind is UNCALLED:
+            return None
+        self._failed[batch_id] += 1
+        if self._failed[batch_id] < min(ASK_FROM, self.limit):
+            return None
+        try:
+            kinds = await self.latest(batch_id, self.limit)
+        except LedgerUnavailable as error:
+            log.debug("batch=%s: its latest results are not known: %s", batch_id, error)
+            return None
+        if len(kinds) < self.limit or None in kinds:
+            return None
+        self._failed.pop(batch_id)
+        return _pause(kinds, ended)
+
+
+def _pause(kinds: Sequence[ErrorKind | None], ended: Failure) -> Pause:
+    (kind, count), *_ = Counter(kinds).most_common(1)
+    advice = ADVICE.get(kind, OTHERWISE) if kind is not None else OTHERWISE
+    failed = f"the latest {len(kinds)} items failed, {count} of them with {kind}"
+    return Pause(kind=PauseKind.FAILURES, message=f"{failed}. {advice}. The last error: {ended.message}")
