@@ -80,7 +80,7 @@ def test_an_answer_older_than_the_setting_says_is_asked_for_anew_and_replaced(
 @pytest.mark.parametrize("kind", [Kind.REFUSAL, Kind.SERVER_ERROR, Kind.WRONG_SCHEMA, Kind.TRUNCATED])
 def test_an_error_is_never_kept(house: House, kind: Kind) -> None:
     client, double = house.client, house.fresh().double
-    double.script(faults=[Fault(kind)])
+    double.script(faults=[Fault(kind, contains="record number 0.")])
     assert client.submit(ONCOLOGY, abstracts(1)).wait(timeout=60).failed == 1
     double.script(faults=[])
     batch = client.submit(ONCOLOGY, abstracts(1))

@@ -34,6 +34,7 @@ PATIENCE = 3.0  # an endpoint refuses a key at once, so waiting for a trial call
 SPACING = 0.5  # between a refusal and the next trial, so that a brief fault of a key server pauses nothing
 FRESH = 60.0  # an older answer does not show the present state of the key
 GRACE = 1.0  # for other calls to be answered, before a probe is asked about a failure
+PROVEN = 10.0  # an answered probe shows for this time that the endpoint answers, if it does not fail
 FAULTS = 3  # failed calls in a row, without an answer between, after which the endpoint fails
 LONGEST_INTERVAL = 4.0  # between two probes
 RECENT = 5.0  # a failure older than this is confirmed by a probe before a batch is paused for it
@@ -88,6 +89,7 @@ class EndpointHealth:
         self._first_fault = 0.0  # the end of the first of them
         self._failed_at = -math.inf  # the end of the latest failed call
         self._probe_failed_at = -math.inf
+        self._probe_answered = -math.inf  # the begin of the latest answered probe
         self._answered = -math.inf  # the latest begin of a call that the endpoint answered
         self._next_probe = 0.0
         self._probing = asyncio.Lock()  # first come, first served: its holder probes, the others wait
@@ -138,7 +140,8 @@ class EndpointHealth:
         until = _now() + self._grace
         while self.fault is None and self._answered < failed_at and (left := until - _now()) > 0:
             await wait_within(self._moved, left)
-        await self._until_it_answers(probe, failed_at)
+        if self.fault is not None or failed_at - self._probe_answered > PROVEN:
+            await self._until_it_answers(probe, failed_at)
         return self._probe_failed_at < failed_at
 
     async def _until_it_answers(self, probe: Probe, since: float) -> None:
@@ -152,7 +155,9 @@ class EndpointHealth:
                 await asyncio.sleep(max(0.0, self._next_probe - _now()))
                 began = _now()
                 reply = await probe()
-                if self._note_fault(reply, began) and began >= self._answered:
+                if not self._note_fault(reply, began):
+                    self._probe_answered = began
+                elif began >= self._answered:
                     self._probe_failed_at = self._failed_at
                     self._fail(reply)
 

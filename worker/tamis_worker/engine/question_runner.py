@@ -269,23 +269,33 @@ class QuestionRunner:
         try:
             with self.interrupts.interruptible(terms.batch_id), self._counted(request.model):
                 yield
-        except EndpointBroken as broken:
-            await self.interrupts.pause(terms.batch_id, _pause_of(broken.pause, request.model, terms))
-            raise Halted from broken
+        except (EndpointBroken, OverBudget) as reason:
+            await self.interrupts.pause(terms.batch_id, _pause_of(reason.pause, request.model, terms))
+            raise Halted from reason
 
     def _probe(self, request: ChatRequest, accounting: CallAccounting, terms: BatchTerms) -> Probe:
         """Return the probe of the endpoint for the model of a request; the item pays for its answers."""
 
         async def probe() -> Reply:
             await self.backpressure.clear_for_calls()
+            asked = probing(request)
+            tokens = reserved_tokens([len(message.content) for message in asked.messages])
+            reservation = (
+                await self.budget.reserve(terms, asked.model, tokens, asked.max_tokens) if terms.budgeted else None
+            )
             limiter = await self.limiters.of(request.model)
-            permit = await limiter.acquire(PROBE_TOKENS, batch=terms.batch_id, priority=terms.priority)
             used = None
             try:
-                reply = await self.llm.ask(probing(request))
+                permit = await limiter.acquire(PROBE_TOKENS, batch=terms.batch_id, priority=terms.priority)
+            except BaseException:
+                self.budget.give_back(reservation)
+                raise
+            try:
+                reply = await self.llm.ask(asked)
                 used = reply.usage.total_tokens or None
             finally:
                 await limiter.release(permit, used)
+            await self.budget.settle(reservation, usage_of(reply), reply.tier)
             cost = cost_of(self.prices, request.model, reply)
             if isinstance(reply, ChatAnswer) or reply.usage.total_tokens:
                 accounting.note(reply, cost)

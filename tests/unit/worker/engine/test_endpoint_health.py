@@ -372,3 +372,20 @@ async def test_a_wait_that_is_interrupted_lets_the_next_one_probe(health: Endpoi
     assert await asyncio.wait_for(second, BOUND)
     with suppress(asyncio.CancelledError):
         await first
+
+
+async def test_an_answered_probe_is_enough_for_ten_seconds_unless_the_endpoint_fails(
+    health: EndpointHealth, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await call(health, DOWN)
+    assert await health.is_own_fault(now(), Probes(ANSWER))
+    await call(health, DOWN)
+    assert await health.is_own_fault(now(), no_probe)
+    for _ in range(FAULTS):
+        await call(health, DOWN)
+    assert not await health.is_own_fault(now(), Probes(DOWN, ANSWER))
+    monkeypatch.setattr(endpoint_health, "PROVEN", -1.0)
+    await call(health, DOWN)
+    probes = Probes(ANSWER)
+    assert await health.is_own_fault(now(), probes)
+    assert probes.made == 1
