@@ -295,7 +295,8 @@ class QuestionRunner:
                 used = reply.usage.total_tokens or None
             finally:
                 await limiter.release(permit, used)
-            await self.budget.settle(reservation, usage_of(reply), reply.tier)
+            if reservation is not None:
+                await self.budget.settle(reservation, usage_of(reply), reply.tier)
             cost = cost_of(self.prices, request.model, reply)
             if isinstance(reply, ChatAnswer) or reply.usage.total_tokens:
                 accounting.note(reply, cost)

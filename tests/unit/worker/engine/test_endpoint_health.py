@@ -272,9 +272,9 @@ async def test_a_failure_is_the_endpoints_if_a_probe_fails_too_and_the_calls_own
     health: EndpointHealth,
 ) -> None:
     await call(health, DOWN)
-    assert await health.is_own_fault(now(), Probes(ANSWER))
-    await call(health, DOWN)
     assert not await health.is_own_fault(now(), Probes(DOWN, ANSWER))
+    await call(health, DOWN)
+    assert await health.is_own_fault(now(), no_probe)  # the answered probe is fresh
 
 
 async def test_a_failure_is_the_calls_own_if_a_later_call_is_answered_and_then_no_probe_is_asked() -> None:
