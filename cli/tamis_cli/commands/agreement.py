@@ -18,7 +18,7 @@ NUMBERS = ("n", "agree", "Cohen's kappa", "Gwet's AC1")
 
 @app.command(examples=("tamis agreement 3f2a91c0",))
 def agreement(batch_id: BatchId) -> Iterator[object]:
-    """Say how far the software agrees with the people who decided about the same records, and they among themselves."""
+    """Measure the agreement of the software with people, and of people with each other, on the same records."""
     with opened(batch_id) as batch:
         figures = measure_agreement(batch)
     yield {"id": batch.id, **figures.model_dump(mode="json")}

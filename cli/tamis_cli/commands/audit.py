@@ -39,7 +39,7 @@ class DrawUnlessNamed(TyperGroup):
 
 audit_app = app.group(
     "audit",
-    "Have a human judge a random sample of what was excluded. `tamis audit ID` draws one.",
+    "Let a person judge a random sample of excluded records. `tamis audit ID` draws one.",
     cls=DrawUnlessNamed,
 )
 

@@ -47,7 +47,7 @@ def blind(
     ] = None,
     reviewer: Reviewer = None,
 ) -> Iterator[object]:
-    """Have people read a batch blind over HTTP: in pairs, beside the model, or a sample of exclusions."""
+    """Show or set blind reading over HTTP: in pairs, with the model as second reader, or of an audit sample."""
     with opened(batch_id) as batch:
         if mode is None:
             current = get_screening_mode(batch)

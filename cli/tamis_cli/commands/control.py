@@ -20,7 +20,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="A batch or a review, or h
 
 @app.command(examples=("tamis pause 3f2a91c0",))
 def pause(of: Id) -> Iterator[object]:
-    """Begin no further item; calls in flight are finished, and `tamis resume` goes on."""
+    """Pause a batch or review: start no new item, and finish calls in flight. `tamis resume` continues it."""
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.pause()
@@ -29,7 +29,7 @@ def pause(of: Id) -> Iterator[object]:
 
 @app.command(examples=("tamis resume 3f2a91c0", "tamis resume 3f2a91c0 --max-cost 5"))
 def resume(of: Id, max_cost: NewBudget = None) -> Iterator[object]:
-    """Go on with what was paused; with a new budget where the old one is used up."""
+    """Continue a paused batch or review. If its budget is used up, give a new one."""
     amount = None if max_cost is None else amount_of(max_cost)
     with Client() as client:
         subject = find_batch_or_review(client, of)
@@ -40,7 +40,7 @@ def resume(of: Id, max_cost: NewBudget = None) -> Iterator[object]:
 
 @app.command(examples=("tamis cancel 3f2a91c0",))
 def cancel(of: Id) -> Iterator[object]:
-    """End it: what has not begun is cancelled; calls in flight are finished, and results are kept."""
+    """Cancel the remaining items of a batch or review. Finish calls in flight, and keep all results."""
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.cancel()
@@ -59,7 +59,7 @@ def priority(
     of: Id,
     level: Annotated[Priority, typer.Argument(metavar="LEVEL", help="Who goes first.")],
 ) -> Iterator[object]:
-    """Put it before, or behind, other batches; effective on all workers within seconds."""
+    """Set the priority of a batch or review. All workers apply it within seconds."""
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.set_priority(level)

@@ -17,7 +17,7 @@ from .app import app, out
 
 STANDARD_OUTPUT = Path("-")
 
-criteria_app = app.group("criteria", "Begin a file of criteria, and see how one is understood.")
+criteria_app = app.group("criteria", "Write a template for criteria, or check a file of criteria.")
 
 
 @criteria_app.command(examples=("tamis criteria init", "tamis criteria init - > mine.yaml"))

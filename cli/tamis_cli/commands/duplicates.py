@@ -28,7 +28,7 @@ def duplicates(
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say which records are copies of each other and which may be, each pair with its reason."""
+    """List certain and possible copies among the records, each pair with its reason."""
     result = find_pairs(files, max_bytes=ProducerSettings.load().max_file_bytes, strict=strict)
     for path, notes in result.notes.items():
         say_notes(notes, path)

@@ -56,7 +56,7 @@ def evaluate(
     as_json: AsJson = False,
     output: Annotated[Path | None, to_file("A page (.html) or the reliability curve alone (.svg).")] = None,
 ) -> None:
-    """Compare the decisions of a batch with a human's labels: rates, lost evidence, calibration, agreement."""
+    """Compare a batch's decisions with human labels: rates, lost evidence, calibration, agreement."""
     if output is not None and output.suffix.lower() not in {".html", ".htm", ".svg"}:
         raise InvalidRequest(f"{output}: an evaluation is written as .html or .svg; --json gives every figure")
     with Client() as client:
@@ -94,7 +94,7 @@ def calibrate(
     as_json: AsJson = False,
     output: Annotated[Path | None, to_file("A CSV with every record, and whether it is kept.")] = None,
 ) -> None:
-    """Find, from a labelled random sample, the score from which on records are kept, with a guaranteed recall."""
+    """Find the score threshold for a guaranteed recall, from a labelled random sample."""
     with Client() as client:
         batch = client.batch(batch_id)
         view = batch.status()

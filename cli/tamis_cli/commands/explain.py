@@ -20,7 +20,7 @@ def explain(
     of: Annotated[str, typer.Argument(metavar="ID", help="A batch; of a review its first stage.")],
     record: Annotated[str, Record],
 ) -> Iterator[object]:
-    """Tell everything about one record: prompts as sent, answers, quotes, rules and formulas, people, and the bill."""
+    """Show everything about one record: prompts, answers, quotes, rules, formulas, people's decisions, costs."""
     with Client() as client:
         batch = client.first_batch(of)
         explanation = records.explain(batch, find_record(record, batch.item_ids()))

@@ -69,7 +69,7 @@ def import_decisions(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how the file is read, and record nothing.")] = False,
 ) -> Iterator[object]:
-    """Record what people decided elsewhere. Records are found by id, DOI, PMID and title; others are listed."""
+    """Import decisions from other tools. Records are matched by id, DOI, PMID and title; unmatched rows are listed."""
     with opened(batch_id) as batch:
         done = imported_decisions.import_decisions(
             batch,

@@ -31,7 +31,7 @@ def label(
     reviewer: Reviewer = None,
     remove: Remove = False,
 ) -> Iterator[object]:
-    """Put a label on records, beside every decision; `tamis results --label` finds them again."""
+    """Add a label to records. It changes no decision; `tamis results --label` finds the records again."""
     with opened(batch_id) as batch:
         ids = batch.item_ids()
         places = [find_record(record, ids) for record in records]
@@ -56,7 +56,7 @@ def note(
     reviewer: Reviewer = None,
     remove: Remove = False,
 ) -> Iterator[object]:
-    """Write a note on a record, beside every decision; results and exports hold it."""
+    """Add a note to a record. It changes no decision; results and exports contain it."""
     with opened(batch_id) as batch:
         index = find_record(record, batch.item_ids())
         changed = remark(batch, [index], notes=[text], reviewer=named(reviewer, WHO), remove=remove)
@@ -70,7 +70,7 @@ def note(
 
 @app.command(examples=("tamis labels 3f2a91c0",))
 def labels(batch_id: BatchId) -> Iterator[object]:
-    """List the labels on a batch's records, and how many bear each."""
+    """List the labels on a batch's records, with the number of records for each."""
     with opened(batch_id) as batch:
         counted = count_labels(batch)
     yield {"id": batch.id, "labels": counted}

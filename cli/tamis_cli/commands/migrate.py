@@ -19,7 +19,7 @@ RoleFile = Annotated[
 
 @app.command(examples=("tamis migrate", "tamis migrate --worker-url worker_url --gateway-url gateway_url"))
 def migrate(worker_url: RoleFile = None, gateway_url: RoleFile = None) -> Iterator[object]:
-    """Create the ledger's tables, or bring them up to this release; then say who may do what with them."""
+    """Create or upgrade the ledger's tables, and give the roles of workers and gateway their rights."""
     from tamis_schemas.ledger.migrate import upgrade
     from tamis_schemas.ledger.revisions import head
     from tamis_schemas.ledger.rights import GATEWAY, WORKER, grant

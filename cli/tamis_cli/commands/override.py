@@ -65,7 +65,7 @@ def override(
         ),
     ] = None,
 ) -> Iterator[object]:
-    """Decide about a record yourself. The model's result stays, beside yours; reports and exports follow yours."""
+    """Record your own decision on a record. The model's result is kept; reports and exports use yours."""
     if file is not None:
         if record is not None or withdraw or note is not None or reason is not None:
             raise InvalidRequest(
@@ -104,7 +104,7 @@ def overrides(
     batch_id: BatchId,
     history: Annotated[bool, typer.Option("--history", help="Every decision ever made, withdrawals too.")] = False,
 ) -> Iterator[object]:
-    """List what people decided about a batch's records."""
+    """List people's decisions on a batch's records."""
     with opened(batch_id) as batch:
         decisions = list_overrides(batch, history=history)
     yield decisions
@@ -127,7 +127,7 @@ def overrides(
 
 @app.command(examples=("tamis conflicts 3f2a91c0", "tamis conflicts 3f2a91c0 --json"), json_lines=True)
 def conflicts(batch_id: BatchId) -> Iterator[object]:
-    """List the records on which people decided differently, with who said what and why, and the model's decision."""
+    """List the records with contradicting decisions: each reviewer's with its reason, and the model's."""
     with opened(batch_id) as batch:
         rows = list_conflicts(batch)
     yield rows

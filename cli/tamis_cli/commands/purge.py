@@ -57,10 +57,10 @@ def purge_command(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete finished batches and reviews and everything that belongs to them; with --archive psql can restore them.
+    """Delete finished batches and reviews with all their data. With --archive, psql can restore them.
 
-    What is running, paused or pending stays, and so does a review that goes on. A purge that is interrupted is ended by
-    the next one; nobody is shown what is left meanwhile.
+    Running, paused and pending batches stay, and so do unfinished reviews. The next purge completes an interrupted one;
+    until then, its remaining data are hidden.
     """
     by_rule = older_than is not None or label is not None
     if not (ids or by_rule or answers_older_than or space) or (ids and by_rule):

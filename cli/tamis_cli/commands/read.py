@@ -40,7 +40,7 @@ def results(
     label: Label = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")] = False,
 ) -> None:
-    """Write every item of a batch in its order, with its result."""
+    """Write every item of a batch with its result, in the batch's order."""
     if as_json:
         if form not in {None, "jsonl"}:
             raise InvalidRequest(f"--json and --format {form} do not go together")
@@ -84,7 +84,7 @@ def export(
     only: Annotated[list[str] | None, typer.Option(help="Records of this decision alone; repeatable.")] = None,
     label: Label = None,
 ) -> Iterator[object]:
-    """Write the records back, each with its decision, as reference managers read them."""
+    """Write the records with their decisions, as a file for reference managers."""
     from tamis_review.intake import write_records  # loads all file formats, which only this command needs
 
     with Client() as client:

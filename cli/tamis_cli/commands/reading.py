@@ -59,7 +59,7 @@ def next_(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the records to read next, best first: by the model's score, and by texts like those included so far."""
+    """List the records to read next, best first: by the model's score, and by similarity to included records."""
     is_new(output, may_hold="decisions")
     with Client() as client:
         batch = batch_of(client, batch_id)
@@ -142,7 +142,7 @@ def stop(
         bool, typer.Option(help="Take in what people overlook, where two of them read the same records.")
     ] = True,
 ) -> Iterator[object]:
-    """Say whether you may stop reading, with a promise that can be checked, and what it costs."""
+    """Show whether you may stop reading with a promised recall, and how many records each promise costs."""
     if close and (draw or output is not None):
         raise InvalidRequest("--close ends a sample: give neither --draw nor --output with it")
     if not draw and (seed is not None or audit is not None):

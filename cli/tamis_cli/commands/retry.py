@@ -42,7 +42,7 @@ def retry(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all-failed: do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask about the failed items of a batch once more, in a new round; nothing that is decided changes."""
+    """Ask again about the failed items of a batch, in a new round. Decided items do not change."""
     kinds = None if kind is None else [name.strip() for listed in kind for name in listed.split(",") if name.strip()]
     rounds.kinds_of(kinds)  # reports a wrong name before any look-up
     amount = None if max_cost is None else amount_of(max_cost)
@@ -68,7 +68,7 @@ def retry(
 
 @app.command(examples=("tamis failures 3f2a91c0",))
 def failures(batch_id: BatchId) -> Iterator[object]:
-    """Say what failed in each round of a batch, and whether it depends on length, year or neighbours."""
+    """Show the failures of each round of a batch, and whether they depend on length, year or neighbours."""
     with opened(batch_id) as batch:
         bias = read_failures(batch)
         failed = batch.status().counts.failed

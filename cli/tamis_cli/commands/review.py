@@ -25,7 +25,7 @@ from .render import paid, paused, state_words
 from .submission import SubmissionOptions, submitting, with_examples
 from .tables import listing, short
 
-reviews = app.group("review", "Run a review after a plan, stage by stage.")
+reviews = app.group("review", "Run a review from a plan, stage by stage.")
 
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or how it begins.")]
 

@@ -38,7 +38,7 @@ CallbackUrl = Annotated[
 
 DROPPED_BY = {"models": "--any-model", "monthly_cost": "--no-monthly-cost", "callback": "--no-callback"}
 
-keys = app.group("keys", "Keys of the HTTP gateway.")
+keys = app.group("keys", "Manage the keys of the HTTP gateway.")
 
 
 @app.command(examples=("tamis serve", "tamis serve --host 0.0.0.0 --port 8080"))
@@ -46,7 +46,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8080,
 ) -> None:
-    """Answer HTTP requests: the gateway, in the foreground, until Ctrl-C."""
+    """Run the HTTP gateway in the foreground, until Ctrl-C."""
     with needs("http"):
         from tamis_producer.gateway.server import serve as run
         from tamis_review.page.application import Screening

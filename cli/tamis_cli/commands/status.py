@@ -29,7 +29,7 @@ def batches(
     limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 20,
     services: Annotated[bool, typer.Option("--services", help="Only the calls of services, by the hour.")] = False,
 ) -> Iterator[object]:
-    """List the latest batches, and below them the calls of services in the last day."""
+    """List the latest batches, then the service calls of the last day."""
     with glance() as ledger:
         views = [] if services else ledger.batches(limit)
         if not services:
@@ -55,7 +55,7 @@ def status(
     watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how a batch stands; without an ID, which workers there are and which batches are open."""
+    """Show the progress of a batch. Without an ID, show workers and open batches."""
     if watch and as_json:
         raise InvalidRequest("--watch and --json do not go together")
     if batch_id is None:
@@ -87,7 +87,7 @@ def status(
 
 @app.command(examples=("tamis workers", "tamis workers --json"))
 def workers() -> Iterator[object]:
-    """List the workers that are there: what each does, and why, where it does nothing."""
+    """List the workers with their states, and the reason if one does nothing."""
     from tamis_producer.client.client import Client
 
     with Client() as client:

@@ -18,7 +18,7 @@ from .arguments import CallbackUrl, KeyId, callback_of
 from .json_document import AsJson, print_json
 from .tables import listing, short
 
-webhooks = app.group("webhooks", "What was told to whom by webhooks, and tell it again.")
+webhooks = app.group("webhooks", "List webhooks, send them again, and test a receiver.")
 
 
 @webhooks.command("list", examples=("tamis webhooks list", "tamis webhooks list --state given_up"))

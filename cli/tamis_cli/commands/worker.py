@@ -20,7 +20,7 @@ def worker(
     ] = None,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
-    """Run one worker process against the servers that the environment names."""
+    """Run one worker process, with the servers and the LLM set in your environment."""
     with needs("worker"):
         from tamis_worker.process.run import run
     from tamis_worker.config.settings import WorkerSettings
@@ -35,7 +35,7 @@ def health(
     within: Annotated[float, typer.Option(min=1, help="Seconds since it was last written, at most.")] = FRESH,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a worker on this machine works, for probes: exit code 0 where it does, 1 where it does not."""
+    """Check whether a worker on this machine works, for probes: exit code 0 if it does, 1 if not."""
     state = health_at(alive_file, within=within)
     if as_json:
         print_json(state)

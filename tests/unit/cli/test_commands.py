@@ -124,7 +124,7 @@ def test_help_tells_what_is_required_and_what_is_taken_otherwise() -> None:
     page = RUNNER.invoke(app, ["help", "screen"], env=WIDE).output
     words = " ".join(page.split())
     assert " --criteria <path> The review's criteria, YAML or JSON. [required] " in words
-    assert " --priority <low|normal|high> Who goes first where batches wait. [default: normal] " in words
+    assert " --priority <low|normal|high> The priority among waiting batches. [default: normal] " in words
     assert "Usage: tamis screen [OPTIONS] {FILE}...\n" in page
     assert " \n" not in page
 
