@@ -17,7 +17,7 @@ from .arguments import Record
 
 @app.command(examples=("tamis explain 3f2a91c0 12", "tamis explain 3f2a91c0 id:pmid-31200 --json"))
 def explain(
-    of: Annotated[str, typer.Argument(metavar="ID", help="A batch; of a review its first stage.")],
+    of: Annotated[str, typer.Argument(metavar="ID", help="A batch, or a review: its first stage.")],
     record: Annotated[str, Record],
 ) -> Iterator[object]:
     """Show everything about one record: prompts, answers, quotes, rules, formulas, people's decisions, costs."""

@@ -14,7 +14,7 @@ from .arguments import BatchId, Record, Reviewer, named
 from .opened import opened
 from .tables import counted, listing
 
-Remove = Annotated[bool, typer.Option("--remove", help="Take it off instead.")]
+Remove = Annotated[bool, typer.Option("--remove", help="Remove it instead.")]
 WHO = "who says so?"
 
 
@@ -26,7 +26,7 @@ WHO = "who says so?"
 )
 def label(
     batch_id: BatchId,
-    words: Annotated[str, typer.Argument(metavar="LABEL", help="A few words that several records may share.")],
+    words: Annotated[str, typer.Argument(metavar="LABEL", help="The label: a few words.")],
     records: Annotated[list[str], Record],
     reviewer: Reviewer = None,
     remove: Remove = False,
@@ -39,8 +39,8 @@ def label(
         labels = count_labels(batch)
     kept = " ".join(words.split())
     yield {"id": batch.id, "changed": changed, "labels": labels}
-    way = "taken off" if remove else "put on"
-    out.say(f"{escape(kept)}: {way} {counted(changed, 'record')}; {labels[kept]:,} with it now.")
+    way = "removed from" if remove else "added to"
+    out.say(f"{escape(kept)}: {way} {counted(changed, 'record')}; now on {labels[kept]:,}.")
 
 
 @app.command(
@@ -65,7 +65,7 @@ def note(
     for line in row.notes:
         out.say(escape(line))
     if not row.notes:
-        out.say("there is no note on it now.")
+        out.say("the record has no note now.")
 
 
 @app.command(examples=("tamis labels 3f2a91c0",))
@@ -75,6 +75,6 @@ def labels(batch_id: BatchId) -> Iterator[object]:
         counted = count_labels(batch)
     yield {"id": batch.id, "labels": counted}
     if not counted:
-        out.say(f"batch {batch.id}: no record has a label. `tamis label` puts one on.")
+        out.say(f"batch {batch.id}: no record has a label. `tamis label` adds one.")
         return
     out.print(listing("label", numbers=("records",), rows=((escape(words), f"{n:,}") for words, n in counted.items())))

@@ -13,7 +13,7 @@ from .app import app, out
 
 RoleFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="With the URL of their role, which is made and given the least rights."),
+    typer.Option(metavar="FILE", help="A file with the URL of their role, which gets the least rights."),
 ]
 
 
@@ -38,5 +38,5 @@ def _text_of(path: Path) -> str:
     try:
         return path.read_text("utf-8").strip()
     except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
+        why = getattr(error, "strerror", None) or "it is not text"
         raise ConfigurationError(f"{path}: the URL of a role cannot be read: {why}") from error

@@ -47,7 +47,7 @@ def pilot(
         markup=False,
     )
     err.say(
-        "Fill in the column include with yes or no, from the top: as far as you are, the rows are a random sample. "
+        "Fill in the column include with yes or no, from the top: if you stop early, these rows are a random sample. "
         "Then: "
         f"[bold]tamis calibrate {view.id} --labels {escape(str(output))}[/]"
     )

@@ -14,9 +14,11 @@ from .json_document import AsJson, print_json
 
 @app.command(RUNS_A_WORKER, examples=("tamis worker", "tamis worker --alive-file /tmp/alive"))
 def worker(
-    ready_file: Annotated[Path | None, typer.Option(help="Created once the worker consumes; for supervisors.")] = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="A file created when the worker is ready, for supervisors.")
+    ] = None,
     alive_file: Annotated[
-        Path | None, typer.Option(help="Written every few seconds as long as it works; for `tamis health`.")
+        Path | None, typer.Option(help="A file written every few seconds while it works, for `tamis health`.")
     ] = None,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
@@ -31,8 +33,8 @@ def worker(
 
 @app.command(examples=("tamis health /tmp/alive", "tamis health /tmp/alive --within 60"))
 def health(
-    alive_file: Annotated[Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker here.")],
-    within: Annotated[float, typer.Option(min=1, help="Seconds since it was last written, at most.")] = FRESH,
+    alive_file: Annotated[Path, typer.Argument(metavar="FILE", help="The --alive-file of a worker on this machine.")],
+    within: Annotated[float, typer.Option(min=1, help="The most seconds since the last write.")] = FRESH,
     as_json: AsJson = False,
 ) -> None:
     """Check whether a worker on this machine works, for probes: exit code 0 if it does, 1 if not."""
