@@ -88,7 +88,7 @@ def record(
     ] = False,
     override: Annotated[bool, typer.Option("--override", help="Include each missed record with an override.")] = False,
 ) -> Iterator[object]:
-    """Record the decisions of a sample, and bound the missed includes. An invalid row rejects the whole table."""
+    """Record the decisions of a sample, and show the bound on missed includes. An invalid row rejects the table."""
     filled = read_sample(file, reviewer=reviewer)
     with Client() as client:
         audit = tamis_review.audit(client, filled.audit_id)

@@ -17,7 +17,7 @@ class Theme(StrEnum):
     ASK = "Ask about records"
     READ = "See progress and results"
     STEER = "Control batches"
-    CHECK = "Check decisions and decide"
+    CHECK = "Check and make decisions"
     RUN = "Run servers and workers"
     HELP = "Help"
 
@@ -103,7 +103,7 @@ _SUMMARIES: dict[Theme, dict[str, str]] = {
         "TAMIS_HOME.",
         "worker worker": "Run one worker process, with the servers and the LLM set in your environment.",
         "worker health": "Check whether a worker on this machine works, for probes: exit code 0 if it does, 1 if not.",
-        "doctor doctor": "Check servers, tables, LLM, clocks and workers, and say how to repair each fault.",
+        "doctor doctor": "Check servers, tables, LLM, clocks and workers, and show a remedy for each fault.",
         "migrate migrate": "Create or upgrade the ledger's tables, and give the roles of workers and gateway their "
         "rights.",
         "status workers": "List the workers with their states, and the reason if one does nothing.",

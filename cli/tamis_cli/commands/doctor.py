@@ -29,7 +29,7 @@ def doctor(
         bool, typer.Option("--call/--no-call", help="Ask the model one question of each operation, at the usual price.")
     ] = True,
 ) -> None:
-    """Check servers, tables, LLM, clocks and workers, and say how to repair each fault.
+    """Check servers, tables, LLM, clocks and workers, and show a remedy for each fault.
 
     The model gets seven short questions about a made-up record, and their cost is shown: about a fifth of a cent at
     $0.25 and $2 per million tokens. Exit code 0 without failures, else 1.

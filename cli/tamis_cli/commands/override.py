@@ -61,7 +61,7 @@ def override(
         Path | None,
         typer.Option(
             help="A table of decisions: columns number, index (from 0) or id, decision, note, reviewer. An invalid row "
-            "rejects the whole table."
+            "rejects the table."
         ),
     ] = None,
 ) -> Iterator[object]:
