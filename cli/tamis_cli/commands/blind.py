@@ -41,7 +41,7 @@ def blind(
     mode: Annotated[
         Literal["pair", "model", "audit", "off"] | None,
         typer.Argument(
-            help="pair, model (the second reader), audit (of its exclusions) or off. Without MODE, show the current one.",
+            help="pair, model (the second reader), audit (of its exclusions) or off. Without it, show the mode.",
             metavar="MODE",
         ),
     ] = None,

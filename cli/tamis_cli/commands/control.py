@@ -24,9 +24,7 @@ def pause(of: Id) -> Iterator[object]:
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.pause()
-        yield from _said(
-            subject, "is paused; calls in flight still finish", f"tamis resume {subject.id}", "continues it"
-        )
+        yield from _said(subject, "is paused; calls in flight finish", f"tamis resume {subject.id}", "continues it")
 
 
 @app.command(examples=("tamis resume 3f2a91c0", "tamis resume 3f2a91c0 --max-cost 5"))
@@ -46,13 +44,11 @@ def cancel(of: Id) -> Iterator[object]:
     with Client() as client:
         subject = find_batch_or_review(client, of)
         subject.cancel()
-        command, done = "tamis review status", "is cancelled; calls in flight still finish"
+        command, done = "tamis review status", "is cancelled; calls in flight finish"
         if isinstance(subject, Batch):
             command, counts = "tamis results", subject.status().counts
             kept = f"{counts.decided:,} decided and {counts.failed:,} failed are kept"
-            done = (
-                f"is cancelled: {counts.cancelled:,} records are not asked about, {kept}, calls in flight still finish"
-            )
+            done = f"is cancelled: {counts.cancelled:,} records are not asked about, {kept}, calls in flight finish"
         yield from _said(subject, done, f"{command} {subject.id}", "shows the decisions")
 
 

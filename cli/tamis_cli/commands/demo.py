@@ -157,9 +157,7 @@ def _retry(batch: Batch, console: Console) -> None:
     if not rows:
         return
     print_failed(rows, console)
-    console.print(
-        f"Asking again about {'this record' if len(rows) == 1 else f'these {len(rows)} records'} only (tamis retry):"
-    )
+    console.print(f"Asking again about {'this record' if len(rows) == 1 else f'these {len(rows)}'} only (tamis retry):")
     places = [row.index for row in rows]
     batch.retry()
     watch(batch, console)

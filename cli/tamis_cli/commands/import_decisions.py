@@ -43,9 +43,7 @@ def import_decisions(
     ],
     reviewer: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="The reviewer. If the file names several, only NAME's decisions are recorded."
-        ),
+        typer.Option(metavar="NAME", help="The reviewer. If the file names several, record only NAME's decisions."),
     ] = None,
     stage: Stage = OWN_STAGE,
     settles: Annotated[

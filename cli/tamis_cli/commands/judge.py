@@ -29,9 +29,7 @@ def judge(
     batch_id: BatchId,
     guidelines: Annotated[Path, typer.Option(help="A text file that says which evidence counts.")],
     noun: Annotated[str, typer.Option(help="The noun that a reasoning cites by number: 'Email 3'.")] = "Email",
-    threshold: Annotated[
-        float, typer.Option(help="Block a result if its evidence has a lower quality, 0 to 1.")
-    ] = 0.15,
+    threshold: Annotated[float, typer.Option(help="Block results with evidence of lower quality, 0 to 1.")] = 0.15,
 ) -> None:
     """Judge the reasoning of each result of a finished batch against its record, in a new batch."""
     text = read_text(guidelines)

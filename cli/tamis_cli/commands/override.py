@@ -72,9 +72,7 @@ def override(
                 "--file contains records, decisions and notes: omit RECORD, --note, --reason and --withdraw"
             )
         if stage != OWN_STAGE:
-            raise InvalidRequest(
-                "--file is only for title-abstract: `tamis import-decisions` reads tables of other stages"
-            )
+            raise InvalidRequest("--file is only for title-abstract: use `tamis import-decisions` for other stages")
     elif record is None or (decision is None) is not withdraw:
         raise InvalidRequest("give a record and a decision, a record and --withdraw, or --file TABLE")
     with opened(batch_id) as batch:

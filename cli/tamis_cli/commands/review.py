@@ -35,9 +35,7 @@ ReviewId = Annotated[str, typer.Argument(metavar="ID", help="A review's id, or i
 def run(
     submission: SubmissionOptions,
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, YAML or JSON.")],
-    again: Annotated[
-        bool, typer.Option("--again", help="Start a new review, even for the same plan and records.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="A new review, even with the same plan and records.")] = False,
 ) -> None:
     """Start or continue the review of a plan, and follow it to its end."""
     planned = read_plan(plan)

@@ -50,10 +50,7 @@ def batches(
 @app.command(examples=("tamis status", "tamis status 3f2a91c0 --watch", "tamis status 3f2a91c0 --json"))
 def status(
     batch_id: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ID", help="A batch's id, or its first characters. Without it: workers and open batches."
-        ),
+        str | None, typer.Argument(metavar="ID", help="A batch's id, or its first characters; else an overview.")
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the batch to its end.")] = False,
     as_json: AsJson = False,

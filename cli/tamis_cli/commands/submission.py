@@ -98,14 +98,11 @@ class SubmissionOptions:
         ),
     ] = None
     extra_body: Annotated[
-        Any,
-        typer.Option(metavar="JSON", parser=_object, help="Provider-specific fields of each request, as an object."),
+        Any, typer.Option(metavar="JSON", parser=_object, help="Provider-specific request fields, as an object.")
     ] = None
     extra_header: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="'NAME: VALUE'", help="An extra header of each request, stored in the ledger. Repeatable."
-        ),
+        typer.Option(metavar="'NAME: VALUE'", help="An extra request header, stored in the ledger. Repeatable."),
     ] = None
     tier: Annotated[
         Tier | None, typer.Option(help="flex: half the price, but slow.  [default: the workers' setting, else none]")

@@ -14,9 +14,7 @@ from .json_document import AsJson, print_json
 
 @app.command(RUNS_A_WORKER, examples=("tamis worker", "tamis worker --alive-file /tmp/alive"))
 def worker(
-    ready_file: Annotated[
-        Path | None, typer.Option(help="A file created when the worker is ready, for supervisors.")
-    ] = None,
+    ready_file: Annotated[Path | None, typer.Option(help="A file created when it is ready, for supervisors.")] = None,
     alive_file: Annotated[
         Path | None, typer.Option(help="A file written every few seconds while it works, for `tamis health`.")
     ] = None,
