@@ -41,12 +41,12 @@ EXIT_STALLED = 75  # from sysexits: a temporary failure
 EXIT_INTERRUPTED = 130  # shells' code: 128 + SIGINT
 
 EXIT_CODES: Mapping[int, str] = {
-    EXIT_OK: "done; of a batch or a review: every item is decided",
-    EXIT_FAILED: "some items failed or were cancelled, the batch was paused because it could not go on, a probe or "
-    "an examination found something wrong, or a question was answered with no",
-    EXIT_WRONG_USE: "wrong use or configuration, or a server that does not answer",
-    EXIT_STALLED: "a worker made no progress and ended itself: start it again",
-    EXIT_INTERRUPTED: "interrupted with Ctrl-C; a batch or a review goes on",
+    EXIT_OK: "done; for a batch or review, every item is decided",
+    EXIT_FAILED: "items failed or were cancelled, a batch paused because it could not continue, a check found a fault, "
+    "or you answered no",
+    EXIT_WRONG_USE: "wrong use, wrong configuration, or a server that does not answer",
+    EXIT_STALLED: "a worker made no progress and stopped itself: restart it",
+    EXIT_INTERRUPTED: "interrupted with Ctrl-C; a batch or review continues",
 }
 
 out = PlainConsole()
@@ -55,7 +55,7 @@ err = PlainConsole(stderr=True)
 app = Commands(
     name=NAME,
     cls=ByTheme,
-    help="Push records through LLM evaluation and keep what passes.",
+    help="Screen records with a large language model, as a distributed task queue.",
     no_args_is_help=True,
     # Typer's own options rewrite start-up files, and in PowerShell lift the user's policy on scripts. `tamis
     # completion` prints the script instead.

@@ -33,7 +33,7 @@ class Documented(TyperCommand):
         super().format_help(ctx, formatter)
         if self.examples:
             formatter.write("\nExamples:\n" + "".join(f"  {line}\n" for line in self.examples))
-        formatter.write("\n`tamis help exit-codes` says what exit codes mean.\n")
+        formatter.write("\n`tamis help exit-codes` explains the exit codes.\n")
 
     def invoke(self, ctx: Any) -> Any:
         """Invoke the command. An error gets a note with the next step for this command."""
@@ -51,13 +51,13 @@ def next_step(error: TamisError, command: str) -> str | None:
         return None
     match error:
         case Unavailable() | ConfigurationError() | OperationFailed() if command != DOCTOR:
-            return "`tamis doctor` examines everything that is needed"
+            return "`tamis doctor` checks servers, settings and LLM"
         case UnknownBatch():
-            return "`tamis batches` and `tamis review list` list what there is"
+            return "`tamis batches` and `tamis review list` list the latest"
         case InputError():
-            return f"`tamis help {command}` shows what it reads"
+            return f"`tamis help {command}` shows its input"
         case InvalidRequest():
-            return f"`tamis help {command}` shows how it is used"
+            return f"`tamis help {command}` shows its usage"
     return None
 
 

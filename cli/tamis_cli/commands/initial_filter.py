@@ -35,7 +35,7 @@ def initial_filter(
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say which records tier 1 rejects, by which rule, before anything is asked of a model."""
+    """Count the records that each rule of the initial filter (tier 1) rejects. No model is asked."""
     tier_one = filter_files(
         files,
         read_criteria(criteria),

@@ -45,9 +45,9 @@ def sources_of(files: Sequence[Path], named: Sequence[str]) -> list[StatedSource
         if not (name and separator and file):
             raise InvalidParameters(f"--source {text!r}: write NAME=FILE, for example Embase=embase.ris")
         if Path(file) not in files:
-            raise InvalidParameters(f"--source {text!r}: {file} is none of the files; name it among them, too")
+            raise InvalidParameters(f"--source {text!r}: {file} is not among the files; add it as FILE")
         if names.setdefault(Path(file), name) != name:
-            raise InvalidParameters(f"--source {text!r}: {file} is said to be from {names[Path(file)]}, too")
+            raise InvalidParameters(f"--source {text!r}: {file} already has the source {names[Path(file)]}")
     together: dict[str | int, list[Path]] = {}
     for place, path in enumerate(files):
         together.setdefault(names.get(path, place), []).append(path)
@@ -67,13 +67,13 @@ def say_what_was_read(identified: Identified, remedy: Remedy = BY_OPTION) -> Non
         listed = ", ".join(f"{source.name} {source.records:,}" for source in identified.sources)
         err.say(f"{total:,} records of {len(identified.sources)} sources: {escape(listed)}")
     if identified.known:
-        err.say(f"{identified.known:,} of {total:,} records kept out: the earlier search gave them, too")
+        err.say(f"{identified.known:,} of {total:,} records skipped: the earlier search has them already")
     if copies := identified.duplicates - identified.known:
-        _say(f"{copies:,} of {total:,} records kept out as copies of another one", remedy.duplicates)
+        _say(f"{copies:,} of {total:,} records skipped as copies of another record", remedy.duplicates)
     if pairs := len(identified.doubts):
         err.say(
-            f"[yellow]{pairs:,} pair{'s' if pairs > 1 else ''} of records may be copies[/] and stay: "
-            f"`tamis duplicates {escape(' '.join(quote(str(file.path)) for file in identified.files))}` shows them"
+            f"[yellow]{pairs:,} pair{'s' if pairs > 1 else ''} of records may be copies[/] and are kept: "
+            f"`tamis duplicates {escape(' '.join(quote(str(file.path)) for file in identified.files))}` lists them"
         )
     if identified.rejected:
         counted = Counter(exclusion.rule for exclusion in identified.exclusions.values() if exclusion.rule != DUPLICATE)
@@ -107,7 +107,7 @@ def say_notes(notes: Sequence[Note], path: Path) -> None:
         return
     err.say(
         f"[yellow]{escape(path.name)}: {len(lost):,} record{'s' if len(lost) > 1 else ''} could not be read[/] and "
-        f"{'are' if len(lost) > 1 else 'is'} left out [dim](--strict makes this an error)[/]"
+        f"{'are' if len(lost) > 1 else 'is'} skipped [dim](--strict makes this an error)[/]"
     )
     for note in lost[:LINES_NAMED]:
         err.say(f"  line {note.line}: {escape(note.text)}")

@@ -84,7 +84,7 @@ class Flower(WebPart):
         self._home = home
         self.usual_port = usual_port
         if password is None and not is_loopback(address):
-            raise ConfigurationError(f"Flower does not listen on {address!r} without a password of your own")
+            raise ConfigurationError(f"to listen on {address!r}, Flower needs your own TAMIS_FLOWER_PASSWORD")
         self._address = address
         self.host = HOST if address in EVERYWHERE else address
         self._password = password

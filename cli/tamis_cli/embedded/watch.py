@@ -92,4 +92,4 @@ class Watch(threading.Thread):
         delay = restart_delay(watched.failures)
         watched.due = now + delay
         watched.coming_back = False
-        self._announce(f"{watched.part.name} {what}; it is started again in {delay:g} s (log: {process.command.log})")
+        self._announce(f"{watched.part.name} {what}; it restarts in {delay:g} s (log: {process.command.log})")

@@ -43,7 +43,7 @@ def test_a_file_is_shown_as_it_was_read_and_what_is_not_recorded_is_listed(
     assert "a.csv: CSV, id from 'ID', title from 'Title', decision from 'response', note from 'comments'" in done.out
     assert "2 = exclude (4), 1 = include (2), (empty) = no decision (1)" in done.out
     assert "7 rows; records found: 4 by id, 1 by title; without a decision: 1" in done.out
-    assert "2 decisions recorded, of Reviewer A, title-abstract; 0 were there already" in done.out
+    assert "2 decisions recorded, by Reviewer A, title-abstract; 0 already existed" in done.out
     assert "1 rows not found in the batch:\n    line 5: x Nowhere: the batch has no such record" in done.out
     assert "line 7: r4: another row is of the same record, and says something else" in done.out
     made = [(one.index, one.value, one.note) for one in list_overrides(batch)]
@@ -91,7 +91,7 @@ def test_rayyan_brings_several_people_of_whom_one_may_be_named(run: Run, batch: 
     run("import-decisions", batch.id, "r.csv", "--reviewer", "Kim")
     assert [one.reviewer for one in list_overrides(batch)] == ["Kim"]
     done = run("import-decisions", batch.id, "r.csv")
-    assert "1 decisions recorded, of Kim, Noor, title-abstract; 1 were there already" in done.out
+    assert "1 decisions recorded, by Kim, Noor, title-abstract; 1 already existed" in done.out
     assert "1 records are in conflict: tamis conflicts" in done.out
     assert [one.reason for one in list_overrides(batch)] == [None, "in rats"]
 
@@ -124,8 +124,8 @@ def test_a_second_reviewer_is_told_whom_they_contradict_and_how_it_is_settled(ru
     run("override", batch.id, "r1", "include", "--reviewer", "Reviewer A", "--note", "adults")
     done = run("override", batch.id, "r1", "exclude", "--reviewer", "Reviewer B")
     assert done.code == 0, done.err
-    assert "exclude by Reviewer B; the software says so too" in done.out
-    assert "conflict: it contradicts Reviewer A (include), so that nobody's decision counts" in done.out
+    assert "exclude by Reviewer B; the software agrees" in done.out
+    assert "conflict: this contradicts Reviewer A (include), so no person's decision counts" in done.out
     assert f"tamis override {batch.id[:8]} number:2 DECISION --settle --reviewer NAME" in done.out
     listed = run("conflicts", batch.id).out
     assert "No. 2 (r1) Walking on hill number 1\n    title-abstract; the software: exclude\n" in listed

@@ -183,7 +183,7 @@ def test_status_and_results_show_the_metrics(house: House, tmp_path: Path) -> No
     batch.wait(timeout=60)
     shown = tamis("status", batch.id, env=house.environment, cwd=tmp_path).out
     assert "context_recall_heuristic: mean 0.25, least 0.25 (1 value)" in " ".join(shown.split())
-    assert "a model was asked about that of 1 of 1 items" in " ".join(shown.split())
+    assert "a model was asked about the recall of 1 of 1 items" in " ".join(shown.split())
     written = tamis("results", batch.id, "--format", "jsonl", env=house.environment, cwd=tmp_path).out
     (row,) = [json.loads(line) for line in written.splitlines()]
     assert {"label": "semantic_validation", "metric_type": "categorical", "value": "pass"}.items() <= next(

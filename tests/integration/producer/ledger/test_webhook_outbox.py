@@ -60,7 +60,7 @@ def complete(client: Client, batch_id: str) -> None:
 
 
 def test_events_are_listed_with_what_became_of_them_and_sent_again(client: Client, run: Run) -> None:
-    assert "there are no webhooks" in run("webhooks", "list").out
+    assert "no webhooks yet" in run("webhooks", "list").out
     batch = client.submit(QUESTION, abstracts(2), callback=Callback(url=HOOK)).id
     complete(client, batch)
     listed = run("webhooks", "list").out  # as wide as the terminal was for whoever asked first

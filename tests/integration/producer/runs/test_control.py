@@ -259,7 +259,7 @@ def test_the_command_line_controls_batches_and_reviews(
     short = batch.id[:8]
     paused = run("pause", short)
     assert paused.code == 0
-    assert f"tamis resume {batch.id} goes on" in paused.out
+    assert f"tamis resume {batch.id} continues it" in paused.out
     shown = run("status", short)
     assert f"paused. `tamis resume {batch.id}` goes on" in " ".join(shown.out.split())
     assert "paused: requested" in run("batches").out
@@ -270,7 +270,7 @@ def test_the_command_line_controls_batches_and_reviews(
     assert "without a budget" in refused.err
     cancelled = run("cancel", short)
     assert cancelled.code == 0
-    assert "records are not asked about, 0 decided and 0 failed are kept, calls in flight are finished" in cancelled.out
+    assert "records are not asked about, 0 decided and 0 failed are kept, calls in flight finish" in cancelled.out
     assert run("cancel", short).code == 0
     again = run("resume", short)
     assert (again.code, f"batch {batch.id} is cancelled: there is nothing to resume" in again.err) == (2, True)

@@ -400,7 +400,7 @@ def test_the_command_line_retries_and_says_what_failed(
 
     short = batch.id[:8]
     shown = run("status", short)
-    assert f"tamis retry {batch.id} asks about it again" in shown.out
+    assert f"tamis retry {batch.id} asks again" in shown.out
     told = run("failures", short)
     assert "round 1: 4 of 120 records failed: timeout 2, connection 1, malformed 1" in told.out
     assert "Too few records to say whether failing depends on a record's length." in told.out

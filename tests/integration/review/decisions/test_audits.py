@@ -159,7 +159,7 @@ def test_an_audit_from_draw_to_override(run: Run, client: Client, batch: Batch, 
 
     done = run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override")
     assert "0 new decisions recorded" in done.out
-    assert f"Included by an override each: No. {missed + 1} (r{missed})." in done.out
+    assert f"Included by override: No. {missed + 1} (r{missed})." in done.out
     (one,) = list_overrides(batch)
     assert (one.index, one.value, one.reviewer, one.note) == (missed, "include", "Reviewer B", "adults")
     assert run("audit", "record", "a.csv", "--reviewer", "Reviewer A", "--override").code == 0

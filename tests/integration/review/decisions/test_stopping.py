@@ -98,7 +98,7 @@ def test_from_the_first_look_to_the_sentence_for_the_methods(run: Run, batch: Ba
     )
     shown = run("stop", batch.id).out
     assert "Enough: at least 80%" in shown
-    assert "sentence for your methods section" in shown
+    assert "For your methods section" in shown
     told = json.loads(run("stop", batch.id, "--json").out)
     assert (told["verdict"], told["samples"][0]["read"], told["written_to"]) == ("enough", 111, None)
     assert draw_stop_sample(batch).samples == enough.samples  # enough: nothing more is drawn

@@ -184,7 +184,7 @@ def test_metrics_are_told_in_the_order_of_their_specification_with_what_has_no_v
         "context_precision: mean 0.90, least 0.25 (20 values, 4 without)",
         "semantic_validation: pass 20, skipped 4 (24 values)",
         "agreement_pattern: none of 24 has a value",
-        "recall a model was asked about that of 3 of 12 items",
+        "recall a model was asked about the recall of 3 of 12 items",
     ]
 
 

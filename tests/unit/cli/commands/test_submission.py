@@ -109,8 +109,8 @@ def test_the_command_line_says_how_the_model_is_steered(words: list[str], steeri
     ("words", "complaint"),
     [
         (["--reasoning-effort", "Very High"], "--reasoning-effort"),
-        (["--extra-body", "{top_p: 0.9}"], "no JSON"),
-        (["--extra-body", "[1]"], "no JSON object"),
+        (["--extra-body", "{top_p: 0.9}"], "not JSON"),
+        (["--extra-body", "[1]"], "not a JSON object"),
         (["--extra-body", '{"model": "x"}'], "--extra-body: 'model' is written by Tamis"),
         (["--extra-header", "X-Team reviews"], "--extra-header: write 'Name: value'"),
         (["--extra-header", "Authorization: Bearer x"], "--extra-header: 'Authorization' is written by Tamis"),
