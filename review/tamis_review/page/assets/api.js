@@ -40,9 +40,9 @@ export const ask = async (path, { method = "GET", json, body, headers = {} } = {
     throw gone ? new Problem(422, `${gone} was changed, moved or deleted after it was chosen: choose it again.`) : new Problem(503, AWAY);
   });
   if (answer.ok) return answer;
-  if (answer.status === 401) throw new Problem(401, "This key opens nothing here: it is mistyped, or was revoked.");
+  if (answer.status === 401) throw new Problem(401, "This key is not valid here: it is mistyped or revoked.");
   const said = await answer.json().catch(() => ({}));
-  throw new Problem(answer.status, said.detail || `the gateway answers ${answer.status}`);
+  throw new Problem(answer.status, said.detail?.replace(/^terms: /, "") || `the gateway answers ${answer.status}`);
 };
 
 // An XML document; the one way to have one without making it from text, which the page's policy forbids.

@@ -83,8 +83,8 @@ def test_the_same_attempt_again_is_the_same_batch(http: httpx.Client, client: Cl
         ("%PDF-1.7 ...", {}, "records.csv: this is a PDF"),
         ('{"id": "1"}\n{"id": ', {"strict": True}, "records.csv:2"),
         (TABLE, {"color": "red"}, "terms: color: Extra inputs are not permitted"),
-        (TABLE, {"name": "a\u200bb"}, "file: its name"),
-        (TABLE, {"name": "n" * 201}, "file: its name"),
+        (TABLE, {"name": "a\u200bb"}, "file: a file name must have"),
+        (TABLE, {"name": "n" * 201}, "file: a file name must have"),
         (TABLE, {"operation": {"operation": "guess"}}, "operation"),
     ],
 )
@@ -252,7 +252,7 @@ def _written(path: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({}, "terms: there are none"),
+        ({}, "terms: missing"),
         ({"terms": "{"}, "terms is no JSON"),
         ({"terms": "{" * 1_000_100}, "The request cannot be read"),
         ({"terms": "{}", "more": "1"}, "The request cannot be read"),
