@@ -147,9 +147,7 @@ def test_further_stages_are_added_put_in_order_and_begun_with_the_review(
     for stage in (page.get_by_role("group", name="3. Model"), stage_3):
         stage.get_by_label("Model (empty").fill("gpt-5-mini")
         stage.get_by_label("Budget in dollars").fill("0.0001")
-    expect(
-        page.get_by_text("All stages cost at most $0.0003, plus the judge, whose cost is not known yet.")
-    ).to_be_visible()
+    expect(page.get_by_text("All stages cost at most $0.0003, plus the judge’s unknown cost.")).to_be_visible()
     page.get_by_role("button", name="Screen these 1 record").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sieves")
     expect(page.locator(".stages .ahead h2")).to_have_text(["2. extract", "3. score", "4. judge"])

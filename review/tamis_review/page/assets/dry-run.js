@@ -19,7 +19,7 @@ const ofAllStages = ({ stages, ...first }) => {
   const known = [first, ...stages.map((stage) => stage.dry_run).filter(Boolean)];
   if (known.some((run) => run.most_cost === null)) return "The cost of all stages is not known.";
   const dollarsAtMost = dollars(known.reduce((sum, run) => sum + Math.min(run.most_cost, run.max_cost ?? Infinity), 0));
-  return `All stages cost at most ${dollarsAtMost}${known.length > stages.length ? "" : ", plus the judge, whose cost is not known yet"}.`;
+  return `All stages cost at most ${dollarsAtMost}${known.length > stages.length ? "" : ", plus the judge’s unknown cost"}.`;
 };
 
 export const priced = (run) => {
