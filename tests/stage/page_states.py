@@ -359,13 +359,13 @@ def quality(stage: Stage) -> Iterator[str]:
         pilot.get_by_role("button", name="Include").click()
     pilot.get_by_role("button", name="Compare with the software").click()
     expect(page.get_by_role("region", name="Possible problems in the criteria")).to_be_visible()
-    pilot.get_by_text("Find the threshold by these labels").click()
+    pilot.get_by_text("Find the threshold with these labels").click()
     pilot.get_by_role("button", name="Calibrate").click()
     expect(pilot.get_by_text("No threshold")).to_be_visible()
     yield "a pilot half labelled and compared, too small for a threshold"
     labels = stage.folder / "labels.csv"
     labels.write_text("id,include\n" + "".join(f"r{n},{n % 2}\n" for n in (0, 1, 2, 3, 5)), "utf-8")
-    page.get_by_text("Calibrate by a file of labels").click()
+    page.get_by_text("Calibrate with a file of labels").click()
     threshold = page.get_by_role("region", name="Calibrate")
     threshold.get_by_label("File of labels").set_input_files(labels)
     threshold.get_by_label("Recall: includes to keep").fill("10")
@@ -382,7 +382,7 @@ def quality(stage: Stage) -> Iterator[str]:
     expect(judge.get_by_role("heading", name="Dry run: nothing was submitted")).to_be_focused(timeout=30_000)
     judge.get_by_text("Prompt 1:").click()
     yield "what judging the reasoning would take"
-    judge.get_by_label("What a reasoning cites").fill("Abstract 1")
+    judge.get_by_label("Noun for numbered references").fill("Abstract 1")
     judge.get_by_role("button", name="Dry run").click()
     expect(judge.get_by_role("alert")).to_contain_text("not the name of a thing")
     yield "a judgement refused"

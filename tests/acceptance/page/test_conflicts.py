@@ -54,7 +54,7 @@ def test_a_third_person_settles_each_conflict_with_the_keyboard_and_takes_the_la
     article.get_by_role("button", name="Show the software’s decision").click()
     expect(article.get_by_text("because", exact=True)).to_be_visible()
     expect(article.get_by_text("Reason: Animal studies")).to_have_count(2)
-    page.get_by_label("Order").select_option("Furthest apart first")
+    page.get_by_label("Order").select_option("Largest disagreement first")
     expect(page.locator(".work-line .n")).to_have_text(["2", "4", "3"])
     page.locator("#work-title").focus()
     page.keyboard.press("n")

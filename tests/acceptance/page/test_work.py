@@ -159,7 +159,7 @@ def test_the_gateway_searches_filters_and_sorts_and_the_address_keeps_it(
     page.keyboard.press("/")
     page.keyboard.type("trial 4")
     at_record(page, 4)
-    page.get_by_label("Order").select_option("Where models differ")
+    page.get_by_label("Order").select_option("Disagreement first")
     page.get_by_text("More filters").click()
     page.get_by_role("combobox", name="Reason").select_option("Animal studies")
     at_record(page, 4)

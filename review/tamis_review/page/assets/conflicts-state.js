@@ -1,6 +1,6 @@
 // What the Conflicts view shows, as a value: every change gives a new one. No network, no elements.
 
-export const ORDERS = { number: "By number", apart: "Furthest apart first" };
+export const ORDERS = { number: "By number", apart: "Largest disagreement first" };
 
 // Which conflicts are not among them yet, by how people read.
 export const NOT_YET = {

@@ -31,7 +31,7 @@ const calls = (model) => model.questions - (model.cached ?? 0);
 const budget = ({ cost: about, max_cost: limit }) => {
   if (limit === null || about === null || !Number(about)) return "";
   const share = Number(limit) / Number(about);
-  return share >= 1 ? `The budget of ${dollars(limit)} covers about all of it.` : `The budget of ${dollars(limit)} covers about ${Math.floor(100 * share)} % of it. Then the batch pauses.`;
+  return share >= 1 ? `The budget of ${dollars(limit)} covers about all of the calls.` : `The budget of ${dollars(limit)} covers about ${Math.floor(100 * share)} % of the calls. Then the batch pauses.`;
 };
 
 const unpriced = (model) => model.price === null && (model.model === null ? "The price is not known, because the model is not known." : `The price of ${model.model}${model.tier ? ` at the tier ${model.tier}` : ""} is not known: write it in a file, and name the file in TAMIS_PRICES.`);

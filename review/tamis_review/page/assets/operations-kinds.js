@@ -63,7 +63,7 @@ export const KINDS = {
 
 const JudgeForm = ({ form }) => html`
   <${Text} form=${form} name="asked" label="Guidelines: which evidence counts" about="For example: Only words of the abstract itself are evidence." rows=${4} required />
-  <div class="side"><${Input} form=${form} name="noun" label="What a reasoning cites by number" maxlength="40" required /><${Count} form=${form} name="block" label="Evidence below this quality blocks a result, 0 to 1" min="0" max="1" required /></div>`;
+  <div class="side"><${Input} form=${form} name="noun" label="Noun for numbered references, such as Abstract" maxlength="40" required /><${Count} form=${form} name="block" label="Evidence below this quality blocks a result, 0 to 1" min="0" max="1" required /></div>`;
 
 // Those that can be a stage of a review: a judge needs a stage before it.
 export const STAGE_KINDS = { ...KINDS, judge: ["Judge: the evidence behind each answer of the previous stage", JudgeForm, (v) => ({ guidelines: v.asked, noun: v.noun, block_threshold: numberOf(v.block) })] };

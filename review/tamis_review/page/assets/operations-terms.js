@@ -26,7 +26,7 @@ export const How = ({ form, named, children }) => html`<${Model} form=${form} />
 
 export const OfFiles = ({ form }) => html`
   <${Check} form=${form} name="copies" label="Ask about every copy of a record" />
-  <${Check} form=${form} name="strict" label="Refuse files with unreadable records, instead of skipping and listing those" />`;
+  <${Check} form=${form} name="strict" label="Refuse files with unreadable records instead of skipping the records" />`;
 
 const steering = ({ effort, tier }) => ({ ...(effort.trim() ? { reasoning_effort: effort.trim() } : {}), ...(tier ? { tier } : {}) });
 

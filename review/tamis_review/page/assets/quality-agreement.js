@@ -85,7 +85,7 @@ const Table = ({ batch, table: { name, who, one, asked } }) => {
 
 export const Agreement = ({ batch, found }) => {
   const tables = tablesOf(found).filter(({ one }) => one.n > 0);
-  return html`${tables.length === 0 && html`<p>No record has two decisions to compare, by software and people or by two people. Decide records in Work.</p>`}
+  return html`${tables.length === 0 && html`<p>No record was decided by the software and a person, or by two people. Decide records in Work.</p>`}
     ${tables.length > 0 && html`<div class="quality-scroll" tabindex="0" role="group" aria-label="Figures of agreement"><table class="plain">
         <caption class="hidden">Agreement on the records that both decided</caption>
         <thead><tr><th scope="col">Who</th><th scope="col" class="number">Records</th><th scope="col" class="number">Agree</th><th scope="col" class="number">Cohen’s kappa</th><th scope="col" class="number">Gwet’s AC1</th></tr></thead>

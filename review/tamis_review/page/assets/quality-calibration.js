@@ -49,4 +49,4 @@ const ByFile = ({ batch, path }) => {
     <${Terminal}>tamis calibrate ${batch.id.slice(0, SHORT)} --labels FILE --recall 0.95 --delta 0.05<//>`;
 };
 
-export const Calibration = (given) => html`<${Closed} text="Calibrate by a file of labels"><${ByFile} ...${given} /><//>`;
+export const Calibration = (given) => html`<${Closed} text="Calibrate with a file of labels"><${ByFile} ...${given} /><//>`;

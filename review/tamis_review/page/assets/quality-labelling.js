@@ -34,10 +34,10 @@ const Told = ({ batch, path, pilot, labels }) => {
     calibration.send(tableOf(pilot, labels), wantedOf(event.target.elements));
   };
   return html`<p class="actions"><button type="button" class="main" disabled=${got.waiting} onClick=${evaluate}>Compare with the software</button></p>
-    <p class="small">The comparison shows the software’s decisions. Label blind records first.</p>
+    <p class="small">The comparison shows the software’s decisions. Finish blind labelling first.</p>
     <div role="status">${got.found && html`<${Evaluated} batch=${batch} found=${got.found} /><${Differences} key=${got.of.length} batch=${batch} path=${path} pilot=${pilot} labels=${got.of} lost=${got.found.lost} />`}</div>
     <${Problem} text=${got.problem} />
-    <details><summary>Find the threshold by these labels</summary><form class="form" onSubmit=${calibrate}><${Wanted} id="quality-pilot-wanted" /><p><button type="submit" disabled=${calibration.waiting}>Calibrate</button></p></form>${calibration.shown}</details>`;
+    <details><summary>Find the threshold with these labels</summary><form class="form" onSubmit=${calibrate}><${Wanted} id="quality-pilot-wanted" /><p><button type="submit" disabled=${calibration.waiting}>Calibrate</button></p></form>${calibration.shown}</details>`;
 };
 
 export const Labelling = ({ batch, path, pilot, first, keep }) => {

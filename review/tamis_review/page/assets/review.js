@@ -33,7 +33,7 @@ const Review = ({ review }) => html`<div class="stages">
     ${review.stages.map((stage, n) => html`<${Stage} key=${stage.batch.id} n=${n} stage=${stage} />`)}
     ${review.planned.map((name, n) => (n < review.stages.length ? null : html`<li key=${n} class="ahead"><h2>${stageName(n, name)}</h2><p>not started</p></li>`))}
   </ol>
-  <p class="actions"><button type="button" onClick=${() => save(review)}>Save the report of all stages</button></p>
+  <p class="actions"><button type="button" onClick=${() => save(review)}>Save report of all stages</button></p>
 </div>`;
 
 // Fills the element, and looks again while the review goes on; `title` says what it is called.

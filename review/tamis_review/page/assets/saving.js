@@ -6,8 +6,8 @@ import { calm, complain, nameOf, say } from "./words.js";
 // Where it is, how the file's name ends, what it is called, and what it holds.
 const REPORT = [
   ["report", "html", "Report (HTML)", "The whole report in one page: figure, tables, methods, every decision with its reasons."],
-  ["report?form=svg", "svg", "Figure (SVG)", "The flow of records alone, as a drawing for a manuscript."],
-  ["report?form=png", "png", "Figure (PNG)", "The flow of records alone, as an image at 300 dpi."],
+  ["report?form=svg", "svg", "Figure (SVG)", "Only the flow of records, as a drawing for a manuscript."],
+  ["report?form=png", "png", "Figure (PNG)", "Only the flow of records, as an image at 300 dpi."],
   ["report?form=md", "md", "Methods (Markdown)", "The flow as a table, and the methods in words."],
   ["report?form=json", "json", "Figures (JSON)", "Every number of the report, for a program."],
 ];

@@ -45,7 +45,7 @@ const submit = async () => {
   const { batch } = await answer.json();
   const title = at("review-title").value.trim();
   if (title && answer.headers.has("Idempotency-Replayed") && !batch.label.startsWith(`${title}: `)) {
-    throw new Error(`These files were already submitted with the same settings: ${batch.label}, batch ${batch.id.slice(0, 8)}. No new review was made.`);
+    throw new Error(`These files were already submitted with the same settings: ${batch.label}, batch ${batch.id.slice(0, 8)}. No new review was created.`);
   }
   await setMode(batch);
   location.assign(severalStages() ? addressOfReview(batch.review_id) : addressOf(batch.id));
