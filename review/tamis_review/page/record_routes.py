@@ -120,9 +120,7 @@ def get_work(
     key: Reader,
     order: Annotated[
         WorkOrder,
-        Query(
-            description="number: by number; next: reading order; disagreement: conflicts of people first, then of models."
-        ),
+        Query(description="number: by number; next: reading order; disagreement: of people first, then of models."),
     ] = WorkOrder.NUMBER,
     show: Annotated[WorkShow, Query(description="todo: records that wait for the key's holder.")] = WorkShow.TODO,
     outcome: Annotated[Outcome | None, Query(description="Only records with this outcome.")] = None,
