@@ -284,6 +284,6 @@ def stated_of(sources: Sequence[StatedSource], called: Mapping[Path, str]) -> li
     for number, source in enumerate(sources):
         for file in source.files:
             if file not in places:
-                raise InvalidParameters(f"terms: sources.{number}.files: the form has no file {str(file)!r} left")
+                raise InvalidParameters(f"terms: sources.{number}.files: the form has no other file {str(file)!r}")
         stated.append(source.model_copy(update={"files": tuple(places.pop(file) for file in source.files)}))
     return [*stated, *(StatedSource(files=(path,)) for path in places.values())]

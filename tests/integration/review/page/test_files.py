@@ -123,8 +123,8 @@ def test_several_files_are_one_batch_of_several_sources(http: httpx.Client, clie
     ids = {upload_all(http, paths, sources=stated).json()["batch"]["id"] for _ in range(2)}
     assert len(ids) == 1
     for sources, told in (
-        ([{"name": "A", "files": ["other.csv"]}], "sources.0.files: the form has no file 'other.csv' left"),
-        ([{"files": ["medline.csv"]}, {"files": ["medline.csv"]}], "sources.1.files: the form has no file"),
+        ([{"name": "A", "files": ["other.csv"]}], "sources.0.files: the form has no other file 'other.csv'"),
+        ([{"files": ["medline.csv"]}, {"files": ["medline.csv"]}], "sources.1.files: the form has no other file"),
         ([{"name": "A", "files": []}], "sources.0.files"),
         ([{"files": ["medline.csv"], "kind": "registry"}], "sources.0.kind"),
     ):
