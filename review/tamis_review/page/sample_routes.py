@@ -120,7 +120,7 @@ def list_audits(batch_id: BatchId, client: Of, _: Reader) -> list[AuditView]:
 
 @audit_router.get(
     "/audits/{audit_id}",
-    summary="Get the progress of an audit, and the most records that can have been missed",
+    summary="Get the progress of an audit, and an upper bound on missed records, in figures and in words",
 )
 def get_audit(audit_id: AuditId, client: Of, key: Reader) -> AuditView:
     return AuditView.of(_open_audit(client, audit_id, key))

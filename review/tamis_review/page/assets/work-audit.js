@@ -46,7 +46,7 @@ const Draw = ({ batch, drawn }) => {
 };
 
 const None = ({ batch, may, again }) => html`<h2 id="work-title" tabindex="-1">No audit sample yet</h2>
-  <p>The model decides this batch. An audit is a random sample of its exclusions. People judge the sample without seeing the model’s decisions. The result is the most records that the model can have missed.</p>
+  <p>The model decides this batch. An audit is a random sample of its exclusions. People judge the sample without seeing the model’s decisions. The result is an upper bound on the records that the model missed.</p>
   ${batch.state !== "completed" && html`<p>You can draw it once the batch is completed. The batch is ${batch.state}.</p>`}
   ${batch.state === "completed" && (may ? html`<${Draw} batch=${batch} drawn=${again} />` : html`<p>To draw a sample, use a key with the scope <code>decide</code>.</p>`)}`;
 
