@@ -82,7 +82,7 @@ def get_page() -> HTMLResponse:
 
 @router.get(
     "/assets/{version}/{name}",
-    summary="A file that the page loads, to be kept by browsers where it is of the page that is served now",
+    summary="A file that the page loads; browsers cache the files of the current page",
     response_class=Response,
     responses=problems.UNKNOWN | problems.described(HTTPStatus.UNPROCESSABLE_ENTITY),
 )

@@ -37,7 +37,7 @@ from .written import written
 
 
 class ReviewStageView(BatchStatusView):
-    """A stage of a review, which is a batch, and what is left in it for whoever asks."""
+    """A stage of a review, which is a batch, and the work left in it for the key's holder."""
 
     name: str  # in the review's plan
     todo: int  # records that wait for the key's holder
@@ -45,7 +45,7 @@ class ReviewStageView(BatchStatusView):
 
 
 class ReviewStatusView(Frozen):
-    """One consistent read of a review, with what follows from it."""
+    """One consistent read of a review, with its next step."""
 
     id: str
     label: str
@@ -77,7 +77,7 @@ def next_step(state: str, left: Sequence[WorkLeft]) -> str:
 review_router = APIRouter(prefix="/v1", tags=["reviews"], responses=problems.KEYED | problems.UNKNOWN)
 report_router = APIRouter(prefix="/v1", tags=["batches"], responses=problems.KEYED)
 MOST_LISTED = 100
-ReviewId = Annotated[str, Path(description="A review's id, or its beginning.", examples=["3f2a"])]
+ReviewId = Annotated[str, Path(description="The id of a review, or the beginning of the id.", examples=["3f2a"])]
 REPORT_TYPES = {
     ReportForm.HTML: "text/html",
     ReportForm.SVG: "image/svg+xml",
@@ -92,14 +92,14 @@ REPORTS: dict[int | str, dict[str, Any]] = {
 
 @review_router.get(
     "/reviews",
-    summary="The latest reviews, newest first, each with what comes next",
+    summary="List the latest reviews, newest first, each with its next step",
 )
 def list_reviews(
     client: Of,
     key: Reader,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
     after: Annotated[
-        str | None, Query(max_length=36, description="A review's id, or its beginning: those before it.")
+        str | None, Query(max_length=36, description="Only reviews before this one: its id, or the beginning of it.")
     ] = None,
 ) -> list[ReviewStatusView]:
     return _read(client, key.label, limit=limit, after=after)
@@ -107,7 +107,7 @@ def list_reviews(
 
 @review_router.get(
     "/reviews/{review_id}",
-    summary="How a review stands, and what comes next",
+    summary="Get the state of a review, and its next step",
 )
 def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView:
     return _read(client, key.label, review_id=UUID(find_review(client, review_id).id))[0]
@@ -115,14 +115,14 @@ def get_review(review_id: ReviewId, client: Of, key: Reader) -> ReviewStatusView
 
 @review_router.get(
     "/reviews/{review_id}/report",
-    summary="The report of all stages of a review, in the forms that a batch's has",
+    summary="Get the report of all stages of a review, in the same forms as a batch's report",
     response_class=Response,
     responses=REPORTS,
 )
 async def get_review_report(
     review_id: ReviewId, request: Request, client: Of, key: Reader, form: ReportForm = ReportForm.HTML
 ) -> Stream:
-    """403 while a record of any stage is read blind, and hidden from the key's holder."""
+    """403 while a record of any stage is hidden from the key's holder, because people read blind."""
     subject_id = await run_in_threadpool(_open_review, client, review_id, key)
     return await report_stream(request, client, key, subject_id, form)
 
@@ -163,7 +163,7 @@ async def report_stream(request: Request, client: Client, key: ApiKey, subject_i
 
 @report_router.get(
     "/batches/{batch_id}/report",
-    summary="The report: one page, its flow as SVG or PNG, its text as Markdown, or its figures as JSON",
+    summary="Get the report: an HTML page, the flow as SVG or PNG, the text as Markdown, or the figures as JSON",
     response_class=Response,
     responses=REPORTS | problems.UNCHANGED | problems.UNKNOWN,
     dependencies=[Depends(check_open), Depends(tagged)],

@@ -45,12 +45,12 @@ async def uploaded(
     largest = client.settings.max_file_bytes
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a file is sent as {MEDIA_TYPE}")
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"send files as {MEDIA_TYPE}")
     async with request.form(max_files=MOST_FILES, max_fields=1, max_part_size=LONGEST_TERMS) as form:
         terms = form.get("terms")
         files = [file for file in form.getlist("file") if isinstance(file, UploadFile)]
         if not files:
-            raise InvalidParameters("file: there is none")
+            raise InvalidParameters("file: the form has no file")
         if (empty := next((file for file in files if not file.size), None)) is not None:
             raise InvalidParameters(f"file: {empty.filename or 'the only one'!r} is empty")
         if sum(file.size or 0 for file in files) > largest:
@@ -60,7 +60,7 @@ async def uploaded(
                 f"{what} {largest:,} bytes at most (TAMIS_MAX_FILE_BYTES): split {'it' if len(files) == 1 else 'them'}",
             )
         if not isinstance(terms, str):
-            raise InvalidParameters("terms: there are none; they say as JSON what to ask of the file's records")
+            raise InvalidParameters("terms: missing; say as JSON what to ask about the file's records")
         yield validated(kind, decoded(terms, "terms"), "terms: "), files
 
 
@@ -79,7 +79,7 @@ async def answered_by_file(
 
     async with uploaded(request, client, kind) as (terms, files):
         if len(files) > 1:
-            raise InvalidParameters(f"file: {noun} are taken from one file at a time")
+            raise InvalidParameters(f"file: send one file of {noun} at a time")
         return await run_in_threadpool(answered, terms, files[0])
 
 

@@ -20,7 +20,7 @@ from ..decisions.blindness import hidden_from, read_mode
 _OPENS = {
     ScreeningMode.PAIR: "A record opens once two people have decided on it",
     ScreeningMode.MODEL_SECOND: "A record opens once you have decided on it yourself",
-    ScreeningMode.MODEL_AUDITED: "A record that was drawn for the audit opens once it is judged, in Work",
+    ScreeningMode.MODEL_AUDITED: "A record of the audit sample opens once it is judged in Work",
 }
 
 
@@ -52,7 +52,7 @@ class Visibility:
     def check_name(self, reviewer: str | None) -> None:
         """Raise `Blinded` for a decision in another's name, which would reveal hidden decisions."""
         if self.blind and reviewer is not None and reviewer.strip() != self.me:
-            raise Blinded(f"people read blind: this key decides as {self.me!r}, and not as {reviewer!r}")
+            raise Blinded(f"people read blind: this key decides as {self.me!r}, not as {reviewer!r}")
 
     def check_decision(self, index: int, stage: HumanStage, *, settles: bool) -> None:
         """Raise `Blinded` if the record is hidden, and the decision settles a conflict or is on a report."""

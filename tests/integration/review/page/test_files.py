@@ -83,8 +83,8 @@ def test_the_same_attempt_again_is_the_same_batch(http: httpx.Client, client: Cl
         ("%PDF-1.7 ...", {}, "records.csv: this is a PDF"),
         ('{"id": "1"}\n{"id": ', {"strict": True}, "records.csv:2"),
         (TABLE, {"color": "red"}, "terms: color: Extra inputs are not permitted"),
-        (TABLE, {"name": "a\u200bb"}, "file: its name"),
-        (TABLE, {"name": "n" * 201}, "file: its name"),
+        (TABLE, {"name": "a\u200bb"}, "file: a file name must have"),
+        (TABLE, {"name": "n" * 201}, "file: a file name must have"),
         (TABLE, {"operation": {"operation": "guess"}}, "operation"),
     ],
 )
@@ -123,8 +123,8 @@ def test_several_files_are_one_batch_of_several_sources(http: httpx.Client, clie
     ids = {upload_all(http, paths, sources=stated).json()["batch"]["id"] for _ in range(2)}
     assert len(ids) == 1
     for sources, told in (
-        ([{"name": "A", "files": ["other.csv"]}], "sources.0.files: the form has no file 'other.csv' left"),
-        ([{"files": ["medline.csv"]}, {"files": ["medline.csv"]}], "sources.1.files: the form has no file"),
+        ([{"name": "A", "files": ["other.csv"]}], "sources.0.files: the form has no other file 'other.csv'"),
+        ([{"files": ["medline.csv"]}, {"files": ["medline.csv"]}], "sources.1.files: the form has no other file"),
         ([{"name": "A", "files": []}], "sources.0.files"),
         ([{"files": ["medline.csv"], "kind": "registry"}], "sources.0.kind"),
     ):
@@ -132,7 +132,7 @@ def test_several_files_are_one_batch_of_several_sources(http: httpx.Client, clie
         assert refused.status_code == 422, refused.text
         assert told in refused.json()["detail"]
     for others, told in (
-        ([paths[0], paths[0]], "two are called 'medline.csv'"),
+        ([paths[0], paths[0]], "two files are called 'medline.csv'"),
         ([paths[0], _written(tmp_path / "empty.csv", "")], "file: 'empty.csv' is empty"),
         ([paths[0], _written(tmp_path / "same.csv", paths[0].read_text("utf-8"))], "this is medline.csv once more"),
         ([paths[0], _written(tmp_path / "broken.csv", "%PDF-1.7 ...")], "broken.csv: this is a PDF"),
@@ -252,7 +252,7 @@ def _written(path: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({}, "terms: there are none"),
+        ({}, "terms: missing"),
         ({"terms": "{"}, "terms is no JSON"),
         ({"terms": "{" * 1_000_100}, "The request cannot be read"),
         ({"terms": "{}", "more": "1"}, "The request cannot be read"),

@@ -133,7 +133,7 @@ def test_each_file_is_shown_as_it_was_read_with_what_became_no_record(http: http
 def test_a_source_that_names_a_file_that_is_not_there_is_refused(http: httpx.Client) -> None:
     stated = [{"name": "Embase", "files": ["other.csv"]}]
     answer = sent(http, "/v1/duplicates", TABLE, "records.csv", sources=stated)
-    assert (answer.status_code, "has no file 'other.csv' left" in answer.text) == (422, True)
+    assert (answer.status_code, "has no other file 'other.csv'" in answer.text) == (422, True)
 
 
 def test_of_many_pairs_the_first_of_each_kind_are_shown_and_all_are_counted(http: httpx.Client) -> None:
