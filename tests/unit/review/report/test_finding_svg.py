@@ -90,13 +90,13 @@ def test_the_methods_tell_order_rule_sample_and_verdict() -> None:
     )
     (part,) = reading_paragraphs(figures(batches=(batch(reading=reading),)))
     assert part.heading == "Reading order and stop rule"
-    assert "trained on the decisions so far, last on 38, the text model with a weight of 0.70" in part.text
-    assert "(seed 3; 5% of the places went to records drawn at random)" in part.text
-    assert "recall of 90% with 95% confidence; its answer is: not yet." in part.text
+    assert "machines; weight 0.70), retrained on the decisions so far, most recently on 38 (seed" in part.text
+    assert "(seed 3; 5% of the places were given to records drawn at random)" in part.text
+    assert "recall of 90% with 95% confidence. Its result was: not yet." in part.text
     assert "From 40 records that nobody had read by 2026-03-01" in part.text
     assert "its first 30 were read and 0 of them included" in part.text
     assert "the wanted recall of 90% is not reached yet" in part.text
-    assert "the first sampling frame may spend a half" in part.text
+    assert "sampling frame j received the part 1 / (j (j + 1))" in part.text
     assert "p = 0.250" in part.text
     shown = figures(batches=(batch(reading=reading),))
     page = StringIO()
@@ -111,7 +111,7 @@ def test_the_methods_tell_order_rule_sample_and_verdict() -> None:
     )
     (part,) = reading_paragraphs(figures(batches=(batch(reading=cold),)))
     assert part.text == (
-        "Records were read by the score for inclusion that follows from the language model's decisions (seed 0). "
-        "People read 0 of 50 records and included 0. No stop rule was applied."
+        "Records were read in the order of the score for inclusion from the language model's decisions (seed 0). "
+        "Reviewers read 0 of 50 records and included 0. No stop rule was applied."
     )
     assert list(reading_paragraphs(figures())) == []
