@@ -401,8 +401,8 @@ def test_a_human_decision_stands_before_the_softwares_with_reviewer_and_note(ope
     page.select_option("#by-outcome", "passed")
     expect(page.locator("#rows .title")).to_have_text(["Zebra crossing", "Apples", "Editorial: walking"])
     expect(page.locator(".headline")).to_contain_text("overridden by a human")
-    expect(page.locator("#humans")).to_contain_text("the opposite of what the software said2")
-    expect(page.locator("#outcome")).to_contain_text("Pass rate in the end, with human decisions")
+    expect(page.locator("#humans")).to_contain_text("opposite to the software2")
+    expect(page.locator("#outcome")).to_contain_text("Final pass rate, with human decisions")
     assert "of these, by a human" in page.locator("#flow svg").text_content()
 
 

@@ -98,7 +98,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
     """Return the evaluation of labelled records. Raise `InvalidRequest` if there are none."""
     records = matched.records
     if not records:
-        raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
+        raise InvalidRequest("no record has a label: a human must label some records as included or excluded")
     design = Design(examine((*records, *matched.others), seed=matched.seed))
     by_model = [record for record in records if record.score is not None]
     dropped = sum(not _kept(record) for record in records)

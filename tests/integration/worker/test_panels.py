@@ -121,7 +121,7 @@ def test_the_report_and_an_evaluation_say_what_each_model_brought(house: House, 
     assert "| small, large | 6 | 3 |" in markdown
     assert "<li>1, rec-0: small include, middle include, large exclude</li>" in page
     for told in (
-        "middle brought nothing: without it every one of 6 decisions would be the same.",
+        "middle changed nothing: without it, all 6 decisions would be the same.",
         "Each record was judged by a panel of 3 models: “small”, “middle”, “large”.",
         "A record was included where any model included it",
         "A model that failed had no vote, and was never counted as an exclusion.",

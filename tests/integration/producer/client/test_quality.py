@@ -71,7 +71,7 @@ def test_what_cannot_be_evaluated_is_refused_with_its_reason(client: Client, tmp
         evaluate(batch, tmp_path / "missing.csv")
     scores = written_batch(client, [Ledgered({"id": "a"}, value=0.5)], operation=Score(criteria="How well?"))
     for refused in (evaluate, calibrate):
-        with pytest.raises(InvalidRequest, match="is of the operation 'score': labels say included or excluded"):
+        with pytest.raises(InvalidRequest, match="has the operation 'score', which labels cannot evaluate"):
             refused(scores, LABELS)
 
 
@@ -97,7 +97,7 @@ def test_a_report_is_written_to_a_file_in_the_form_of_its_name(
 
     asyncio.run(awaited())
     assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
-    with pytest.raises(InvalidRequest, match=r"report\.pdf: reports end in \.htm, "):
+    with pytest.raises(InvalidRequest, match=r"report\.pdf: report files end in \.htm, "):
         write_report_file(batch, tmp_path / "report.pdf")
     with pytest.raises(InputError, match="cannot be written"):
         write_report_file(batch, tmp_path / "missing" / "report.html")

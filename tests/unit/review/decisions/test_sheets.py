@@ -89,5 +89,5 @@ def test_another_batchs_pilot_and_columns_sorted_apart_are_refused(tmp_path: Pat
     with pytest.raises(InputError, match="rows of several pilots"):
         read_labels(path)
     path.write_text("".join([*lines[:-1], "x" + lines[-1][1:]]), "utf-8")
-    with pytest.raises(InputError, match="'x' is no whole number"):
+    with pytest.raises(InputError, match="'x' is not a whole number"):
         read_labels(path)

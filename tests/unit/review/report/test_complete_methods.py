@@ -145,11 +145,11 @@ def test_what_people_have_not_decided_yet_is_told_and_warned_of() -> None:
 
 def test_the_page_says_how_far_the_figure_goes_and_lists_the_sources() -> None:
     page = written(complete_figures())
-    assert "It goes from the searches to what is included." in page
-    assert "full texts come after it" not in page
+    assert "It covers the review from the searches to the included studies." in page
+    assert "are not included" not in page
     assert '<th scope="row">Citation searching</th><td>other</td>' in page
     assert "<h3>Sources</h3>" not in written(figures())
-    assert "full texts and human decisions come after it" in written(figures())
+    assert "Human decisions and full-text assessment are not included" in written(figures())
 
 
 def test_every_report_is_listed_with_its_reason_in_page_and_markdown() -> None:

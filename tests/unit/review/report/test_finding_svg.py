@@ -32,14 +32,14 @@ def test_the_curve_goes_up_at_each_find_and_ends_where_people_are() -> None:
     assert (pytest.approx(FINDING.left + 40 * 5.82, abs=0.06), FINDING.top) in corners
     assert all(left[0] <= right[0] and left[1] >= right[1] for left, right in pairwise(corners))
     svg = draw_finding(finding)
-    assert "read by nobody: 50" in svg
+    assert "unread: 50" in svg
     assert "4 included among the 50 of 100 records that people read" in svg
     assert "2 of 4 after 2, 4 of 4 after 40 records" in svg
 
 
 def test_what_is_read_to_the_end_leaves_nothing_unread_and_many_finds_fall_together() -> None:
     whole = FindingFigures(records=3, read=3, finds=())
-    assert "read by nobody" not in draw_finding(whole)
+    assert "unread: " not in draw_finding(whole)
     assert points(whole) == [(FINDING.left, FINDING.bottom), (FINDING.right, FINDING.bottom)]
     many = FindingFigures(records=50_000, read=50_000, finds=tuple(range(1, 50_001, 2)))
     assert len(draw_finding(many)) < 120_000
