@@ -114,7 +114,7 @@ class Reading:
 
 
 class Certificate(Frozen):
-    """What can be promised of a review as it stands, and what is missing to what was asked for."""
+    """The current promise of a review, and the missing part of the requested promise."""
 
     verdict: StopVerdict
     reason: str | None  # completes "cannot be promised, because ..."

@@ -22,7 +22,7 @@ NOTHING_DROPPED = "no record is excluded by the system"
 
 
 class Figure(Frozen):
-    """A number between the ends of its interval; what cannot be computed is None, and `reason` says why."""
+    """A number with its interval; None if it cannot be computed, and `reason` says why."""
 
     value: float | None = None
     low: float | None = None
@@ -188,7 +188,7 @@ def midranks(values: Sequence[float]) -> list[float]:
 
 
 class Bin(Frozen):
-    """The decisions whose confidence lies in a tenth: from `low` up to, not including, `high`; the last one with 1."""
+    """The decisions with a confidence from `low` up to, not including, `high`; the last bin includes 1."""
 
     low: float
     high: float
@@ -198,7 +198,7 @@ class Bin(Frozen):
 
 
 class Reliability(Frozen):
-    """The reliability curve, and how far it lies from the diagonal."""
+    """The reliability curve, and its distance from the diagonal."""
 
     n: int
     bins: tuple[Bin, ...]

@@ -34,7 +34,7 @@ MOST_INCLUDES = 1_000_000  # end of the search for a pilot's size
 
 
 class Threshold(Frozen):
-    """The result of a pilot: keep every record whose score is at least `value`; or that the pilot is too small."""
+    """The result of a pilot: keep every record with a score of at least `value`. None: the pilot is too small."""
 
     recall: float  # the wanted recall
     delta: float  # probability, over pilots, of missing it
@@ -107,7 +107,7 @@ class Calibration(Frozen):
     threshold: Threshold
     saved: Figure  # share of the pilot's records below the threshold, which no person reads
     below: int  # records of the whole batch below it
-    of: int = Field(description="Records of the whole batch, copies of others left out.")
+    of: int = Field(description="Records of the whole batch, without copies.")
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property

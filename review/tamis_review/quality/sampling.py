@@ -52,7 +52,7 @@ class Lie(StrEnum):
 
 
 class SampleFlaw(Frozen):
-    """A test that says that the labelled records are no random sample."""
+    """A test that finds that the labelled records are not a random sample."""
 
     test: str
     p: float  # probability of this finding or worse in a random sample
@@ -60,7 +60,7 @@ class SampleFlaw(Frozen):
 
 
 class Sampling(Frozen):
-    """The position of the labelled records, and the findings that say so."""
+    """The position of the labelled records, and the findings behind it."""
 
     lie: Lie
     labelled: int

@@ -214,7 +214,7 @@ def form_of(path: Path | str) -> ReportForm:
     ending = Path(path).suffix.lower()
     if ending and ending not in ENDINGS:
         raise InvalidRequest(
-            f"{path}: report files end in {', '.join(sorted(ENDINGS))}; for another ending, state the format"
+            f"{path}: reports end in {', '.join(sorted(ENDINGS))}; for another ending, state the format"
         )
     return ENDINGS.get(ending, ReportForm.HTML)
 

@@ -74,7 +74,7 @@ def test_a_form_that_is_asked_for_wins_and_goes_to_the_terminal(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["BATCH", "-o", "report.pdf"], "report.pdf: report files end in .htm, .html, .json, .markdown, .md, .png, .svg"),
+        (["BATCH", "-o", "report.pdf"], "report.pdf: reports end in .htm, .html, .json, .markdown, .md, .png, .svg"),
         (["00000000"], "no batch or review '00000000'"),
         (["BATCH", "-o", "missing/report.html"], "missing/report.html: cannot be written"),
     ],

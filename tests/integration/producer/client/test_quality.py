@@ -97,7 +97,7 @@ def test_a_report_is_written_to_a_file_in_the_form_of_its_name(
 
     asyncio.run(awaited())
     assert (tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
-    with pytest.raises(InvalidRequest, match=r"report\.pdf: report files end in \.htm, "):
+    with pytest.raises(InvalidRequest, match=r"report\.pdf: reports end in \.htm, "):
         write_report_file(batch, tmp_path / "report.pdf")
     with pytest.raises(InputError, match="cannot be written"):
         write_report_file(batch, tmp_path / "missing" / "report.html")
