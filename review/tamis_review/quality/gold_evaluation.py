@@ -72,7 +72,7 @@ class Lost(Frozen):
 class GoldEvaluation(Frozen):
     """The quality of a batch's decisions, measured against a human's.
 
-    `screening` counts what the system refers to a human as kept: it is excluded by nobody. `decided` leaves it out.
+    `screening` counts records that the system refers to a human as kept. `decided` omits them.
     """
 
     matching: Matching
