@@ -97,7 +97,7 @@ def test_a_record_is_explained_with_its_source_its_copies_and_what_was_filled(
     ]
     copy = as_text(explain(batch, 7))
     assert "Embase (database), embase.csv, line 3" in copy
-    assert "No. 4 stays" in copy
+    assert "No. 4 was kept" in copy
 
 
 def test_a_later_stage_of_a_review_knows_where_its_records_are_from(client: Client, identified: Identified) -> None:
