@@ -104,6 +104,6 @@ def _brought(gain: Brought) -> str:
             f"On the records that people decided, {gain.model} added nothing: it found no further include (kept: "
             f"{recall}) and saved no reading. {effect}"
         )
-    lost = f" and lost {gain.lost:,} that the other models keep" if gain.lost else ""
-    finds = f"It found {gain.found:,} includes that the panel would lose without it{lost}"
+    lost = f", and with it, the panel loses {gain.lost:,}" if gain.lost else ""
+    finds = f"Without it, the panel would lose {gain.found:,} of people's includes{lost}"
     return f"{effect} {finds} (kept: {recall})."

@@ -233,7 +233,7 @@ def test_a_panel_on_the_command_line_from_the_question_to_what_each_model_brough
     assert "policy of the panel: any; small: exclude 0.50; large: include 0.90" in told
     assert "0.7, the models' mean support for the decision: score for inclusion (0.5 + 0.9) / 2 = 0.7" in told
     told = " ".join(run("evaluate", batch, "--labels", "records.csv").split())
-    assert "It found 1 includes that the panel would lose without it" in told
+    assert "Without it, the panel would lose 1 of people's includes" in told
 
 
 def test_the_program_of_the_document_runs(
