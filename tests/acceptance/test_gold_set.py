@@ -232,7 +232,7 @@ def test_a_run_of_the_first_records_promises_nothing_and_a_drawn_pilot_does(scre
             ["evaluate", "--labels", str(RECORDS), "-o", "page.pdf"],
             "page.pdf: an evaluation is written as .html or .svg",
         ),
-        (["evaluate", "--labels", "others.csv"], "no label is of a record of this batch"),
+        (["evaluate", "--labels", "others.csv"], "no label belongs to a record of this batch"),
         (["calibrate", "--labels", str(RECORDS), "--recall", "1.5"], "recall: 1.5 is not between 0 and 1"),
     ],
 )

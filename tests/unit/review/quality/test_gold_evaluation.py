@@ -104,7 +104,7 @@ def test_the_score_of_an_exclusion_ties_with_that_of_an_inclusion_as_unsure() ->
 
 
 def test_another_operations_values_are_refused() -> None:
-    with pytest.raises(InvalidRequest, match="only a filter's and an inclusion's results"):
+    with pytest.raises(InvalidRequest, match="only results of a filter or an inclusion"):
         evaluate([row(0, "1", "supported")], {"1": True})
 
 
@@ -206,7 +206,7 @@ def test_a_pilot_that_is_too_small_says_how_many_includes_it_needs() -> None:
     assert said is not None
     assert "it has 4 labelled includes" in said
     assert "needs at least 59 of them" in said
-    assert "Label more records, drawn at random" in said
+    assert "Label more randomly drawn records" in said
     ruled = calibrate(match(ROWS, GoldLabels.of(LABELS))).calibration.refusal
     assert ruled is not None
     assert "1 of them excluded by rules" in ruled
