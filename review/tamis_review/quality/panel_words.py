@@ -77,12 +77,12 @@ def shared_words(errors: SharedErrors) -> str:
     measured = "" if errors.phi is None else f" (phi {errors.phi:.2f}, p {_p(errors.p)})"
     match errors.sharing:
         case Sharing.SHARED:
-            meaning = "they share errors, so each catches fewer misses of the other than its error rate suggests"
+            meaning = "They share errors, so each catches fewer misses of the other than its error rate suggests"
         case Sharing.NO_SIGN:
-            meaning = "no sign of shared errors: on these records, each model is a check on the other"
+            meaning = "No sign of shared errors: on these records, each model is a check on the other"
         case Sharing.TOO_FEW:
-            meaning = "too few errors to judge whether they are shared"
-    return f"{sentence}{measured}: {meaning}."
+            meaning = "Too few errors to judge whether they are shared"
+    return f"{sentence}{measured}. {meaning}."
 
 
 def _p(p: float) -> str:

@@ -168,7 +168,7 @@ def _prompts(batch: BatchFigures) -> str:
     if batch.prompts.sha256 is None:
         return hashed
     return (
-        f"{hashed} The SHA-256 of the prompts is {batch.prompts.sha256}: it was computed over the prompt hashes of "
+        f"{hashed} The SHA-256 of the prompts is {batch.prompts.sha256}. It was computed over the prompt hashes of "
         f"{records_n(batch.prompts.records)}, one per line in record order. Each of these is the SHA-256 of model, "
         "messages (including the system message), response schema and sampling parameters as sent. Temperature and "
         "the other sampling parameters are settings of the workers. They are recorded only in these hashes and, if "

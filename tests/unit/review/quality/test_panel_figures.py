@@ -47,8 +47,8 @@ def test_shared_errors_are_told_from_independent_ones(seed: int) -> None:
     kept = [one.brought[0].recall_with.estimate or 0.0 for one in (shared, independent)]
     assert kept[0] < kept[1]
     told = " ".join(panel_sentences(shared))
-    assert told.count("they share errors, so each catches fewer misses of the other") == 3
-    assert "no sign of shared errors: on these records, each model is a check on the other" in " ".join(
+    assert told.count("They share errors, so each catches fewer misses of the other") == 3
+    assert "No sign of shared errors: on these records, each model is a check on the other" in " ".join(
         panel_sentences(independent)
     )
 
@@ -113,7 +113,7 @@ def test_the_records_on_which_models_differ_come_first_and_in_order() -> None:
 
 def test_too_few_errors_are_named_as_that() -> None:
     figures = panel_figures(panel("any", "a", "b"), records("ii", "ie", "ee"), {0: True, 1: True, 2: False})
-    assert "too few errors to judge whether they are shared" in panel_sentences(figures)[1]
+    assert "Too few errors to judge whether they are shared" in panel_sentences(figures)[1]
 
 
 def test_a_record_of_the_ledger_has_its_votes_and_silence_as_not_met() -> None:

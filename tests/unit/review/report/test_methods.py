@@ -108,7 +108,7 @@ def test_model_dates_and_hashes_are_told_with_what_is_hashed() -> None:
     assert "was requested; the endpoint's answers named “double-1” (7 records)." in said
     assert "results were recorded from 2026-03-01 12:00 UTC to 2026-03-01 12:00 UTC" in said
     assert f"parameters (as JSON with sorted names, without spaces, in UTF-8) is {'cd' * 32}." in said
-    assert f"SHA-256 of the prompts is {'ab' * 32}: it was computed over the prompt hashes of 7 records" in said
+    assert f"SHA-256 of the prompts is {'ab' * 32}. It was computed over the prompt hashes of 7 records" in said
 
 
 def test_without_an_answer_no_model_and_no_prompt_is_claimed() -> None:
