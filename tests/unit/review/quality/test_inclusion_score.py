@@ -145,7 +145,7 @@ def test_the_page_shows_the_curve_of_the_probability_and_what_the_labels_make_of
 
     page = page_of(found)
     assert "Reliability of the probability" in page
-    assert "Platt&#39;s sigmoid, over 80 records, 20 of them included" in page
+    assert "Platt&#39;s sigmoid, on 80 records (20 included)" in page
     assert f'<td class="number">{found.calibration.points[9].probability:.2f}</td>' in page
     for line in more(found):
         assert all(value in page for value in line.values), line.name
