@@ -145,13 +145,13 @@ def agreement(pairs: Sequence[tuple[str, str]], *, categories: Sequence[str] = (
         figures.update({name: value, f"{name}_low": low, f"{name}_high": high})
 
     if len({name for pair in cells for name in pair}) == 1:
-        figures["no_kappa"] = "both put every record into the same category: all agreement could be chance"
+        figures["no_kappa"] = "both put every record into the same category: all agreement could be by chance"
     else:
         chance = sum(first[name] * second[name] for name in names)
         add("kappa", chance, lambda a, b: first[b] + second[a], likelihood_at_kappa)
 
     if len(names) == 1:
-        figures["no_ac1"] = "only one category is known: nothing could have been judged differently"
+        figures["no_ac1"] = "only one category exists: disagreement was impossible"
     else:
         mean = {name: (first[name] + second[name]) / 2 for name in names}
         others = len(names) - 1

@@ -114,7 +114,7 @@ class Reading:
 
 
 class Certificate(Frozen):
-    """What can be promised of a review as it stands, and what is missing to what was asked for."""
+    """The current promise of a review, and the missing part of the requested promise."""
 
     verdict: StopVerdict
     reason: str | None  # completes "cannot be promised, because ..."
@@ -189,9 +189,9 @@ class _Promise:
 
     def __post_init__(self) -> None:
         if not 0 < self.recall <= 1:
-            raise InvalidParameters(f"recall: {self.recall!r} does not lie between 0 and 1")
+            raise InvalidParameters(f"recall: {self.recall!r} is not between 0 and 1")
         if not 0 < self.confidence < 1:
-            raise InvalidParameters(f"confidence: {self.confidence!r} does not lie between 0 and 1")
+            raise InvalidParameters(f"confidence: {self.confidence!r} is not between 0 and 1")
 
     @property
     def doubt(self) -> float:
@@ -260,9 +260,9 @@ class _Promise:
         return (
             f"people overlook includes: of {measured.includes:,} includes that two people read, "
             f"{measured.missed_by_one:,} were missed by one of them, so {people} may overlook up to "
-            f"{measured.miss_rate(1 - self.doubt * MISS_RATE):.1%}; with that a recall of {self.recall:g} is out of "
-            "reach even if every record is read. Let two people read every record, or more of them, so that the miss "
-            "rate is known better; or ask for less"
+            f"{measured.miss_rate(1 - self.doubt * MISS_RATE):.1%}. Then a recall of {self.recall:g} cannot be reached "
+            "even if every record is read. Let two people read every record, or more records, for a more precise miss "
+            "rate. Or ask for less"
         )
 
 

@@ -35,8 +35,8 @@ from .judged import Judged
 from .sampling import Lie, Sampling
 
 WIDEST = 8.0  # standard errors; a wider interval's level rounds to 1
-SELECTED = "no interval: the labelled records are no random sample of the batch"
-ALIKE = "no interval: the labelled records of a block are too much alike"
+SELECTED = "no interval: the labelled records are not a random sample of the batch"
+ALIKE = "no interval: the labelled records of a block are too similar"
 
 
 def mean_block(blocks: Sequence[int]) -> float:

@@ -62,7 +62,7 @@ def missed_recall_p(decisions: Sequence[bool], total: int, recall: float = 0.95)
     if total < len(decisions):
         raise ValueError(f"{len(decisions)!r} records read of {total!r}")
     if not 0 < recall <= 1:
-        raise ValueError(f"recall: {recall!r} does not lie between 0 and 1")
+        raise ValueError(f"recall: {recall!r} is not between 0 and 1")
     included = sum(decisions)
     unread = total - len(decisions)
     if included > 2 * total * recall:  # the hypothesis needs more includes than there are records
@@ -94,7 +94,7 @@ def expected_from_probabilities(probabilities: Iterable[float], records: int = N
     """
     best = nlargest(records, probabilities)
     if any(not 0 <= probability <= 1 for probability in best):
-        raise ValueError("a probability lies between 0 and 1")
+        raise ValueError("a probability must be between 0 and 1")
     shares = reduce(convolved, ([1 - probability, probability] for probability in best), [1.0])
     side = (1 - LEVEL) / 2
     return ExpectedIncludes(

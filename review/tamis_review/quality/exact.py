@@ -130,7 +130,7 @@ def most_in_population(found: int, sample: int, population: int, level: float = 
     if not 0 <= found <= sample <= population:
         raise ValueError(f"{found!r} found in {sample!r} of {population!r} is no sample")
     if not 0 < level < 1:
-        raise ValueError(f"a level lies between 0 and 1, not at {level!r}")
+        raise ValueError(f"a level must be between 0 and 1, not {level!r}")
     wrong = 1 - Fraction(str(level))
     ways = comb(population, sample)
 

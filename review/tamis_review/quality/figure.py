@@ -22,7 +22,7 @@ NOTHING_DROPPED = "no record is excluded by the system"
 
 
 class Figure(Frozen):
-    """A number between the ends of its interval; what cannot be computed is None, and `reason` says why."""
+    """A number with its interval; None if it cannot be computed, and `reason` says why."""
 
     value: float | None = None
     low: float | None = None
@@ -145,7 +145,7 @@ def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEV
     """
     m, n = len(included), len(excluded)
     if not m or not n:
-        return Figure(reason=f"{NO_EXCLUDES if m else NO_INCLUDES} among those that the model decided")
+        return Figure(reason=f"{NO_EXCLUDES if m else NO_INCLUDES} among the records that the model decided")
     everyone = midranks([*included, *excluded])
     above = [(rank - own_rank) / n for rank, own_rank in zip(everyone[:m], midranks(included), strict=True)]
     below = [1 - (rank - own_rank) / m for rank, own_rank in zip(everyone[m:], midranks(excluded), strict=True)]
@@ -154,7 +154,7 @@ def auc(included: Sequence[float], excluded: Sequence[float], level: float = LEV
         return Figure(value=value, reason="an interval needs two includes and two excludes")
     spread = variance(above) / m + variance(below) / n
     if not spread:
-        return Figure(value=value, reason="no include is ordered otherwise than the others: no interval")
+        return Figure(value=value, reason="all includes have the same order relative to the excludes: no interval")
     half = NormalDist().inv_cdf((1 + level) / 2) * sqrt(spread)
     return Figure(value=value, low=max(0.0, value - half), high=min(1.0, value + half), level=level)
 
@@ -189,7 +189,7 @@ def midranks(values: Sequence[float]) -> list[float]:
 
 
 class Bin(Frozen):
-    """The decisions whose confidence lies in a tenth: from `low` up to, not including, `high`; the last one with 1."""
+    """The decisions with a confidence from `low` up to, not including, `high`; the last bin includes 1."""
 
     low: float
     high: float
@@ -199,7 +199,7 @@ class Bin(Frozen):
 
 
 class Reliability(Frozen):
-    """The reliability curve, and how far it lies from the diagonal."""
+    """The reliability curve, and its distance from the diagonal."""
 
     n: int
     bins: tuple[Bin, ...]

@@ -72,7 +72,7 @@ class Lost(Frozen):
 class GoldEvaluation(Frozen):
     """The quality of a batch's decisions, measured against a human's.
 
-    `screening` counts what the system refers to a human as kept: it is excluded by nobody. `decided` leaves it out.
+    `screening` counts records that the system refers to a human as kept. `decided` omits them.
     """
 
     matching: Matching
@@ -98,7 +98,7 @@ def evaluate(matched: Matched) -> GoldEvaluation:
     """Return the evaluation of labelled records. Raise `InvalidRequest` if no record has a label."""
     records = matched.records
     if not records:
-        raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
+        raise InvalidRequest("no record has a label: a human must label some records as included or excluded")
     design = Design(examine((*records, *matched.others), seed=matched.seed))
     by_model = [record for record in records if record.score is not None]
     dropped = sum(not _kept(record) for record in records)

@@ -82,7 +82,7 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
         usual = [name for name in USUAL if names & {name, f"_{name}"}]
         if len(usual) > 1:
             raise InputError(
-                f"several columns could hold the labels: {', '.join(usual)}; say which with --label-column", path=path
+                f"several columns could hold the labels: {', '.join(usual)}; choose one with --label-column", path=path
             )
         column = usual[0] if usual else USUAL[0]
     key = label_column(column, records, path)
@@ -98,7 +98,7 @@ def read_labels(path: Path | str, column: str | None = None, *, max_bytes: int =
     )
     seeds = {_number(record, SEED, path) for record in records} if of_pilot else set()
     if len(seeds) > 1:
-        raise InputError(f"rows of several pilots: every row has the same {SEED!r}", path=path, field=SEED)
+        raise InputError(f"rows of several pilots: every row must have the same {SEED!r}", path=path, field=SEED)
     return GoldLabels(tuple(labels), path, column, min(seeds, default=None))
 
 
@@ -107,7 +107,7 @@ def _number(record: Mapping[str, Any], field: str, path: Path) -> int:
         return int(record[field])
     except ValueError as error:
         raise InputError(
-            f"{record[field]!r} is no whole number", path=path, line=record.get(LINE), field=field
+            f"{record[field]!r} is not a whole number", path=path, line=record.get(LINE), field=field
         ) from error
 
 
@@ -133,4 +133,4 @@ def _bare(path: Path, max_bytes: int) -> list[dict[str, Any]] | None:
             if any(cell.strip() for cell in row)
         ]
     except csv.Error as error:
-        raise InputError(f"the quotes do not match ({error})", path=path, line=rows.line_num) from error
+        raise InputError(f"unmatched quotation marks ({error})", path=path, line=rows.line_num) from error

@@ -110,6 +110,6 @@ def _stand(row: ItemResult) -> tuple[Stand, str, float | None]:
     if row.value in (None, InclusionStatus.UNCERTAIN.value):
         return Stand.REFERRED, InclusionStatus.UNCERTAIN.value, confidence
     raise InvalidRequest(
-        f"{indexed_words(row.index)} has the value {row.value!r}: only a filter's and an inclusion's results can be "
+        f"{indexed_words(row.index)} has the value {row.value!r}: only results of a filter or an inclusion can be "
         "compared with labels"
     )

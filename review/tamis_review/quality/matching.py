@@ -50,8 +50,8 @@ def check_decides(batch_id: str, operation: str) -> None:
     """Raise `InvalidRequest` if a batch's operation does not include or exclude, as labels require."""
     if not kind_of(operation).decides():
         raise InvalidRequest(
-            f"batch {batch_id} is of the operation {operation!r}: labels say included or excluded, which only "
-            "`tamis screen` and `tamis filter` decide"
+            f"batch {batch_id} has the operation {operation!r}, which labels cannot evaluate: only `tamis screen` and "
+            "`tamis filter` include or exclude records"
         )
 
 
@@ -135,8 +135,8 @@ def _indices(everything: Sequence[Judged], gold: GoldLabels) -> dict[int, bool |
             record = "the record without an index" if label.index is None else indexed_words(label.index)
             raise InvalidRequest(
                 f"{_file(gold)}: line {label.line}: {record} of the batch is not "
-                f"{_called(label.item_id)}, or stands there twice: is it the pilot of another batch, or were columns "
-                "sorted apart?"
+                f"{_called(label.item_id)}, or has two rows. The file may be another batch's pilot, or its columns "
+                "were sorted separately"
             )
         label_at[label.index] = label.included
     return label_at
@@ -161,7 +161,7 @@ def _by_id(gold: GoldLabels) -> dict[str, bool]:
             lines = "" if label.line is None else f" (lines {before.line} and {label.line})"
             raise InvalidRequest(
                 f"{_file(gold)}: {_called(label.item_id)} is both included and excluded{lines}, and the file's "
-                "records are not the batch's own, one after the other: give each an id of its own, or correct the label"
+                "records differ from the batch's in number or order: give each record a unique id, or correct the label"
             )
     return {item_id: bool(label.included) for item_id, label in first_label.items()}
 
@@ -179,8 +179,8 @@ def _for_copies(rated: Sequence[Judged]) -> list[Judged]:
 def _sharing(item_id: str, records: int, gold: GoldLabels) -> str:
     what = f"{records} records of the batch have {'no id' if item_id == UNKNOWN_ID else f'the id {item_id!r}'}"
     return (
-        f"{what}, and {_file(gold)} is not the file that was screened, record by record, so nobody can say which of "
-        "them its label means: take the labels from the screened file itself, or give each record an id of its own"
+        f"{what}, and {_file(gold)} is not the screened file, so its label fits several records: take the labels from "
+        "the screened file, or give each record a unique id"
     )
 
 
@@ -192,11 +192,11 @@ def _strangers(records: Sequence[Judged], gold: GoldLabels) -> str:
             (record.item_id for record in records),
         )
     )
-    return f"{_file(gold)}: no label is of a record of this batch; the labels are of {labels}, the batch holds {ours}"
+    return f"{_file(gold)}: no label belongs to a record of this batch. Ids of labels: {labels}; of records: {ours}"
 
 
 def _called(item_id: str) -> str:
-    return "what has no id" if item_id == UNKNOWN_ID else repr(item_id)
+    return "the record without an id" if item_id == UNKNOWN_ID else repr(item_id)
 
 
 def _file(gold: GoldLabels) -> str:

@@ -52,7 +52,7 @@ class PanelPair(Frozen):
 
 
 class Brought(Frozen):
-    """What one model of a panel brought: the panel's decisions with and without it."""
+    """A model's contribution: the panel's decisions with and without it."""
 
     model: str
     compared: int  # records whose decision without this model is known

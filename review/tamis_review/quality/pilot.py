@@ -29,12 +29,12 @@ from .judged import Judged
 from .matching import Matched, Matching
 from .sampling import Lie, Sampling, examine
 
-NO_SAMPLE = "the labelled records are no random sample of the batch, so no threshold can be promised for it"
+NO_SAMPLE = "the labelled records are not a random sample of the batch, so no threshold can be guaranteed"
 MOST_INCLUDES = 1_000_000  # end of the search for a pilot's size
 
 
 class Threshold(Frozen):
-    """The result of a pilot: keep every record whose score is at least `value`; or that the pilot is too small."""
+    """The result of a pilot: keep every record with a score of at least `value`. None: the pilot is too small."""
 
     recall: float  # the wanted recall
     delta: float  # probability, over pilots, of missing it
@@ -63,7 +63,7 @@ def choose_threshold(
     """
     for name, share in (("recall", recall), ("delta", delta)):
         if not 0 < share < 1:
-            raise InvalidParameters(f"{name}: {share!r} does not lie between 0 and 1")
+            raise InvalidParameters(f"{name}: {share!r} is not between 0 and 1")
     n = len(ranks)
     lost = sum(rank == -inf for rank in ranks)
     chosen = Threshold(
@@ -107,7 +107,7 @@ class Calibration(Frozen):
     threshold: Threshold
     saved: Figure  # share of the pilot's records below the threshold, which no person reads
     below: int  # records of the whole batch below it
-    of: int = Field(description="Records of the whole batch, copies of others left out.")
+    of: int = Field(description="Records of the whole batch, without copies.")
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
@@ -118,14 +118,14 @@ class Calibration(Frozen):
             return None
         if not self.sampling.promises:
             return f"{NO_SAMPLE}: {self.sampling.why_not}"
-        missed = f", {chosen.missed} of them excluded by rules, which no threshold brings back" if chosen.missed else ""
-        advice = "Label more records, drawn at random, and say `tamis calibrate` again"
+        missed = f", {chosen.missed} of them excluded by rules at any threshold" if chosen.missed else ""
+        advice = "Label more randomly drawn records and run `tamis calibrate` again"
         if chosen.missed:
             advice += "; or screen again with --no-initial-filter"
         if chosen.weight > 1:
-            missed += f", which lie in blocks, so that {chosen.weight:.2f} of them say as much as one"
+            missed += f", in blocks, so that {chosen.weight:.2f} includes count as one"
         return (
-            f"the pilot is too small: it has {chosen.includes} labelled includes{missed}; a recall of "
+            f"the pilot is too small: it has {chosen.includes} labelled includes{missed}. A recall of "
             f"{chosen.recall:g} with probability {1 - chosen.delta:g} needs at least {chosen.needed} "
             f"{'with so many excluded' if chosen.missed else 'of them'}. {advice}, or ask for less (--recall, --delta)"
         )
@@ -152,7 +152,7 @@ def calibrate(matched: Matched, recall: float = 0.95, delta: float = 0.05) -> Ca
         InvalidParameters: recall or delta is not between 0 and 1.
     """
     if not matched.records:
-        raise InvalidRequest("there is no label: a human has to say of some records whether they are included")
+        raise InvalidRequest("no record has a label: a human must label some records as included or excluded")
     records = tuple(sorted((*matched.records, *matched.others), key=lambda record: record.index))
     sampling = examine(records, seed=matched.seed)
     included = [record for record in matched.records if record.human]

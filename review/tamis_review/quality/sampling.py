@@ -52,7 +52,7 @@ class Lie(StrEnum):
 
 
 class SampleFlaw(Frozen):
-    """A test that says that the labelled records are no random sample."""
+    """A test that finds that the labelled records are not a random sample."""
 
     test: str
     p: float  # probability of this finding or worse in a random sample
@@ -60,7 +60,7 @@ class SampleFlaw(Frozen):
 
 
 class Sampling(Frozen):
-    """The position of the labelled records, and the findings that say so."""
+    """The position of the labelled records, and the findings behind it."""
 
     lie: Lie
     labelled: int
@@ -155,15 +155,15 @@ def _tests(records: Sequence[Judged], drawn: Sequence[bool]) -> Iterator[SampleF
     if not any(drawn) or all(drawn):
         return
     yield _stretch(records, drawn)
-    places = "stand towards the {} of the batch: behind another"
+    places = "are near the {} of the batch: after an unlabelled record"
     yield _ranks("places", places, ("beginning", "end"), range(len(drawn)), drawn)
-    scores = "have {} scores for inclusion: above another's"
+    scores = "have {} scores for inclusion: above an unlabelled record's"
     yield _ranks("scores", scores, ("low", "high"), [record.rank for record in records], drawn)
     yield _groups("decisions", "the system {}", [_kind(record) for record in records], drawn)
     databases = [record.database for record in records]
     names = {name for name in databases if name is not None}
     if 0 < len(names) <= MOST_DATABASES:
-        yield _groups("databases", "are from {}", [name or "no database that is named" for name in databases], drawn)
+        yield _groups("databases", "are from {}", [name or "an unnamed database" for name in databases], drawn)
 
 
 def _too_few_blocks(blocks: int, n: int, of: int) -> SampleFlaw | None:
@@ -171,7 +171,7 @@ def _too_few_blocks(blocks: int, n: int, of: int) -> SampleFlaw | None:
     usual = n * (of - n + 1) / of
     where = "one block" if blocks == 1 else f"{blocks:,} blocks"
     return _finding(
-        "blocks", p, f"the {n:,} labelled records stand in {where} next to each other, where chance makes {usual:,.0f}"
+        "blocks", p, f"the {n:,} labelled records form {where}; a random sample would form about {usual:,.0f}"
     )
 
 
@@ -196,7 +196,7 @@ def _ranks(
     others = [value for value, yes in zip(values, drawn, strict=True) if not yes]
     share, p = rank_sum(list(compress(values, drawn)), others)
     where = says.format(ends[share > 1 / 2])
-    return _finding(test, p, f"the labelled records {where} in {share:.0%} of pairs, where chance makes 50%")
+    return _finding(test, p, f"the labelled records {where} in {share:.0%} of pairs, but chance would give 50%")
 
 
 def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -> SampleFlaw | None:
@@ -216,8 +216,8 @@ def _groups(test: str, says: str, names: Sequence[str], drawn: Sequence[bool]) -
     return _finding(
         test,
         min(1.0, both_sides(name) * len(sizes)),
-        f"of {sizes[name]:,} records that {says.format(name)}, {labelled[name]:,} are labelled, where chance makes "
-        f"{usual:,.0f}",
+        f"of {sizes[name]:,} records that {says.format(name)}, {labelled[name]:,} are labelled, but chance would "
+        f"give about {usual:,.0f}",
     )
 
 

@@ -43,9 +43,9 @@ from .exact import largest, log_comb
 
 # The division of the doubt among samples and finds, for a methods section.
 SPENDING = (
-    "Of the doubt that is allowed, the first sampling frame may spend a half, the second a sixth, frame number j the "
-    "part 1 / (j (j + 1)); and of that a sample without an include a half, one with an include a sixth, one with k "
-    "includes the part 1 / ((k + 1) (k + 2)): all parts together are the whole."
+    "The allowed error probability was divided: sampling frame j received the part 1 / (j (j + 1)), that is a half, "
+    "a sixth, and so on. Of this, a sample with k includes received the part 1 / ((k + 1) (k + 2)). All parts add up "
+    "to 1."
 )
 ROUNDING = 1e-9  # of logarithms of factorials, on the safe side
 

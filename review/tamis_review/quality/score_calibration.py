@@ -241,7 +241,7 @@ def calibrated(scored: Sequence[Judged], design: Design, *, seed: int = 0) -> Ca
     counts = {"includes": includes, "excludes": len(labels) - includes}
     before = design.reliability(scored, lambda record: record.score, lambda record: record.included)
     if whole is None or fitted is None:
-        why = f"calibration needs {FEWEST} includes and {FEWEST} excludes that the model decided about"
+        why = f"calibration needs {FEWEST} includes and {FEWEST} excludes that the model decided"
         return CalibratedScore(**counts, before=before, reason=why)
     points = tuple(CalibratedPoint(score=tenth, probability=whole.probability(tenth)) for tenth in TENTHS)
     fitted_at = dict(zip((record.index for record in scored), fitted, strict=True))

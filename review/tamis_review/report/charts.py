@@ -107,7 +107,7 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
     if finding.read < finding.records:
         at = plot.x(finding.read / across)
         width = plot.right - at
-        words = f"read by nobody: {finding.records - finding.read:,}"
+        words = f"unread: {finding.records - finding.read:,}"
         drawn.append(
             f'<rect class="unread" x="{at:.1f}" y="{plot.top}" width="{width:.1f}" height="{plot.bottom - plot.top}">'
             f"<title>{words}</title></rect>"
@@ -122,8 +122,8 @@ def draw_finding(finding: FindingFigures, name: str = "finding") -> str:
     caption = f"{finding.found:,} included among the {finding.read:,} of {finding.records:,} records that people read"
     drawn += [
         _line("axis", plot.left, plot.right, plot.bottom, plot.bottom),
-        _tick(middle, plot.bottom + 38, "records read by people, in the order in which they decided"),
-        _tick(middle, plot.bottom + 54, "dashed: the same number, if chance had ordered them"),
+        _tick(middle, plot.bottom + 38, "records read by people, in order of decision"),
+        _tick(middle, plot.bottom + 54, "dashed: the same number in random order"),
         f'<line class="ideal" x1="{plot.x(0):g}" y1="{plot.y(0):g}" x2="{plot.x(1):g}" y2="{plot.y(end[1]):g}"/>',
         f'<polyline class="curve" points="{" ".join(_corners(plot, finding, top, across))}"/>',
         f'<circle class="point" cx="{plot.x(end[0]):.1f}" cy="{plot.y(end[1]):.1f}" r="4.5"/>',
@@ -165,9 +165,9 @@ class CurveWords:
 OF_CONFIDENCE = CurveWords(
     said="confidence",
     counted="decisions",
-    title="Confidence, and the share of decisions that the human shares",
-    caption="Decisions that the human shares, by confidence",
-    shared="shared by the human",
+    title="Confidence, and the share of decisions with which the human agrees",
+    caption="Human agreement with decisions, by confidence",
+    shared="agreement of the human",
 )
 OF_PROBABILITY = CurveWords(
     said="probability of inclusion",

@@ -106,7 +106,7 @@ class BatchCosts(PossiblyUnbilled):
 
 
 class Quotes(Frozen):
-    """Quotes that the model gave for its verdicts, each looked for in the record."""
+    """The model's quotes for its verdicts, each compared with the record."""
 
     given: int = 0
     found: int = 0
@@ -121,8 +121,8 @@ class Quotes(Frozen):
 class Prompts(Frozen):
     """The prompts that were sent, as hashes.
 
-    `sha256` is of the records' own prompt hashes as hexadecimal text, one a line in the order of the records. Each of
-    those is of everything that determines an answer: model, messages, response schema and sampling parameters.
+    `sha256` is of the records' prompt hashes as hexadecimal text, one per line in record order. Each prompt hash covers
+    everything that determines an answer: model, messages, response schema and sampling parameters.
     """
 
     records: int = 0  # records with a prompt hash
@@ -131,7 +131,7 @@ class Prompts(Frozen):
 
 
 class AuditFigures(Frozen):
-    """One audit of exclusions, and what it says of those that nobody looked at."""
+    """An audit of exclusions, with its result for the exclusions outside the sample."""
 
     id: str
     created_at: datetime
@@ -159,7 +159,7 @@ class HumanFigures(Frozen):
 
 
 class FindingFigures(Frozen):
-    """The curve of finding: what people read, in the order in which they first decided, and what they included."""
+    """The curve of finding: records that people read, in order of first decision, and records that they included."""
 
     records: int  # records of the batch, without copies
     read: int  # records on which people's decision counts
@@ -173,7 +173,7 @@ class FindingFigures(Frozen):
 
 
 class OrderFigures(Frozen):
-    """The reading order that was last worked out."""
+    """The latest reading order."""
 
     seed: int
     explore: float  # share of places for randomly drawn records
@@ -182,7 +182,7 @@ class OrderFigures(Frozen):
 
 
 class ReadingFigures(Frozen):
-    """How people read: in which order, what they found, and by which rule they stop."""
+    """People's reading: its order, its finds, and its stop rule."""
 
     finding: FindingFigures
     order: OrderFigures | None = None  # None: no order is stored
@@ -227,7 +227,7 @@ class BatchFigures(Frozen):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated property
     @property
     def source(self) -> Source | None:
-        """The only source, as readers of the JSON know it; None where there are several, or none."""
+        """The only source; None if there are several or none."""
         return self.sources[0] if len(self.sources) == 1 else None
 
     @property
@@ -244,7 +244,7 @@ class BatchFigures(Frozen):
 
 
 class Figures(Frozen):
-    """Everything that a report says in numbers."""
+    """All numbers of a report."""
 
     kind: SubjectKind
     id: str

@@ -149,7 +149,7 @@ def _decided(stage: FlowStage, most: int | None) -> tuple[Box, Box]:
     referred = (
         BoxLine("no clear decision (uncertain)", stage.uncertain),
         *_unverified(stage),
-        *_counted(("decided differently by people (conflict)", stage.conflicts)),
+        *_counted(("reviewers disagree (conflict)", stage.conflicts)),
         BoxLine("no decision because of an error", total(failed)),
         *_parts(failed, 1, most),
     )
@@ -267,8 +267,8 @@ def _undecided(stage: FlowStage) -> tuple[Box, ...]:
 
 def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterator[Step]:
     waiting = _counted(
-        ("nobody has said whether they were retrieved", reports.awaited),
-        ("retrieved and not assessed yet", reports.unassessed),
+        ("no retrieval decision", reports.awaited),
+        ("retrieved, not assessed yet", reports.unassessed),
     )
     reasoned = any(tally.name != NO_REASON for tally in reports.not_retrieved)
     lost = Box(
@@ -280,7 +280,7 @@ def _reports(reports: ReportFlow, stage: FlowStage, most: int | None) -> Iterato
     yield Step(
         SCREENING, sought, (lost, *_if_any("Reports not assessed yet", reports.awaited + reports.unassessed, waiting))
     )
-    undecided = _counted(("reviewers disagree", reports.conflicts), ("left open (uncertain)", reports.uncertain))
+    undecided = _counted(("reviewers disagree", reports.conflicts), ("uncertain", reports.uncertain))
     excluded = Box("Reports excluded", total(reports.excluded), _parts(reports.excluded, 0, most))
     left = _if_any("Reports not decided yet", reports.conflicts + reports.uncertain, undecided)
     yield Step(SCREENING, Box("Reports assessed for eligibility", reports.assessed), (excluded, *left))
@@ -291,11 +291,11 @@ def _evaluation(stage: FlowStage, later: FlowStage | None, most: int | None) -> 
     noun, failed = kind_of(stage.operation).report_noun, _failed(stage)
     sides = (
         *_if_any("No result because of an error", total(failed), _parts(failed, 0, most)),
-        *([Box("Decided differently by people", stage.conflicts)] if stage.conflicts else []),
+        *([Box("Reviewers disagree", stage.conflicts)] if stage.conflicts else []),
         *_waiting(stage),
     )
     yield Step(EVALUATION, Box(f"Records given to the {noun}", stage.entered, _entered(stage)), sides)
-    marked = _counted(("of these, evidence found too weak to keep", stage.marked))
+    marked = _counted(("of these, evidence too weak to keep", stage.marked))
     result = Box(f"Records with a result of the {noun}", stage.passed, (*marked, *_by_human(stage)))
     yield Step(EVALUATION, result, _held_back(later))
 
@@ -310,8 +310,8 @@ def _passed(stage: FlowStage, later: FlowStage | None) -> Box:
 def _entered(stage: FlowStage) -> tuple[BoxLine, ...]:
     """Return lines on records that entered a stage without passing the stage before."""
     return _counted(
-        ("of these, not passed by the stage before", stage.admitted),
-        ("of these, kept out by software and decided by a human", stage.taken_back),
+        ("of these, not passed by the previous stage", stage.admitted),
+        ("of these, rejected by software and decided by a human", stage.taken_back),
     )
 
 

@@ -47,7 +47,7 @@ def write_markdown(figures: Figures) -> str:
     if share.estimate is not None:
         lines += ["", f"Pass rate: {share.count:,} of {share.total:,} decided records {_interval(share)}."]
     if figures.screening.humans.overridden and final.estimate is not None:
-        lines += ["", f"In the end, with human decisions: {final.count:,} of {final.total:,} {_interval(final)}."]
+        lines += ["", f"Final pass rate, with human decisions: {final.count:,} of {final.total:,} {_interval(final)}."]
     lines += _panels(sections.panel_parts(figures))
     lines += _humans(sections.human_parts(figures))
     lines += _readings(figures)
@@ -76,7 +76,7 @@ def _interval(share: Proportion) -> str:
 
 
 def _sources(rows: Sequence[tuple[FlowSource, str]]) -> list[str]:
-    head = ("source", "kind", "searched", "identified", "removed as copies", "screened")
+    head = ("source", "kind", "searched", "identified", "duplicates removed", "screened")
     cells = [
         (escaped(row.name), row.kind, searched, f"{row.identified:,}", f"{row.duplicates:,}", f"{row.screened:,}")
         for row, searched in rows
@@ -132,7 +132,7 @@ def _readings(figures: Figures) -> Iterator[str]:
         if batch.reading is not None and (stop := batch.reading.stop) is not None:
             cells = [(escaped(figure.name), escaped(figure.value), escaped(figure.meaning)) for figure in stop.figures]
             yield from ("", f"## Stop rule{stage}", "", f"**{escaped(stop.headline)}**")
-            yield from _table(("figure", "value", "what it says for the review"), "lll", cells)
+            yield from _table(("figure", "value", "meaning for the review"), "lll", cells)
 
 
 def _rounds(parts: tuple[sections.RoundPart, ...]) -> list[str]:
@@ -213,7 +213,9 @@ def form_of(path: Path | str) -> ReportForm:
     """Return the form for a file's ending; without an ending, HTML. Raise `InvalidRequest` for an unknown ending."""
     ending = Path(path).suffix.lower()
     if ending and ending not in ENDINGS:
-        raise InvalidRequest(f"{path}: reports end in {', '.join(sorted(ENDINGS))}; say the format of any other")
+        raise InvalidRequest(
+            f"{path}: reports end in {', '.join(sorted(ENDINGS))}; for another ending, state the format"
+        )
     return ENDINGS.get(ending, ReportForm.HTML)
 
 
@@ -269,8 +271,8 @@ def draw_png(svg: str) -> bytes:
     probe = _PROBE.format(_FAMILIES)
     if bytes(svg_to_bytes(probe)) == bytes(svg_to_bytes(probe.replace("n</", "</"))):
         raise ConfigurationError(
-            "this machine has no font to write a PNG with: install Liberation Sans (Debian: fonts-liberation), or take "
-            "the SVG, which brings its text as text"
+            "this machine has no font for a PNG: install Liberation Sans (Debian: fonts-liberation), or write an SVG, "
+            "which needs no font"
         )
     drawn = bytes(svg_to_bytes(svg, zoom=DPI / 96))
     return drawn[:_HEAD] + _resolution() + drawn[_HEAD:]

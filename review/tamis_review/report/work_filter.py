@@ -116,7 +116,7 @@ def place_of(text: str) -> int:
         decoded = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
         if decoded.startswith(_CURSOR) and (digits := decoded.removeprefix(_CURSOR)).isascii() and digits.isdigit():
             return int(digits)
-    raise InvalidParameters(f"after: {text!r} is no cursor; `next` of the page before is one")
+    raise InvalidParameters(f"after: {text!r} is not a cursor: pass `next` of the previous page")
 
 
 def ranked(first: Iterable[int], count: int) -> list[int]:

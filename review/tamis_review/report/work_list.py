@@ -46,7 +46,7 @@ from .work_filter import Said, WorkOrder, WorkQuery, WorkShow
 
 
 class MyDecision(Frozen):
-    """What whoever asks decided about a record."""
+    """The caller's decision on a record."""
 
     value: Any  # in the operation's terms
     reason: str | None
@@ -89,7 +89,7 @@ def _work_record(
 
 
 class WorkAudit(Frozen):
-    """The audit whose records a work list holds."""
+    """The audit whose records a work list shows."""
 
     id: str
     seed: int
@@ -118,7 +118,7 @@ AT_ONCE = 4_000  # records that a search of a larger batch reads before it reads
 
 
 class WorkCounts(Frozen):
-    """How many records of the batch are what."""
+    """The counts of the batch's records."""
 
     records: int
     todo: int  # records that wait for the caller
@@ -128,7 +128,7 @@ class WorkCounts(Frozen):
 
 
 class WorkReason(Frozen):
-    """A criterion by which a record is excluded."""
+    """A criterion that excludes records."""
 
     label: str
     text: str  # name of an exclusion by it
@@ -287,7 +287,7 @@ def _marked(operation: Operation) -> dict[str, list[str]]:
 
 
 class WorkLeft(Frozen):
-    """What of a batch is left for a person."""
+    """A person's remaining work in a batch."""
 
     todo: int = 0  # records that wait for the person
     conflicts: int = 0  # unsettled conflicts between people

@@ -194,7 +194,7 @@ def test_a_judgement_says_what_is_left_of_the_confidence_and_whether_the_result_
     expect(detail).to_contain_text("0.90 before, 0.09 with this evidence; blocked: too weak to keep")
     for told in ("It names the journal alone.", "Animals were studied.", "abstract: In rats."):
         expect(detail).to_contain_text(told)
-    expect(detail).not_to_contain_text("The record has none.")
+    expect(detail).not_to_contain_text("This record has no abstract.")
     expect(page.get_by_role("button", name="Correct the value")).to_have_count(0)
 
 

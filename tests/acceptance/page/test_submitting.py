@@ -175,7 +175,7 @@ def test_several_files_are_screened_as_the_sources_that_they_are(
     assert [row.source for row in batch.results()] == ["PubMed"] * 6 + ["Embase"] * 4 + ["trials.csv"] * 2
     page.locator("#record-4 .toggle").click()
     page.locator("#detail-4 .story").get_by_role("button", name="Prompts and answers").click()
-    expect(page.get_by_text("year is contradicted: 2017 says its copy No. 8 of Embase")).to_be_visible()
+    expect(page.get_by_text("year is contradicted: its duplicate No. 8 of Embase has 2017")).to_be_visible()
 
 
 def test_what_is_wrong_with_a_file_is_said_and_what_was_typed_stays(key: str, opened: Open, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_the_command_tells_it_on_a_terminal_and_to_programs(screened: Batch, hou
         "Reviewer A decided: exclude",
         "Reviewer A withdrew",
         "Reviewer B confirmed: include; it settles the record",
-        "Reviewer C (full-text) decided: exclude, because: wrong age",
+        "Reviewer C (full-text) decided: exclude, reason: wrong age",
         "3 calls",
     ):
         assert said in done.out, said

@@ -121,10 +121,10 @@ def test_the_report_and_an_evaluation_say_what_each_model_brought(house: House, 
     assert "| small, large | 6 | 3 |" in markdown
     assert "<li>1, rec-0: small include, middle include, large exclude</li>" in page
     for told in (
-        "middle brought nothing: without it every one of 6 decisions would be the same.",
+        "middle changed nothing: without it, all 6 decisions would be the same.",
         "Each record was judged by a panel of 3 models: “small”, “middle”, “large”.",
-        "A record was included where any model included it",
-        "A model that failed had no vote, and was never counted as an exclusion.",
+        "A record was included if any model included it.",
+        "A model that failed had no vote and never counted as an exclusion.",
     ):
         assert told in page
         assert told in markdown
@@ -233,7 +233,7 @@ def test_a_panel_on_the_command_line_from_the_question_to_what_each_model_brough
     assert "policy of the panel: any; small: exclude 0.50; large: include 0.90" in told
     assert "0.7, the models' mean support for the decision: score for inclusion (0.5 + 0.9) / 2 = 0.7" in told
     told = " ".join(run("evaluate", batch, "--labels", "records.csv").split())
-    assert "It found 1 of the records that people include and the panel would lose without it" in told
+    assert "Without it, the panel would lose 1 of people's includes" in told
 
 
 def test_the_program_of_the_document_runs(

@@ -436,7 +436,7 @@ def test_a_report_names_the_rounds_and_what_failed_in_them(client: Client, batch
     page, markdown, figures = (
         report(client, batch, form) for form in (ReportForm.HTML, ReportForm.MD, ReportForm.JSON)
     )
-    told = "no answer in time (2), no connection to the endpoint (1), an answer that is no JSON (1)."
+    told = "no answer in time (2), no connection to the endpoint (1), the answer is not JSON (1)."
     for text_ in (page, markdown.replace("\\", "")):
         assert "Rounds and failures" in text_
         assert "Round 1" in text_

@@ -327,7 +327,7 @@ def test_all_forms_of_a_report_say_what_was_overridden(client: Client, batch: Ba
         stream = io.StringIO()
         write_report(client.engine, batch.id, form, stream)
         texts[form] = stream.getvalue()
-    assert "| the opposite of what the software said | 1 |" in texts[ReportForm.MD]
+    assert "| opposite to the software | 1 |" in texts[ReportForm.MD]
     assert "Decided by Reviewer A \\<b\\>, Reviewer B." in texts[ReportForm.MD]
     stored = json.loads(texts[ReportForm.JSON])
     parts = {part["text"]: part["n"] for box in stored["boxes"] for part in box["parts"]}

@@ -172,8 +172,8 @@ def test_a_conflict_is_named_with_both_voices_in_results_exports_table_and_repor
     ]
     page = io.StringIO()
     write_report(client.engine, batch.id, ReportForm.MD, page)
-    assert "| decided differently by people, not settled yet | 1 |" in page.getvalue()
-    assert "decided differently by people (conflict) | 1 |" in page.getvalue()
+    assert "| unresolved conflicts between reviewers | 1 |" in page.getvalue()
+    assert "reviewers disagree (conflict) | 1 |" in page.getvalue()
 
 
 def test_a_conflict_passes_to_no_stage_and_is_neither_an_exclusion_to_audit_nor_an_example(client: Client) -> None:

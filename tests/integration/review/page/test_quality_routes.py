@@ -126,7 +126,7 @@ def test_the_figures_of_a_panel_are_those_of_the_client_with_their_words(client:
     assert told == found.model_dump(mode="json")
     assert words["sentences"] == list(panel_sentences(found))
     rows = [dict(zip(words["member_heads"], row, strict=True)) for row in words["members"]]
-    assert [(row["model"], row["include"], row["missed of people's"]) for row in rows] == [
+    assert [(row["model"], row["include"], row["missed includes"]) for row in rows] == [
         ("small", "2", "1 of 3 (33.3%)"),
         ("large", "4", "0 of 3 (0.0%)"),
     ]
