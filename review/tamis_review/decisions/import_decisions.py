@@ -128,7 +128,7 @@ def _like(titles: Sequence[str], others: Sequence[str]) -> bool:
     return SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= LIKE
 
 
-CONTRADICTED = "another row is of the same record, and says something else"
+CONTRADICTED = "another row has a different decision on the same record"
 
 
 class Everything(StrEnum):

@@ -135,7 +135,7 @@ def test_the_stop_rule_says_its_price_draws_a_sample_and_ends_in_a_promise(
     page.reload()
     section.get_by_text("Look whether reading may stop").click()
     expect(section.get_by_role("status")).to_contain_text("Enough: at least 80% of the includes are found")
-    expect(section.locator("blockquote")).to_contain_text("With 80% confidence at most")
+    expect(section.locator("blockquote")).to_contain_text("With 80% confidence, at most")
     section.get_by_role("button", name="Close the sample …").click()
     expect(section.get_by_role("button", name="Keep it open")).to_be_focused()
     page.keyboard.press("Enter")
@@ -266,7 +266,7 @@ def test_whoever_only_reads_is_offered_nothing_to_draw(client: Client, opened: O
     expect(page.get_by_role("region", name="Panel")).to_have_count(0)  # one model was asked
     expect(page.get_by_role("button", name="Draw an audit")).to_have_count(0)
     page.get_by_text("Look whether reading may stop").click()
-    expect(page.get_by_text("Not yet: no sample is small enough")).to_be_visible()
+    expect(page.get_by_text("Not yet: only reading all")).to_be_visible()
     expect(page.get_by_role("button", name="Draw the sample")).to_have_count(0)
 
 
