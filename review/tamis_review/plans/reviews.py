@@ -112,7 +112,7 @@ class Review:
         if stage is None:
             raise IllegalTransition(
                 f"review {self.uuid} is finished: there is nothing to {verb}; `tamis review status {self.uuid}` shows "
-                "its results"
+                "its outcome"
             )
         return stage
 

@@ -251,7 +251,7 @@ def test_the_program_of_the_document_runs(
 
 
 def test_a_panel_beside_a_model_or_for_a_score_is_refused(house: House) -> None:
-    with pytest.raises(InvalidParameters, match="'large' stands beside a panel"):
+    with pytest.raises(InvalidParameters, match="'large' cannot be combined with a panel"):
         house.client.submit(ONCOLOGY, abstracts(1), model="large", panel=panel("any"))
     with pytest.raises(InvalidParameters, match="Score takes none"):
         house.client.submit(Score(criteria="How good?"), abstracts(1), panel=panel("any"))

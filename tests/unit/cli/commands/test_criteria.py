@@ -159,12 +159,12 @@ def _never(_: Planned) -> Rehearsal:
     [
         (
             1023,
-            "about 1,023 tokens of each prompt are the same for all records, 1 short of the 1,024 from which most "
-            "endpoints keep them",
+            "about 1,023 tokens of each prompt are the same for all records, 1 fewer than the 1,024 that most "
+            "endpoints cache",
         ),
         (
             1024,
-            "about 1,024 tokens of each prompt are the same for all records, enough for endpoints that keep 1,024 or "
+            "about 1,024 tokens of each prompt are the same for all records, enough for endpoints that cache 1,024 or "
             "more",
         ),
     ],
