@@ -38,7 +38,7 @@ _DRAWN_FROM = {
 
 
 class AuditVerdict(Frozen):
-    """An audit in numbers. A record of the sample that nobody has judged yet counts as missed, so the bounds hold."""
+    """The numbers of an audit. A sampled record without a decision counts as missed, so the bounds hold."""
 
     stratum: Stratum
     population: int

@@ -67,7 +67,7 @@ class NamedWords:
 
 
 class WordCount(Frozen):
-    """A word of a file: what it is taken for, and how often it stands there."""
+    """A word of a file, its meaning, and its number of occurrences."""
 
     word: str
     meaning: Meaning

@@ -57,7 +57,7 @@ class PairAgreement(Frozen):
 
 
 class AgreementFigures(Frozen):
-    """The agreement of software and humans, apart for records that people chose and records that were drawn."""
+    """The agreement of software and humans, separately for records chosen by people and records drawn at random."""
 
     overrides: Agreement  # on records with a current human decision, confirmations included
     audits: Agreement  # on records of the samples of exclusions
@@ -161,7 +161,7 @@ Name = Annotated[
 
 
 class CellQuery(BaseModel):  # not `Frozen`: FastAPI reads a query into a complete model
-    """A cell, and the page of its records that is wanted."""
+    """A cell, and the wanted page of its records."""
 
     among: AgreementAmong = Field(description="The figure of `agreement` with the table.")
     first_said: Word

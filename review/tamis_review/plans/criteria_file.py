@@ -40,7 +40,7 @@ TEMPLATE = """\
 # The criteria of a review, for `tamis screen records.ris --criteria criteria.yaml`.
 # `tamis criteria check criteria.yaml` shows how Tamis reads them. Put a text with a colon in quotes.
 
-# The question of the review. The model judges every record with it in view.
+# The question of the review. The model reads it with every record.
 research_question: >-
   Does exercise done at home, compared with usual care, improve physical function in adults after hip replacement?
 
@@ -64,7 +64,7 @@ exclusion_criteria:
   - The study was done on animals or cadavers
 
 # The first and the last year of publication, inclusive. The initial filter excludes records of other years before any
-# model is asked. It keeps records without a year.
+# model is asked, but not records without a year.
 #date_range: [2010, 2025]
 
 # The wanted kinds of study. A record must be one of them. Together they are one criterion, S1, with one verdict. Rules
