@@ -50,7 +50,7 @@ def budget_of(max_cost: object | None, models: Sequence[str | None], own_prices:
     for model in models:
         if model is not None and not known_prices(own_prices).knows(model):
             raise InvalidParameters(
-                f"max_cost: the price of the model {model!r} is unknown, so its cost cannot be limited. Put its price "
+                f"max_cost: no price is known for the model {model!r}, so its cost cannot be limited. Put its price "
                 "in a file, and set TAMIS_PRICES to that file, also for the workers"
             )
     return amount

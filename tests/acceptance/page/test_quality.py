@@ -76,7 +76,7 @@ def test_an_audit_is_drawn_and_judged_and_says_what_was_missed(client: Client, k
     page = quality(browser, key, batch)
     page.get_by_label("Excluded records to draw at random").fill("4")
     page.get_by_role("button", name="Draw an audit").click()
-    expect(page.get_by_text("no decision of a human is recorded yet")).to_be_visible()
+    expect(page.get_by_text("no human decision is recorded yet")).to_be_visible()
     page.get_by_text("Its 4 records").click()
     expect(page.locator("#quality-audit ol").get_by_text("Abstract 5.")).to_be_visible()
     page.get_by_role("button", name="Should have been included").first.click()

@@ -102,7 +102,7 @@ def test_every_record_is_drawn_about_equally_often() -> None:
     ("rows", "more", "complaint"),
     [
         (ROWS, {"state": "running"}, "is running: an audit is of all exclusions"),
-        (ROWS[31:], {}, "nothing excluded a record"),
+        (ROWS[31:], {}, "has no exclusion without a human decision"),
         ([Ledgered(record(0), ItemStatus.DECIDED, value=1.0)], {"operation": Score(criteria="x")}, "is of score"),
     ],
 )

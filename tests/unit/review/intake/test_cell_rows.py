@@ -75,8 +75,8 @@ def test_a_short_row_with_neither_title_nor_abstract_is_lost_and_one_with_either
     assert [record["id"] for record in records] == ["1", "3", "4"]
     assert (note.line, note.text) == (
         3,
-        "a row of 1 cells under a header of 4, with neither title nor abstract: is a line break within a cell not in "
-        "quotes?",
+        "a row of 1 cells under a header of 4, with neither title nor abstract: does a cell contain a line break "
+        "without quotes?",
     )
 
 
