@@ -130,7 +130,7 @@ def _figures(answer: StopAnswer) -> Iterator[StopFigure]:
         name="promised now",
         value=f"at least {percent(answer.promised, down=True)} of the includes are found",
         meaning=f"The certificate, with {percent(answer.confidence)} confidence. It holds for any reading order and "
-        "any number of looks.",
+        "any number of checks.",
     )
     if answer.unread:
         yield StopFigure(
@@ -216,7 +216,8 @@ def _drawn(sample: StopSample) -> str:
 def _overlooked(double: DoubleReading, rate: float) -> str:
     return (
         f"The bound allows for overlooked includes: of {double.includes:,} includes that two reviewers read "
-        f"independently, {double.missed_by_one:,} were missed by one, so at most {percent(rate)} were overlooked."
+        f"independently, {double.missed_by_one:,} were missed by one, so at most {percent(rate)} of the includes were "
+        "overlooked."
     )
 
 

@@ -161,7 +161,7 @@ class NextQuery:
             raise InvalidParameters(f"n: {self.n:,} records are too many: the maximum is {MOST:,} at once")
         if isinstance(self.explore, bool) or not 0 <= self.explore <= 1:
             raise InvalidParameters(
-                f"explore: {self.explore!r} is not a share: it goes from 0 (no record at random) to 1 (all at random)"
+                f"explore: {self.explore!r} is not a share from 0 (no record at random) to 1 (all at random)"
             )
         if self.reviewer is not None and not 0 < len(self.reviewer.strip()) <= LONGEST_NAME:
             raise InvalidParameters(f"reviewer: {self.reviewer!r} is not a name of 1 to {LONGEST_NAME} characters")
